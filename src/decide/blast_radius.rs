@@ -24,14 +24,19 @@ pub fn removal(
     let action = deletion(found.len());
     // Before `--yes` counts: it agrees to several rules, and not to those of others.
     let owners = others(found, me);
-    if !owners.is_empty() && !agreed.others {
-        return Some(Question::Others { action, owners });
-    }
     // Such a note is the only trace of a device that may still be in use.
     let forgets = found
         .iter()
         .any(|rule| !unreleased_devices::noted(rule).is_empty());
-    ((all || forgets || found.len() > 1) && !agreed.yes).then_some(Question::Yes { action })
+    let needs_yes = (all || forgets || found.len() > 1) && !agreed.yes;
+    if !owners.is_empty() && !agreed.others {
+        return Some(Question::Others {
+            action,
+            owners,
+            needs_yes,
+        });
+    }
+    needs_yes.then_some(Question::Yes { action })
 }
 
 /// The deletion of so many rules, as a question without its mark.
@@ -51,7 +56,11 @@ pub fn restoration(
     if owners.is_empty() {
         return (!agreed.yes && !agreed.others).then_some(Question::Yes { action });
     }
-    (!agreed.others).then_some(Question::Others { action, owners })
+    (!agreed.others).then_some(Question::Others {
+        action,
+        owners,
+        needs_yes: false,
+    })
 }
 
 /// What was agreed to beforehand.
@@ -167,14 +176,26 @@ mod tests {
             let found = asked(&names(&["b"]), &theirs, RemovalApproval { yes, others });
             assert_eq!(found.is_some(), is_asked, "{yes} {others}");
             if let Some(question) = found {
-                let Question::Others { owners, .. } = question else {
+                let Question::Others {
+                    owners, needs_yes, ..
+                } = question
+                else {
                     panic!("{question:?}");
                 };
-                assert_eq!(owners.len(), 1);
+                assert_eq!((owners.len(), needs_yes), (1, false));
             }
         }
         // Several of them are still several.
         let several = [theirs[0].clone(), named("a", "None")];
+        for yes in [false, true] {
+            let agreed = RemovalApproval { yes, others: false };
+            let Some(Question::Others { needs_yes, .. }) =
+                asked(&names(&["a", "b"]), &several, agreed)
+            else {
+                panic!("a question about others");
+            };
+            assert_eq!(needs_yes, !yes);
+        }
         let others = RemovalApproval {
             yes: false,
             others: true,

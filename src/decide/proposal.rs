@@ -671,6 +671,7 @@ mod tests {
         let question = Question::Others {
             action: action(),
             owners: whose.clone(),
+            needs_yes: false,
         };
         let shown = deletion.deletion_lines(&me, &question, false);
         assert_eq!(shown[..2], lines(&deletion.rules)[..]);

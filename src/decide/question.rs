@@ -19,6 +19,8 @@ pub enum Question {
         action: String,
         /// Who made or changed what, one line each.
         owners: Vec<String>,
+        /// Whether `--others` alone leaves a question that `--yes` answers.
+        needs_yes: bool,
     },
     /// A number, to be typed.
     PodCount {
@@ -117,7 +119,10 @@ const CONFIRMATION: &str = "confirmation at a terminal, because the impact is un
 fn answering_flags(question: &Question) -> Option<String> {
     match question {
         Question::Yes { .. } => Some("--yes".to_owned()),
-        Question::Others { .. } => Some("--others".to_owned()),
+        Question::Others { needs_yes, .. } => {
+            let yes = if *needs_yes { " --yes" } else { "" };
+            Some(format!("--others{yes}"))
+        }
         Question::Defect { .. } => Some("--accept-known-defects".to_owned()),
         Question::PodCount { pods, .. } => Some(format!(
             "--yes --confirm-pods {pods}, or --yes --expect REPORT.json"
@@ -201,6 +206,7 @@ mod tests {
             Question::Others {
                 action: action(),
                 owners: Vec::new(),
+                needs_yes: false,
             },
             Question::PodCount {
                 action: action(),
@@ -234,13 +240,18 @@ mod tests {
 
     #[test]
     fn a_change_of_what_others_made_is_refused_without_a_terminal_and_yes_is_no_answer() {
-        let question = Question::Others {
+        let asked = |needs_yes| Question::Others {
             action: "Delete 1 rule".to_owned(),
             owners: vec!["rule a was created by bob".to_owned()],
+            needs_yes,
         };
-        let refused = may_ask(&question, Audience::NoTerminal, "prod-eu").unwrap_err();
+        let refused = |question| may_ask(&question, Audience::NoTerminal, "prod-eu").unwrap_err();
+        // Both flags at once, where one of them would be answered with the other.
+        let both = refused(asked(true)).to_string();
+        assert!(both.contains("add --others --yes;"), "{both}");
+        let refused = refused(asked(false));
         assert_eq!(refused.status(), ExitStatus::Refused);
-        assert!(refused.to_string().contains("add --others"), "{refused}");
+        assert!(refused.to_string().contains("add --others;"), "{refused}");
         assert_eq!(refused.details(), ["rule a was created by bob"]);
     }
 

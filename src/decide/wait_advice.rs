@@ -12,16 +12,26 @@ use crate::naming::age::human_duration;
 use super::conflict::{changed_by, differences};
 use super::unreleased_devices::check_on;
 
+/// What is left of the evictions that a wait waits for, the most last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EvictionsLeft {
+    /// All pods are gone, as far as is known.
+    None,
+    /// All pods that are left are terminating.
+    Terminating,
+    /// Pods may still be evicted, or nothing is known of them.
+    Due,
+}
+
 /// What becomes of the rules that were escalated and are called `names`, for whoever stops waiting:
 /// `before` they were so, and when they were last `seen` they were so. One line each, with what can be
-/// done about it; those whose evictions go on first. Where none `is_due`, all pods to evict are terminating, and nothing
-/// brings them back.
+/// done about it; those whose evictions go on first; `left` is what is left of them.
 #[must_use]
 pub fn ways_on(
     names: &[String],
     before: &[DeviceTaintRule],
     seen: &[DeviceTaintRule],
-    is_due: bool,
+    left: EvictionsLeft,
 ) -> Vec<String> {
     let found = |name: &String| seen.iter().find(|rule| rule.name.as_str() == name);
     let evicts = |name: &&String| found(name).is_some_and(evicts);
@@ -35,15 +45,17 @@ pub fn ways_on(
             [..] => format!("rules {} keep effect NoExecute", evicting.join(", ")),
         };
         let wait = format!("to keep waiting: kubectl devicetaint wait {rules} --for evicted");
-        if is_due {
-            lines.push(format!("{these}, so evictions continue; {wait}"));
-            lines.push(format!(
-                "to stop the evictions: kubectl devicetaint deescalate {rules} --to NoSchedule"
-            ));
-        } else {
-            lines.push(format!(
+        match left {
+            EvictionsLeft::Due => {
+                lines.push(format!("{these}, so evictions continue; {wait}"));
+                lines.push(format!(
+                    "to stop the evictions: kubectl devicetaint deescalate {rules} --to NoSchedule"
+                ));
+            }
+            EvictionsLeft::Terminating => lines.push(format!(
                 "{these}, and the pods that are left are already terminating; {wait}"
-            ));
+            )),
+            EvictionsLeft::None => lines.push(format!("{these}, and no pod is left; {wait}")),
         }
     }
     for name in names.iter().filter(|name| !evicts(name)) {
@@ -331,7 +343,7 @@ mod tests {
         ];
         let both = names(&["a", "b"]);
         assert_eq!(
-            ways_on(&both, &before, &before, true),
+            ways_on(&both, &before, &before, EvictionsLeft::Due),
             [
                 "the rules keep effect NoExecute, so evictions continue; to keep waiting: \
                  kubectl devicetaint wait a b --for evicted",
@@ -339,7 +351,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            ways_on(&both, &before, &seen, true),
+            ways_on(&both, &before, &seen, EvictionsLeft::Due),
             [
                 "rule a keeps effect NoExecute, so evictions continue; to keep waiting: \
                  kubectl devicetaint wait a --for evicted",
@@ -348,14 +360,14 @@ mod tests {
             ]
         );
         assert_eq!(
-            ways_on(&names(&["b", "c"]), &before, &seen[1..], true),
+            ways_on(&names(&["b", "c"]), &before, &seen[1..], EvictionsLeft::Due),
             [
                 "rule b now has effect NoSchedule, changed by kubectl-edit at 2026-11-21T01:00:00Z: it no longer evicts pods",
                 "rule c was deleted meanwhile: it no longer evicts pods",
             ]
         );
         assert_eq!(
-            ways_on(&both, &before, &before, false),
+            ways_on(&both, &before, &before, EvictionsLeft::Terminating),
             [
                 "the rules keep effect NoExecute, and the pods that are left are already terminating; \
               to keep waiting: kubectl devicetaint wait a b --for evicted"

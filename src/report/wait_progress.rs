@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::blocker::{Blocker, BlockerReason};
 use super::rule_lifecycle::{progress_line, remaining_line, slowest};
 use super::unevicted_pods::NotEvictedPod;
+use crate::decide::wait_advice::EvictionsLeft;
 use crate::engine::forced_deletions::UnreleasedPod;
 use crate::engine::holders::UnevictedPod;
 use crate::engine::rule_lifecycle::{EvictionObstacle, PendingEviction};
@@ -93,50 +94,34 @@ impl WaitProgress {
     }
 }
 
-/// What is left of the evictions that a wait waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EvictionsLeft {
-    /// Pods may still be evicted.
-    Due,
-    /// All pods that are left are terminating.
-    Terminating,
-}
-
-impl EvictionsLeft {
-    /// Of everything that is left.
-    #[must_use]
-    pub fn of(left: &[Blocker]) -> Self {
-        let is_terminating = |left: &Blocker| match left.reason {
-            BlockerReason::GracePeriod
-            | BlockerReason::DriverDown
-            | BlockerReason::Sandbox
-            | BlockerReason::Finalizers
-            | BlockerReason::NodeNotReady
-            | BlockerReason::NodeGone
-            | BlockerReason::Kubelet
-            // The controller has nothing left to evict, and has not recorded that yet.
-            | BlockerReason::Condition => true,
-            BlockerReason::Controller
-            | BlockerReason::Tolerates
-            | BlockerReason::EffectDoesNotEvict
-            | BlockerReason::ComesBack
-            | BlockerReason::NotObserved
-            | BlockerReason::Present
-            | BlockerReason::NotEvaluated
-            | BlockerReason::InUse
-            | BlockerReason::KubeletSilent
-            | BlockerReason::Held
-            | BlockerReason::ForceDeleted
-            | BlockerReason::EndNotObserved
-            | BlockerReason::Recovering
-            | BlockerReason::Settling => false,
-        };
-        if !left.is_empty() && left.iter().all(is_terminating) {
-            Self::Terminating
-        } else {
-            Self::Due
-        }
-    }
+/// What is left of evictions, by everything that a wait waits for; nothing is known of them where that is nothing.
+#[must_use]
+pub fn evictions_left(left: &[Blocker]) -> EvictionsLeft {
+    let of = |left: &Blocker| match left.reason {
+        // All pods are gone, and it is only not certain yet.
+        BlockerReason::Condition | BlockerReason::Settling => EvictionsLeft::None,
+        BlockerReason::GracePeriod
+        | BlockerReason::DriverDown
+        | BlockerReason::Sandbox
+        | BlockerReason::Finalizers
+        | BlockerReason::NodeNotReady
+        | BlockerReason::NodeGone
+        | BlockerReason::Kubelet => EvictionsLeft::Terminating,
+        BlockerReason::Controller
+        | BlockerReason::Tolerates
+        | BlockerReason::EffectDoesNotEvict
+        | BlockerReason::ComesBack
+        | BlockerReason::NotObserved
+        | BlockerReason::Present
+        | BlockerReason::NotEvaluated
+        | BlockerReason::InUse
+        | BlockerReason::KubeletSilent
+        | BlockerReason::Held
+        | BlockerReason::ForceDeleted
+        | BlockerReason::EndNotObserved
+        | BlockerReason::Recovering => EvictionsLeft::Due,
+    };
+    left.iter().map(of).max().unwrap_or(EvictionsLeft::Due)
 }
 
 impl WaitProgress {
@@ -147,7 +132,7 @@ impl WaitProgress {
         if self.left.len() < self.pods_left {
             return EvictionsLeft::Due;
         }
-        EvictionsLeft::of(&self.left)
+        evictions_left(&self.left)
     }
 
     /// Whether the look shows how far it is: not where a rule is gone, or was changed, so that its pods are
@@ -299,7 +284,12 @@ mod tests {
             "one is not known"
         );
         assert_eq!(left([stuck(), due], 2), EvictionsLeft::Due);
-        assert_eq!(EvictionsLeft::of(&[]), EvictionsLeft::Due);
+        assert_eq!(evictions_left(&[]), EvictionsLeft::Due);
+        let settling = OpenCondition::Settling {
+            settle: std::time::Duration::from_secs(10),
+        };
+        let settling = Blocker::new(&settling, testing::now());
+        assert_eq!(evictions_left(&[settling]), EvictionsLeft::None);
     }
 
     #[test]

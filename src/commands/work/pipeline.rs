@@ -33,6 +33,7 @@ use crate::decide::ledger::RuleGoal as Planned;
 use crate::decide::others::note_users;
 use crate::decide::proposal::{ApprovalResult, NamedOwners, ProposedRule};
 use crate::decide::risk::Risk;
+use crate::decide::wait_advice::EvictionsLeft;
 use crate::decide::{
     Chooser, PlannedChange, Proposal, Requester, RulePatch, removal, still_agreed, wait_advice,
 };
@@ -42,7 +43,7 @@ use crate::model::{DeviceTaintRule, Minor, Uid};
 use crate::report::change::DryRun;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::unevicted_pods::not_evicted_line;
-use crate::report::wait_progress::EvictionsLeft;
+use crate::report::wait_progress::evictions_left;
 
 /// What becomes of rules whose evictions are not over in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -294,7 +295,7 @@ impl Pipeline<'_> {
         let rules = as_changed(&evicting, basis.mutation).await?;
         let names: Vec<String> = rules.iter().map(|rule| rule.name.to_string()).collect();
         let advice = |seen: &[DeviceTaintRule], left: EvictionsLeft| {
-            wait_advice::ways_on(&names, &rules, seen, left == EvictionsLeft::Due)
+            wait_advice::ways_on(&names, &rules, seen, left)
         };
         context.ledger.advise(advice(&rules, EvictionsLeft::Due));
         let wait = Wait {
@@ -335,7 +336,7 @@ impl Pipeline<'_> {
                         // A longer wait would end in the same way.
                         let ways = against_recurrence(&left, &names);
                         let ways = if ways.is_empty() {
-                            advice(&rules, EvictionsLeft::of(&left))
+                            advice(&rules, evictions_left(&left))
                         } else {
                             ways
                         };

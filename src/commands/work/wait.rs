@@ -17,7 +17,7 @@ use super::unreleased_devices::{clear_ended, note_not_released};
 use crate::commands::context::Context;
 use crate::decide::choice::rules_without_published_devices;
 use crate::decide::rules_on::RuleWords;
-use crate::decide::wait_advice::{RecurringWorkload, UnreleasedLine};
+use crate::decide::wait_advice::{EvictionsLeft, RecurringWorkload, UnreleasedLine};
 use crate::decide::{unreleased_devices, wait_advice};
 use crate::engine::Semantics;
 use crate::engine::settle::{Freshness, Goal, Patience, Settle, Shortfall, WaitStep};
@@ -29,7 +29,7 @@ use crate::report::command_event::EventDetail;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::unevicted_pods::NotEvictedPod;
 use crate::report::wait::{WaitReport, goal_name};
-use crate::report::wait_progress::{EvictionsLeft, WaitProgress};
+use crate::report::wait_progress::WaitProgress;
 
 /// What is waited for, and what to say to whoever leaves.
 pub(crate) struct Wait<'a> {

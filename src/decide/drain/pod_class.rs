@@ -1,5 +1,6 @@
 //! Classes of pods, and which of them a drain evicts.
 
+use crate::engine::recurring_evictions::replacement_takes_claim;
 use crate::engine::workloads::Owners;
 use crate::engine::{PodImpact, Verdict};
 use crate::model::{Kind, Pod, Workload};
@@ -23,6 +24,9 @@ pub enum PodClass {
     TolerantMonitor,
     /// It tolerates the taint of the drain: its replacement would be scheduled here again.
     Tolerant,
+    /// Its workload replaces it while it terminates, and the replacement takes its claim, which stays allocated: it would be
+    /// scheduled here again, whatever the taint.
+    KeepsClaim,
     /// The controller does not evict it, for example because it has no node yet.
     NotEvicted,
 }
@@ -69,6 +73,9 @@ impl PodClass {
         match impact.verdict {
             Verdict::Tolerates => Self::Tolerant,
             Verdict::NotEvicted(_) => Self::NotEvicted,
+            Verdict::Evicted { .. } | Verdict::Terminating if replacement_takes_claim(impact) => {
+                Self::KeepsClaim
+            }
             Verdict::Evicted { .. } | Verdict::Terminating => Self::of_owner(impact.pod, owners),
         }
     }
@@ -105,6 +112,7 @@ impl PodClass {
             | Self::Monitor
             | Self::TolerantMonitor
             | Self::Tolerant
+            | Self::KeepsClaim
             | Self::NotEvicted => true,
         }
     }
@@ -120,6 +128,7 @@ impl PodClass {
             | Self::Job
             | Self::Unmanaged
             | Self::DaemonSet
+            | Self::KeepsClaim
             | Self::Monitor => true,
         }
     }
@@ -142,6 +151,9 @@ impl PodClass {
             Self::DaemonSet if included.daemon_sets => Treatment::Evicted,
             Self::DaemonSet | Self::Monitor | Self::TolerantMonitor => Treatment::Kept,
             Self::Tolerant => Treatment::Stays("tolerates the taint"),
+            Self::KeepsClaim => Treatment::Stays(
+                "uses a claim that its replacement would take over, with the same device",
+            ),
             Self::NotEvicted => Treatment::Stays("is not evicted by taints"),
         }
     }
@@ -158,6 +170,7 @@ impl PodClass {
             Self::Monitor => "pods with admin access",
             Self::TolerantMonitor => "pods with admin access that tolerate the taint",
             Self::Tolerant => "pods that tolerate the taint",
+            Self::KeepsClaim => "pods whose replacements would take over the claim and its device",
             Self::NotEvicted => "pods that taints do not evict",
         }
     }
@@ -169,6 +182,7 @@ mod tests {
     use crate::decide::drain::testing::{Cluster, owned};
     use crate::engine::ClaimUse;
     use crate::engine::testing::{self, with_verdict};
+    use crate::model::{ClaimSource, PodClaim};
 
     #[test]
     fn an_owner_decides_the_class_and_an_unknown_one_the_most_careful() {
@@ -221,6 +235,40 @@ mod tests {
         };
         assert_eq!(class(Verdict::Tolerates), PodClass::TolerantMonitor);
         assert_eq!(class(Verdict::Terminating), PodClass::Monitor);
+    }
+
+    #[test]
+    fn a_claim_that_a_replacement_takes_over_keeps_the_device_and_its_pod() {
+        let mut cluster = Cluster::default();
+        cluster.replica_set("web", 2, 2);
+        cluster.stateful_set("db", 2, 2);
+        let owners = Owners::new(&cluster.reading);
+        let class = |owner, named: bool| {
+            let mut pod = owned("x", Some(owner));
+            let claim = testing::claim(&pod);
+            if named {
+                pod.claims = vec![PodClaim {
+                    name: "gpu".into(),
+                    source: ClaimSource::Claim(claim.name.name.clone()),
+                }];
+            }
+            let mut impact = with_verdict(&pod, Verdict::Terminating);
+            impact.claims = vec![ClaimUse {
+                claim: &claim.name,
+                results: claim
+                    .allocation
+                    .iter()
+                    .flat_map(|found| &found.results)
+                    .collect(),
+            }];
+            PodClass::of(&impact, &owners)
+        };
+        assert_eq!(class(("ReplicaSet", "web"), true), PodClass::KeepsClaim);
+        assert_eq!(class(("ReplicaSet", "web"), false), PodClass::Replicated);
+        // It is recreated when its pod is gone, and the claim is free by then.
+        assert_eq!(class(("StatefulSet", "db"), true), PodClass::Replicated);
+        let treatment = PodClass::KeepsClaim.treatment(Inclusions::default());
+        assert!(matches!(treatment, Treatment::Stays(_)), "{treatment:?}");
     }
 
     #[test]

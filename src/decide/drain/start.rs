@@ -72,6 +72,7 @@ pub fn refuse_start(plan: &DrainPlan<'_>) -> Result<(), Failure> {
     }
     // Missing flags come first. With them more pods would be evicted, and more claims would need devices.
     refuse_unasked(plan)?;
+    refuse_endless(plan.limits, plan.pods)?;
     plan.restarts.refuse_others(plan.limits.means)?;
     if plan.limits.accepts_unplaceable {
         return Ok(());
@@ -119,6 +120,24 @@ fn refuse_unasked(plan: &DrainPlan<'_>) -> Result<(), Failure> {
         failure.detail(format!("{}: {}", class.describe(), few(pods)))
     });
     Err(failure.hint(hint))
+}
+
+/// Refuses effect NoExecute for pods whose replacements take over their claims: these would be evicted again and again.
+fn refuse_endless(limits: &UnitLimits, pods: &[UnitPod]) -> Result<(), Failure> {
+    let by_taint = limits.may_evict_by_taint();
+    let keeps_claim = |pod: &&UnitPod| pod.class == PodClass::KeepsClaim && !pod.is_terminating;
+    let pods = pods.iter().filter(keeps_claim);
+    let pods: Vec<String> = pods.map(|pod| pod.name.to_string()).collect();
+    if !by_taint || pods.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::refused(
+        "effect NoExecute would evict replacements again and again, because they take over the claims of evicted \
+         pods; nothing was changed",
+    )
+    .detail(format!("{}: {}", PodClass::KeepsClaim.describe(), few(&pods)))
+    .hint("scale the workloads of these pods to 0 for the drain, or use a ResourceClaimTemplate")
+    .hint("to drain all other pods: omit --force and --by taint"))
 }
 
 /// Claims that have no other devices, or may have none.
@@ -562,6 +581,28 @@ mod tests {
         ));
         let refused = refused.expect("a pod would stay");
         assert!(refused.contains("cannot be restarted"), "{refused}");
+    }
+
+    #[test]
+    fn effect_no_execute_is_refused_for_pods_that_come_back_with_their_claim() {
+        let mut web = unit_pod(&running("team-a", "web"), PodClass::KeepsClaim);
+        let refused = |web: &UnitPod, means, force_after| {
+            let limits = UnitLimits {
+                means,
+                force_after,
+                ..limits()
+            };
+            refuse_endless(&limits, std::slice::from_ref(web)).err()
+        };
+        let later = Some(Duration::from_secs(60));
+        assert!(refused(&web, Means::Auto, None).is_none(), "they stay");
+        for (means, force_after) in [(Means::Auto, later), (Means::Taint, None)] {
+            let failure = refused(&web, means, force_after).expect("a refusal");
+            assert_eq!(failure.status(), ExitStatus::Refused);
+            assert!(failure.details()[0].ends_with("team-a/web"), "{failure}");
+        }
+        web.is_terminating = true;
+        assert!(refused(&web, Means::Taint, None).is_none(), "it leaves");
     }
 
     #[test]

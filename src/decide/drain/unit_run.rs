@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use super::facts::{RuleState, UnitFacts, UnitPod, WorkloadState};
 use super::means::Means;
-use super::pod_class::Treatment;
+use super::pod_class::{PodClass, Treatment};
 use super::recorded_workloads::RecordedWorkloads;
 use super::restart::RestartState;
 use super::restart_run::{Departure, RestartReply, RestartRun};
@@ -529,6 +529,11 @@ impl UnitRun {
         let kept = |pod: &UnitPod| {
             pod.class.treatment(self.limits.included) == Treatment::Kept && !pod.is_terminating
         };
+        // Nothing that the drain does changes that, and pods of a workload do not end by themselves.
+        let keeps_claim = |pod: &UnitPod| pod.class == PodClass::KeepsClaim;
+        if facts.pods.iter().any(keeps_claim) {
+            return UnitStep::Finished(UnitEnd::Blocked(self.reasons(facts, leaving)));
+        }
         // A claim of a pod that is not known may belong to one that has to leave, so the unit is not done.
         if facts.other_claims.is_empty() && facts.pods.iter().all(kept) {
             let pods = facts.pods.iter().map(|pod| pod.name.to_string());
@@ -1185,6 +1190,17 @@ mod tests {
         assert_eq!(
             blocked(next(tolerant)),
             ["pod team-a/stays tolerates the taint"]
+        );
+        let keeps = UnitFacts {
+            pods: vec![pod("web", PodClass::KeepsClaim, None)],
+            ..idle()
+        };
+        let at_once = UnitRun::new(limits()).next(&keeps, seconds(0));
+        assert_eq!(
+            blocked(at_once),
+            [
+                "pod team-a/web uses a claim that its replacement would take over, with the same device"
+            ]
         );
         let mut leaving = pod("stays", PodClass::Tolerant, None);
         leaving.is_terminating = true;

@@ -61,7 +61,7 @@ pub(super) fn departures(pods: &[Pod], now: Time) -> Vec<Departure<'_>> {
 }
 
 /// What a pod does to its devices by a replacement: its claim may be allocated elsewhere, unless it stays allocated.
-fn returns(pod: &Pod) -> Option<NotReleased> {
+pub(super) fn returns(pod: &Pod) -> Option<NotReleased> {
     if has(pod, &[Hazard::ClaimStaysAllocated]) {
         return Some(NotReleased::PodReturns);
     }

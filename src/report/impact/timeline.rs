@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 
-use super::release_time::{Departure, DeviceReleases, departures, is_stuck};
+use super::release_time::{Departure, DeviceReleases, departures, is_stuck, returns};
 use super::view::{ImpactReport, Pod, Selector};
 use crate::assess::Totals;
 use crate::naming::age::human_duration;
@@ -27,6 +27,8 @@ pub(super) struct Timeline {
     delayed_until: SignedDuration,
     /// When the last pod is gone if every one takes the whole of its grace period.
     gone_in: SignedDuration,
+    /// Whether replacements of some of them may be evicted again.
+    returns: bool,
     /// Pods that cannot end as things are.
     stuck: usize,
     /// The nodes of those pods, by name.
@@ -105,6 +107,7 @@ impl Timeline {
         Some(Self {
             knows_devices: knows_devices(report),
             knows_hardware: report.assessment.totals.devices.exact().is_some(),
+            returns: leaving.iter().any(|it| returns(it.pod).is_some()),
             stuck: leaving.iter().filter(|it| is_stuck(it.pod)).count(),
             stuck_on: nodes_of_stuck(&leaving),
             unknown_ends: unknown_ends(&report.assessment.totals),
@@ -157,8 +160,14 @@ impl Timeline {
             let delayed = human_duration(self.delayed_until);
             format!("{the} last pod is evicted after about {delayed} (controller rate limit) and")
         };
-        self.is_whole
-            .then(|| format!("{last} gone after about {gone}, at full grace period{releases}."))
+        let others = if self.returns {
+            ", not counting replacements that may be evicted, too"
+        } else {
+            ""
+        };
+        self.is_whole.then(|| {
+            format!("{last} gone after about {gone}, at full grace period{others}{releases}.")
+        })
     }
 
     /// The evictions as a picture, from now until the last pod is gone, and what becomes free by them.
@@ -366,6 +375,13 @@ mod tests {
         assert_eq!(sentence(&report), None);
         let picture = Timeline::of(&report).unwrap().pictures().remove(0);
         assert!(picture.end.is_none() && picture.note.contains("incomplete"));
+        let mut returning = Example::new().report();
+        let again = ", not counting replacements that may be evicted, too";
+        assert!(!sentence(&returning).unwrap().contains(again));
+        let mut pods = returning.affected_pods.iter_mut();
+        let evicted = pods.find(|pod| pod.outcome.is_evicted()).unwrap();
+        evicted.hazards.push(Hazard::ToleratesScheduleOnly.into());
+        assert!(sentence(&returning).unwrap().contains(again));
         let evicted = report
             .affected_pods
             .iter_mut()
