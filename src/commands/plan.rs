@@ -22,7 +22,7 @@ use crate::decide::choice::{
 use crate::decide::identity::identities;
 use crate::decide::plan::{
     PlanRequest, PlanSize, PlanSpace, Spread, devices_of, no_set, plan_space, plan_units,
-    refuse_unread,
+    refuse_unread, shared_hardware_last,
 };
 use crate::decide::policy::Policies;
 use crate::decide::{
@@ -337,6 +337,7 @@ async fn space(
         view.snapshot(),
         &view.semantics,
     )?;
+    let units = shared_hardware_last(units, view.snapshot());
     let space = plan_space(&question.request, units, &view.device_basis())?;
     Ok((view, space))
 }

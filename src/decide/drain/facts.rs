@@ -10,7 +10,7 @@ use super::restart::RestartState;
 use crate::assess::Basis;
 use crate::engine::disruption::{BudgetAnswer, disruption};
 use crate::engine::workloads::Owners;
-use crate::engine::{Impact, Verdict};
+use crate::engine::{Impact, PodImpact, Verdict};
 use crate::model::{DeviceTaintRule, JobEnd, Kind, NamespacedName, Pod, Reading, Uid, Workload};
 
 /// Facts about a unit at one time.
@@ -83,6 +83,8 @@ pub struct UnitPod {
     pub is_terminating: bool,
     /// When its grace period ends, if it is terminating.
     pub grace_period_end: Option<Timestamp>,
+    /// Whether its replacement comes back to the same device and is evicted again, under effect NoExecute.
+    pub is_evicted_again: bool,
     /// The workload whose recovery the drain waits for; absent if nothing is known to recreate the pod.
     pub workload: Option<Uid>,
 }
@@ -147,6 +149,24 @@ impl WorkloadState {
     }
 }
 
+/// Whether the replacement of a pod of this class comes back to the device, and tolerates the taint for the scheduler alone:
+/// admin access needs no free device, and a DaemonSet has no other node.
+fn is_evicted_again(impact: &PodImpact<'_>, class: PodClass) -> bool {
+    match class {
+        PodClass::KeepsClaim => true,
+        PodClass::Monitor | PodClass::DaemonSet => {
+            impact.tolerates_schedule_only && impact.pod.controller.is_some()
+        }
+        PodClass::Replicated
+        | PodClass::SingleReplica
+        | PodClass::Job
+        | PodClass::Unmanaged
+        | PodClass::TolerantMonitor
+        | PodClass::Tolerant
+        | PodClass::NotEvicted => false,
+    }
+}
+
 /// The pods of `impact`, which is that of a NoExecute taint on the devices of a unit.
 ///
 /// Pods that have ended are left out: their claims are released without an eviction.
@@ -189,6 +209,7 @@ pub fn pods_of<'a>(impact: &Impact<'a>, basis: &Basis<'a>) -> Vec<UnitPod> {
                     }
                 },
                 grace_period_end: pod.deletion.as_ref().map(|deletion| deletion.at),
+                is_evicted_again: is_evicted_again(impact, class),
                 workload: workload_of(pod, &owners)
                     // A DaemonSet recreates its pod on the same node, where it stays pending until the drain is undone.
                     .filter(|_| class != PodClass::DaemonSet)

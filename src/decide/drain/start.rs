@@ -125,19 +125,34 @@ fn refuse_unasked(plan: &DrainPlan<'_>) -> Result<(), Failure> {
 /// Refuses effect NoExecute for pods whose replacements take over their claims: these would be evicted again and again.
 fn refuse_endless(limits: &UnitLimits, pods: &[UnitPod]) -> Result<(), Failure> {
     let by_taint = limits.may_evict_by_taint();
-    let keeps_claim = |pod: &&UnitPod| pod.class == PodClass::KeepsClaim && !pod.is_terminating;
-    let pods = pods.iter().filter(keeps_claim);
-    let pods: Vec<String> = pods.map(|pod| pod.name.to_string()).collect();
-    if !by_taint || pods.is_empty() {
+    let endless = |pod: &&UnitPod| pod.is_evicted_again && !pod.is_terminating;
+    let mut classes: BTreeMap<PodClass, Vec<String>> = BTreeMap::new();
+    for pod in pods.iter().filter(endless) {
+        classes
+            .entry(pod.class)
+            .or_default()
+            .push(pod.name.to_string());
+    }
+    if !by_taint || classes.is_empty() {
         return Ok(());
     }
-    Err(Failure::refused(
-        "effect NoExecute would evict replacements again and again, because they take over the claims of evicted \
-         pods; nothing was changed",
-    )
-    .detail(format!("{}: {}", PodClass::KeepsClaim.describe(), few(&pods)))
-    .hint("scale the workloads of these pods to 0 for the drain, or use a ResourceClaimTemplate")
-    .hint("to drain all other pods: omit --force and --by taint"))
+    let failure = Failure::refused(
+        "effect NoExecute would evict the replacements of some pods again and again; nothing was changed",
+    );
+    let failure = classes.iter().fold(failure, |failure, (class, pods)| {
+        failure.detail(format!("{}: {}", class.describe(), few(pods)))
+    });
+    let keeps_claim = classes.contains_key(&PodClass::KeepsClaim);
+    let claims = keeps_claim.then_some(
+        "to release a claim that replacements take over: scale its workload to 0, or use a ResourceClaimTemplate",
+    );
+    let others = classes.keys().any(|class| *class != PodClass::KeepsClaim);
+    let tolerations = others.then_some(
+        "to keep the other pods: add a NoExecute toleration without tolerationSeconds to their claim templates",
+    );
+    let hints = claims.into_iter().chain(tolerations);
+    let failure = hints.fold(failure, Failure::hint);
+    Err(failure.hint("to drain without these pods: omit --force and --by taint"))
 }
 
 /// Claims that have no other devices, or may have none.
@@ -585,7 +600,10 @@ mod tests {
 
     #[test]
     fn effect_no_execute_is_refused_for_pods_that_come_back_with_their_claim() {
-        let mut web = unit_pod(&running("team-a", "web"), PodClass::KeepsClaim);
+        let mut web = UnitPod {
+            is_evicted_again: true,
+            ..unit_pod(&running("team-a", "web"), PodClass::KeepsClaim)
+        };
         let refused = |web: &UnitPod, means, force_after| {
             let limits = UnitLimits {
                 means,
@@ -601,8 +619,25 @@ mod tests {
             assert_eq!(failure.status(), ExitStatus::Refused);
             assert!(failure.details()[0].ends_with("team-a/web"), "{failure}");
         }
+        let monitor = UnitPod {
+            class: PodClass::Monitor,
+            ..web.clone()
+        };
+        let failure = refused(&monitor, Means::Taint, None).expect("a refusal");
+        assert!(
+            failure.hints()[0].starts_with("to keep the other pods"),
+            "{failure}"
+        );
         web.is_terminating = true;
         assert!(refused(&web, Means::Taint, None).is_none(), "it leaves");
+        let once = UnitPod {
+            is_evicted_again: false,
+            ..monitor
+        };
+        assert!(
+            refused(&once, Means::Taint, None).is_none(),
+            "it is evicted once"
+        );
     }
 
     #[test]

@@ -125,6 +125,7 @@ pub fn unit_pod(pod: &Pod, class: PodClass) -> UnitPod {
         class,
         harm: Harm::of(pod, class, BudgetState::Allows),
         is_terminating: false,
+        is_evicted_again: false,
         grace_period_end: None,
         workload: None,
     }

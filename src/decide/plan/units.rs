@@ -1,9 +1,10 @@
 //! Candidate units of a plan: devices, or complete nodes, without excluded ones.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::request::PlanSize;
 use crate::assess::PlanUnit;
+use crate::engine::hardware::Hardware;
 use crate::engine::{self, Semantics};
 use crate::error::Failure;
 use crate::model::{DeviceId, NodeName, Snapshot};
@@ -44,6 +45,30 @@ pub fn plan_units(
         return Err(nothing_left(size, candidates.len()));
     }
     Ok(units)
+}
+
+/// The units, those last whose hardware is in use through other devices than theirs, such as partitions: of sets that cost
+/// the same, one of units that become idle is better. Slices have to be read with attributes and counters.
+#[must_use]
+pub fn shared_hardware_last(mut units: Vec<PlanUnit>, snapshot: &Snapshot) -> Vec<PlanUnit> {
+    let claims = snapshot.claims.iter();
+    let results = claims.flat_map(|claim| claim.allocation.iter().flat_map(|it| &it.results));
+    let held: HashSet<&DeviceId> = results
+        .filter(|result| !result.admin_access)
+        .map(|result| &result.device)
+        .collect();
+    if held.is_empty() {
+        return units;
+    }
+    let hardware = Hardware::of(&snapshot.slices);
+    // The order of the others stays: it decides among equal sets.
+    units.sort_by_cached_key(|unit| {
+        let names = hardware.closure(&unit.devices);
+        names
+            .iter()
+            .any(|name| held.contains(name) && !unit.devices.contains(name))
+    });
+    units
 }
 
 fn whole_nodes(
@@ -109,6 +134,41 @@ mod tests {
             slices: vec![slice("node-1"), slice("node-2")],
             ..Snapshot::default()
         }
+    }
+
+    #[test]
+    fn units_whose_hardware_is_in_use_through_partitions_come_last() {
+        let mut snapshot = Snapshot {
+            slices: vec![testing::slice(vec![
+                crate::engine::testing::drawing("card-0", "80Gi"),
+                crate::engine::testing::drawing("part-0", "40Gi"),
+                testing::published("card-1", &[]),
+            ])],
+            ..Snapshot::default()
+        };
+        let unit = |name: &str| PlanUnit {
+            name: name.to_owned(),
+            devices: vec![testing::device(name)],
+            ..PlanUnit::default()
+        };
+        let order = |snapshot: &Snapshot| -> Vec<String> {
+            let units = vec![unit("card-0"), unit("card-1"), unit("part-0")];
+            let units = shared_hardware_last(units, snapshot).into_iter();
+            units.map(|unit| unit.name).collect()
+        };
+        assert_eq!(order(&snapshot), ["card-0", "card-1", "part-0"]);
+        let mut claim = testing::claim_in_use(&testing::pod("ml", "one"));
+        let allocation = claim.allocation.as_mut().expect("an allocation");
+        allocation.results[0].device = testing::device("part-0");
+        snapshot.claims = vec![claim];
+        // The partition itself is lost with its own pod, which counts.
+        assert_eq!(order(&snapshot), ["card-1", "part-0", "card-0"]);
+        let allocation = snapshot.claims[0]
+            .allocation
+            .as_mut()
+            .expect("an allocation");
+        allocation.results[0].admin_access = true;
+        assert_eq!(order(&snapshot), ["card-0", "card-1", "part-0"]);
     }
 
     fn id(pool: &str, device: &str) -> DeviceId {
