@@ -41,7 +41,7 @@ fn one_device_is_asked_about_without_a_taint() {
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
-    The last evicted pod is gone after about 5m30s, at full grace period; the device is not free then: not all of its pods are evicted.
+    The last evicted pod is gone after about 5m30s, at full grace period, not counting replacements, which may be evicted again; the device is not free then: not all of its pods are evicted.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     [stderr]
     warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
@@ -107,7 +107,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     3 claims cannot be reallocated: no other devices are available.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
     Guard claims.unplaceable>2 tripped: the value is 3.
-    The last evicted pod is gone after about 5m30s, at full grace period; 3 of the 4 devices are free then; not free: 1 (not all of its pods are evicted).
+    The last evicted pod is gone after about 5m30s, at full grace period, not counting replacements, which may be evicted again; 3 of the 4 devices are free then; not free: 1 (not all of its pods are evicted).
     All on node-7.
     [stderr]
     error: guard tripped: claims.unplaceable>2
@@ -135,7 +135,7 @@ fn whole_driver_is_one_segment() {
     3 PodDisruptionBudgets would be violated; taint evictions ignore PodDisruptionBudgets.
     9 claims cannot be reallocated: no other devices are available.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
-    The last evicted pod is gone after about 60m, at full grace period; 34 of the 40 devices are free then, unless a replacement of another pod gets one; not free: 1 (not all of its pods are evicted), 1 (no pod of its claim is known); not known to be free: 4 (the evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 60m, at full grace period, not counting replacements, which may be evicted again; 34 of the 40 devices are free then, unless a replacement of another pod gets one; not free: 1 (not all of its pods are evicted), 1 (no pod of its claim is known); not known to be free: 4 (the evicted pod may be recreated and scheduled to the same device).
     [stderr]
     warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
     [exit status: 0]
@@ -216,7 +216,7 @@ fn every_device_has_to_be_said_in_so_many_words() {
     3 PodDisruptionBudgets would be violated; taint evictions ignore PodDisruptionBudgets.
     9 claims cannot be reallocated: no other devices are available.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
-    The last evicted pod is gone after about 60m, at full grace period; 40 of the 46 devices are free then, unless a replacement of another pod gets one; not free: 1 (not all of its pods are evicted), 1 (no pod of its claim is known); not known to be free: 4 (the evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 60m, at full grace period, not counting replacements, which may be evicted again; 40 of the 46 devices are free then, unless a replacement of another pod gets one; not free: 1 (not all of its pods are evicted), 1 (no pod of its claim is known); not known to be free: 4 (the evicted pod may be recreated and scheduled to the same device).
     [stderr]
     warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
     warning: the proposed taint devicetaint.dev/preview:NoExecute selects every device of every driver; set a driver, a pool or a device, unless you mean all of them
@@ -258,7 +258,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
-    The last evicted pod is gone after about 90m, at full grace period; 3 of the 8 devices are free then, unless a replacement of another pod, or a waiting claim that tolerates the taint, gets one; not known to be free: 5 (the evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 90m, at full grace period, not counting replacements, which may be evicted again; 3 of the 8 devices are free then, unless a replacement of another pod, or a waiting claim that tolerates the taint, gets one; not known to be free: 5 (the evicted pod may be recreated and scheduled to the same device).
     All on node-3.
     [exit status: 0]
     ");
@@ -359,7 +359,7 @@ fn existing_rule_is_asked_about_by_name() {
 
     1 pod in 1 namespace would be evicted now.
     1 more pod uses a selected device: 1 tolerating the taint.
-    The last evicted pod is gone after about 60s, at full grace period; 1 of the 4 devices is free then, unless a replacement of another pod, or a waiting claim that tolerates the taint, gets it; not free: 2 (not all of their pods are evicted); not known to be free: 1 (the evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 60s, at full grace period, not counting replacements, which may be evicted again; 1 of the 4 devices is free then, unless a replacement of another pod, or a waiting claim that tolerates the taint, gets it; not free: 2 (not all of their pods are evicted); not known to be free: 1 (the evicted pod may be recreated and scheduled to the same device).
     On node-6, using gpu.example.com/node-6/gpu-0.
     [exit status: 0]
     ");
@@ -390,7 +390,7 @@ fn several_rules_are_one_question() {
 
     2 pods in 2 namespaces would be evicted: 1 now, 1 later (last in 20m at 2026-11-20T10:35:00Z).
     1 more pod uses a selected device: 1 tolerating the taint.
-    The last evicted pod is gone after about 20m, at full grace period; 5 of the 8 devices are free then, unless a replacement of another pod, or a waiting claim that tolerates the taint, gets one; not free: 2 (not all of their pods are evicted); not known to be free: 1 (the evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 20m, at full grace period, not counting replacements, which may be evicted again; 5 of the 8 devices are free then, unless a replacement of another pod, or a waiting claim that tolerates the taint, gets one; not free: 2 (not all of their pods are evicted); not known to be free: 1 (the evicted pod may be recreated and scheduled to the same device).
     [exit status: 0]
     ");
 }
@@ -423,7 +423,7 @@ fn manifest_is_asked_about_before_it_is_created() {
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
-    The last evicted pod is gone after about 90m, at full grace period; 3 of the 8 devices are free then, unless a replacement of another pod, or a waiting claim that tolerates the taint, gets one; not known to be free: 5 (the evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 90m, at full grace period, not counting replacements, which may be evicted again; 3 of the 8 devices are free then, unless a replacement of another pod, or a waiting claim that tolerates the taint, gets one; not known to be free: 5 (the evicted pod may be recreated and scheduled to the same device).
     All on node-3.
     [exit status: 0]
     ");
@@ -612,7 +612,7 @@ fn tripped_guard_is_a_refusal_with_the_whole_report() {
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
     Guard pods.evicted>10% tripped: the value is 3 of 17.
-    The last evicted pod is gone after about 5m30s, at full grace period; the device is not free then: not all of its pods are evicted.
+    The last evicted pod is gone after about 5m30s, at full grace period, not counting replacements, which may be evicted again; the device is not free then: not all of its pods are evicted.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     [stderr]
     error: guard tripped: pods.evicted>10%
@@ -726,7 +726,7 @@ fn now_decides_what_is_due() {
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T23:05:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
-    The last evicted pod is gone after about 5m30s, at full grace period; the device is not free then: not all of its pods are evicted.
+    The last evicted pod is gone after about 5m30s, at full grace period, not counting replacements, which may be evicted again; the device is not free then: not all of its pods are evicted.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     [exit status: 0]
     ");

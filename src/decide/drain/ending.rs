@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::state::{UnitProgress, UnitState, drains};
-use super::unit_run::UnitEnd;
+use super::unit_step::UnitEnd;
 use crate::decide::unreleased_devices::confirmations;
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;

@@ -23,6 +23,7 @@
 //! | Pods that cannot terminate, and when the others are gone | `termination` |
 //! | Mechanisms by which pods are removed | `means` |
 //! | The next step of one unit | `unit_run` |
+//! | Steps and results of one unit | `unit_step` |
 //! | Limits of a unit | `unit_limits` |
 //! | Deployments that create new pods first, and the progress of a restart | `restart` |
 //! | How each pod of a unit is removed: by a restart, an eviction, or not yet | `restart_run` |
@@ -75,6 +76,7 @@ pub(crate) mod testing;
 mod unit;
 mod unit_limits;
 mod unit_run;
+mod unit_step;
 mod view;
 #[cfg(test)]
 mod virtual_time_tests;
@@ -102,7 +104,7 @@ pub use recorded_workloads::{
 };
 pub use released::kept_back;
 pub use removal_safety::{RemovalSafety, removal_safety};
-pub use replacements::drain_replacements;
+pub use replacements::{cordoned_nodes, drain_replacements};
 pub use requesters::{
     Restorer, Withdrawal, joined, parse_requester, requesters, restoring_requester, withdraw,
 };
@@ -119,6 +121,7 @@ pub use termination::{Terminations, rest_of_grace};
 pub use terms::{DrainTerms, TAINT_KEY};
 pub use unit::{Unit, UnitKind, units};
 pub use unit_limits::UnitLimits;
-pub use unit_run::{EvictionReply, UnitEnd, UnitRun, UnitStep};
+pub use unit_run::UnitRun;
+pub use unit_step::{EvictionReply, UnitEnd, UnitStep};
 pub use view::{DrainProgress, DrainView, StagedUnit, combined, staged_units};
 pub use watch::{rule_state, settled_in};

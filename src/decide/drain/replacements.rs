@@ -1,11 +1,16 @@
 //! Whether the pods that a drain evicts find other devices.
 
+use std::collections::BTreeSet;
+
 use crate::assess::{Basis, Replacements};
 use crate::engine::{Impact, ProposedTaint};
-use crate::model::Effect;
+use crate::model::{Effect, NodeName, ResourceSlice, SliceNodes, Snapshot};
 
 /// What could replace the devices that the evicted pods of `impact` lose and their controllers need, while the rules of the drain taint the devices
 /// of `proposed`; `by_taint`, effect NoExecute evicts pods, too.
+///
+/// Devices on cordoned nodes replace none: no controller's pod is scheduled there, but for those of DaemonSets, which stay on
+/// their node.
 ///
 /// A claim often tolerates NoExecute for some time, and NoSchedule not at all: the effect of a preview would let its
 /// replacement take a device that the drain keeps free.
@@ -30,7 +35,25 @@ pub fn drain_replacements(
         pods: recreated.cloned().collect(),
         ..impact.clone()
     };
-    Replacements::under(&taints, &recreated, basis).0
+    let cordoned = cordoned_nodes(&basis.reading.snapshot);
+    if cordoned.is_empty() {
+        return Replacements::under(&taints, &recreated, basis).0;
+    }
+    let mut reading = basis.reading.clone();
+    let is_open = |slice: &ResourceSlice| match &slice.nodes {
+        SliceNodes::One(node) | SliceNodes::Selected(node) => !cordoned.contains(node),
+        SliceNodes::PerDevice | SliceNodes::Several => true,
+    };
+    reading.snapshot.slices.retain(is_open);
+    let open = Basis::new(&reading, basis.semantics, basis.now);
+    Replacements::under(&taints, &recreated, &open).0
+}
+
+/// The cordoned nodes, by name, as far as nodes were read whole.
+#[must_use]
+pub fn cordoned_nodes(snapshot: &Snapshot) -> BTreeSet<NodeName> {
+    let nodes = snapshot.nodes.iter().filter(|node| node.unschedulable);
+    nodes.map(|node| node.name.clone()).collect()
 }
 
 /// The effects that the rules of a drain have, one after the other: a replacement has to find a device under each.
@@ -52,7 +75,7 @@ mod tests {
     use crate::engine::testing::{claim_in_use, node, pod, published, reading, semantics, slice};
     use crate::model::{
         ClaimSource, ClaimSpec, DeviceAmount, DeviceClass, DeviceRequest, DeviceSelector, Operator,
-        Phase, Pod, PodClaim, RequestKind, RequestTerms, Taint, Toleration,
+        Phase, Pod, PodClaim, Reading, RequestKind, RequestTerms, Taint, Toleration,
     };
     use crate::report::testing::{device, now};
 
@@ -85,6 +108,15 @@ mod tests {
 
     /// What could replace the only device of the cluster, which a claim of the pod with this toleration has.
     fn of_pod(pod: &Pod, effect: Effect, by_taint: bool) -> Replacements {
+        found_in(&reading_of(pod, effect), by_taint)
+    }
+
+    fn place_reading() -> Reading {
+        reading_of(&pod("ml", "notebook"), Effect::NoSchedule)
+    }
+
+    /// A cluster with one device, which a claim of the pod with this toleration has.
+    fn reading_of(pod: &Pod, effect: Effect) -> Reading {
         let terms = RequestTerms {
             class: "gpu".into(),
             expressions: Vec::new(),
@@ -121,6 +153,10 @@ mod tests {
         snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
         snapshot.claims = vec![claim];
         snapshot.pods = vec![pod];
+        reading
+    }
+
+    fn found_in(reading: &Reading, by_taint: bool) -> Replacements {
         let taint = Taint {
             key: "devicetaint.dev/drain".to_owned(),
             value: String::new(),
@@ -131,8 +167,21 @@ mod tests {
         let proposed = [ProposedTaint::hypothetical(selector, taint, now())];
         let semantics = semantics(37);
         let impact = preview(&reading.snapshot, &proposed, now(), &semantics);
-        let basis = Basis::new(&reading, &semantics, now());
+        let basis = Basis::new(reading, &semantics, now());
         drain_replacements(&impact, &proposed, by_taint, &basis)
+    }
+
+    #[test]
+    fn a_device_on_a_cordoned_node_replaces_none() {
+        let place = |cordoned: bool| {
+            let mut reading = place_reading();
+            reading.snapshot.nodes[0].unschedulable = cordoned;
+            let found = found_in(&reading, false);
+            found.claims.first().and_then(|claim| claim.placeable)
+        };
+        // Its claim tolerates the effect that the rules have, so that its own device is left for it.
+        assert_eq!(place(false), Some(true));
+        assert_eq!(place(true), Some(false));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::assess::Replacements;
 use crate::engine::job_fate::JobFate;
 use crate::engine::{Impact, PodImpact, Verdict};
 use crate::error::{ExitStatus, Failure};
-use crate::model::Uid;
+use crate::model::{NodeName, Uid};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::{counted, few};
 
@@ -33,6 +33,8 @@ pub struct DrainPlan<'a> {
     pub pods: &'a [UnitPod],
     /// Whether the claims of evicted pods can be reallocated with all units tainted.
     pub replacements: &'a Replacements,
+    /// Cordoned nodes, whose devices replace none.
+    pub cordoned: &'a BTreeSet<NodeName>,
     /// The limits of each unit.
     pub limits: &'a UnitLimits,
     /// Jobs that fail for good by the evictions.
@@ -87,8 +89,12 @@ pub fn refuse_start(plan: &DrainPlan<'_>) -> Result<(), Failure> {
     } else {
         "replacements would stay pending without a device; nothing was changed"
     });
+    let cordoned: Vec<String> = plan.cordoned.iter().map(ToString::to_string).collect();
+    let cordoned = (!cordoned.is_empty())
+        .then(|| format!("devices on cordoned nodes do not count: {}", few(&cordoned)));
     Err(lines
         .into_iter()
+        .chain(cordoned)
         .fold(failure, Failure::detail)
         .hint("to drain anyway: --accept-unplaceable"))
 }
@@ -467,6 +473,7 @@ mod tests {
         limits: &UnitLimits,
     ) -> Option<String> {
         let plan = DrainPlan {
+            cordoned: &BTreeSet::new(),
             siblings: &[],
             failing_jobs: &[],
             terminations: &Terminations::default(),
@@ -563,6 +570,7 @@ mod tests {
         let of = |means| {
             let limits = UnitLimits { means, ..limits() };
             let plan = DrainPlan {
+                cordoned: &BTreeSet::new(),
                 siblings: &[],
                 failing_jobs: &[],
                 terminations: &Terminations::default(),
@@ -678,6 +686,7 @@ mod tests {
             is_unknown: false,
         };
         let plan = DrainPlan {
+            cordoned: &BTreeSet::new(),
             siblings: &[],
             failing_jobs: &[],
             longest: Duration::from_secs(30),
@@ -746,6 +755,7 @@ mod tests {
         let mut accepting = limits();
         accepting.accepts_unplaceable = true;
         let plan = DrainPlan {
+            cordoned: &BTreeSet::new(),
             siblings: &[],
             failing_jobs: &[],
             terminations: &Terminations::default(),
@@ -782,6 +792,7 @@ mod tests {
         limits.force_after = Some(Duration::from_secs(30));
         limits.accepts_unplaceable = true;
         let plan = DrainPlan {
+            cordoned: &BTreeSet::new(),
             siblings: &[],
             failing_jobs: &["team-a/train".to_owned()],
             terminations: &Terminations::default(),

@@ -17,9 +17,9 @@ use super::pod_class::{PodClass, Treatment};
 use super::recorded_workloads::RecordedWorkloads;
 use super::restart::RestartState;
 use super::restart_run::{Departure, RestartReply, RestartRun};
-use super::state::UnitProgress;
 use super::unit_limits::UnitLimits;
-use crate::model::{Kind, NamespacedName, Uid};
+use super::unit_step::{EvictionReply, UnitEnd, UnitStep};
+use crate::model::{Kind, Uid};
 
 /// Delay before the first retry of a refused eviction.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
@@ -27,62 +27,6 @@ const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(5);
 /// Longest time between two observations of a unit: a replacement that is ready is noticed so late.
 const LOOK: Duration = Duration::from_secs(1);
-
-/// Next step of a unit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum UnitStep {
-    /// Ask the Eviction API to evict this pod.
-    Evict(NamespacedName, Uid),
-    /// Restart the Deployment with this UID, which is among `restarts` of the facts.
-    Restart(Uid),
-    /// Give the rules of the unit effect NoExecute.
-    RaiseEffect,
-    /// Observe the unit again, at the latest after this elapsed time.
-    WaitUntil(Duration),
-    /// The unit has ended.
-    Finished(UnitEnd),
-}
-
-/// Result of a unit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum UnitEnd {
-    /// No claim holds its devices, and the workloads of its pods are ready.
-    Idle,
-    /// Only pods that the drain does not evict hold its devices.
-    Held(Vec<String>),
-    /// Pods could not be evicted, or workloads are not ready, for these reasons.
-    Blocked(Vec<String>),
-    /// Another user or program has reversed it.
-    Reversed(String),
-    /// Another run has taken it over.
-    TakenOver(String),
-}
-
-impl UnitEnd {
-    /// The stage to record on its rules; none if another user or run has changed them.
-    #[must_use]
-    pub fn progress(&self) -> Option<UnitProgress> {
-        match self {
-            Self::Idle => Some(UnitProgress::Idle),
-            Self::Held(_) => Some(UnitProgress::Held),
-            Self::Blocked(_) => Some(UnitProgress::Blocked),
-            Self::Reversed(_) | Self::TakenOver(_) => None,
-        }
-    }
-}
-
-/// Response of the Eviction API.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EvictionReply {
-    /// The pod is terminating.
-    Accepted,
-    /// The pod no longer exists, or another pod has its name.
-    Gone,
-    /// A budget refuses the eviction: the server's message.
-    Refused(String),
-    /// Whether the pod was evicted is unknown.
-    Unknown,
-}
 
 /// What has to happen before a pod is evicted.
 #[derive(Clone, Copy, Debug)]
@@ -529,17 +473,21 @@ impl UnitRun {
         let kept = |pod: &UnitPod| {
             pod.class.treatment(self.limits.included) == Treatment::Kept && !pod.is_terminating
         };
-        // Nothing that the drain does changes that, and pods of a workload do not end by themselves.
-        let keeps_claim = |pod: &UnitPod| pod.class == PodClass::KeepsClaim;
-        if facts.pods.iter().any(keeps_claim) {
-            return UnitStep::Finished(UnitEnd::Blocked(self.reasons(facts, leaving)));
-        }
         // A claim of a pod that is not known may belong to one that has to leave, so the unit is not done.
         if facts.other_claims.is_empty() && facts.pods.iter().all(kept) {
             let pods = facts.pods.iter().map(|pod| pod.name.to_string());
             return done(UnitEnd::Held(pods.collect()), facts);
         }
-        self.wait_or_block(is_over, elapsed, self.reasons(facts, leaving))
+        // Nothing that the drain does changes that, and pods of a workload do not end by themselves.
+        let keeps_claim = facts
+            .pods
+            .iter()
+            .any(|pod| pod.class == PodClass::KeepsClaim);
+        self.wait_or_block(
+            is_over || keeps_claim,
+            elapsed,
+            self.reasons(facts, leaving),
+        )
     }
 
     fn wait_or_block(&self, is_over: bool, elapsed: Duration, reasons: Vec<String>) -> UnitStep {
@@ -623,6 +571,7 @@ fn done(end: UnitEnd, facts: &UnitFacts) -> UnitStep {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decide::drain::UnitProgress;
     use crate::decide::drain::pod_class::{Inclusions, PodClass};
     use crate::decide::drain::recorded_workloads::RecordedWorkload;
     use crate::decide::drain::restart::RestartProgress;

@@ -161,7 +161,7 @@ impl Timeline {
             format!("{the} last pod is evicted after about {delayed} (controller rate limit) and")
         };
         let others = if self.returns {
-            ", not counting replacements that may be evicted, too"
+            ", not counting replacements, which may be evicted again"
         } else {
             ""
         };
@@ -376,7 +376,7 @@ mod tests {
         let picture = Timeline::of(&report).unwrap().pictures().remove(0);
         assert!(picture.end.is_none() && picture.note.contains("incomplete"));
         let mut returning = Example::new().report();
-        let again = ", not counting replacements that may be evicted, too";
+        let again = ", not counting replacements, which may be evicted again";
         assert!(!sentence(&returning).unwrap().contains(again));
         let mut pods = returning.affected_pods.iter_mut();
         let evicted = pods.find(|pod| pod.outcome.is_evicted()).unwrap();

@@ -7,7 +7,7 @@ use super::order::{DrainRun, begun_first, names_by_unit};
 use super::prepared::{CheckedDrain, Prepared};
 use super::restart::may_restart;
 use crate::assess::Sibling;
-use crate::cluster::WriteMode;
+use crate::cluster::{NodeDetail, WriteMode};
 use crate::commands::context::Context;
 use crate::commands::work::changer::Changer;
 use crate::commands::work::cluster_view::{ClusterView, ReadState};
@@ -20,10 +20,11 @@ use crate::decide::choice::{
 use crate::decide::drafts::RuleAnnotations;
 use crate::decide::drain::{
     DrainPlan, DrainTerms, PlanFile, PlannedFacts, PublishedHardware, RestartFacts, RestartPlan,
-    Terminations, Unit, UnitKind, UnitLimits, UnitPod, drain_replacements, drains as drain_states,
-    failing_jobs, grace_time, in_planned_order, joined, plan_lines, planned_devices, pods_of,
-    progress_now, refuse_aborted, refuse_other_cluster, refuse_outdated, refuse_start,
-    refuse_unpublished, replaced_already, rest_of_grace, scope, units, wanted, workload_states,
+    Terminations, Unit, UnitKind, UnitLimits, UnitPod, cordoned_nodes, drain_replacements,
+    drains as drain_states, failing_jobs, grace_time, in_planned_order, joined, plan_lines,
+    planned_devices, pods_of, progress_now, refuse_aborted, refuse_other_cluster, refuse_outdated,
+    refuse_start, refuse_unpublished, replaced_already, rest_of_grace, scope, units, wanted,
+    workload_states,
 };
 use crate::decide::identity::{identities, with_identities};
 use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
@@ -367,6 +368,9 @@ impl DrainRequest {
             .map(|device| hypothetical(device.into(), view.now))
             .collect();
         let view = Box::pin(view.clone().with_pods_for(&proposed, &[])).await?;
+        // Also whether nodes are cordoned.
+        let view = view.with_places(NodeDetail::Whole).await?;
+        let cordoned = cordoned_nodes(view.snapshot());
         let basis = view.basis();
         let impact = view.impact(&proposed);
         let pods = pods_of(&impact, &basis);
@@ -431,6 +435,7 @@ impl DrainRequest {
             parallel: self.parallel,
             pods: &pods,
             replacements: &replacements,
+            cordoned: &cordoned,
             limits,
             restarts: &restarts,
             unread: &unread,
