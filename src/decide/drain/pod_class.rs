@@ -152,7 +152,7 @@ impl PodClass {
             Self::DaemonSet | Self::Monitor | Self::TolerantMonitor => Treatment::Kept,
             Self::Tolerant => Treatment::Stays("tolerates the taint"),
             Self::KeepsClaim => Treatment::Stays(
-                "uses a claim that its replacement would take over, with the same device",
+                "uses a claim that its replacement would take over, with the same device (to release it, scale its workload to 0)",
             ),
             Self::NotEvicted => Treatment::Stays("is not evicted by taints"),
         }

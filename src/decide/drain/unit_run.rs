@@ -1148,7 +1148,7 @@ mod tests {
         assert_eq!(
             blocked(at_once),
             [
-                "pod team-a/web uses a claim that its replacement would take over, with the same device"
+                "pod team-a/web uses a claim that its replacement would take over, with the same device (to release it, scale its workload to 0)"
             ]
         );
         let mut leaving = pod("stays", PodClass::Tolerant, None);
