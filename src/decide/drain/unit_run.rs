@@ -957,7 +957,7 @@ mod tests {
         assert!(!run(limits()).needs_force(&gone), "it is on its way out");
         let mut starved = run(limits());
         accept(&mut starved, &web("web-2"));
-        let mut waiting = at.clone();
+        let mut waiting = at;
         waiting.workloads = ready(2);
         waiting.unschedulable = [(Uid::from("web"), "no device".to_owned())].into();
         assert!(
