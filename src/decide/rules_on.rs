@@ -410,7 +410,7 @@ impl RuleWords<'_> {
                 .hint("to wait for the devices that the rules select now, name the rules")
                 .hint(
                     "to wait for this hardware, first add a rule for the device name under which \
-                    it is published now",
+                    it is published now, if it is published",
                 )),
         }
     }
