@@ -127,6 +127,18 @@ fn of_unit(
     let is_open = left.is_some();
     messages.extend(left.map(|line| format!("{line}; to taint them, run the same `drain` again")));
     let knows_usage = basis.knows_usage();
+    // The stage is that of the end of the last run.
+    if unit.progress == UnitProgress::Blocked
+        && messages.is_empty()
+        && knows_usage
+        && holding.is_empty()
+    {
+        messages.push(
+            "was blocked when its drain ended, and no claim holds its devices now; to complete it, run the same `drain` \
+             again"
+                .to_owned(),
+        );
+    }
     let claims = holding
         .iter()
         .map(|holder| ObjectReference::from(holder.claim));
@@ -209,6 +221,38 @@ mod tests {
             stages(&reading),
             (UnitProgress::Blocked, UnitStage::Held, 1)
         );
+    }
+
+    #[test]
+    fn a_unit_that_is_blocked_by_nothing_any_more_is_told_with_the_way_on() {
+        let mut rule = idle_drain().units.remove(0).rules.remove(0);
+        let stage = (RuleMetadata::DRAIN_STAGE.to_owned(), "Blocked".to_owned());
+        rule.metadata.annotations.extend([stage]);
+        let drain = drains(&[rule]).remove(0);
+        let mut reading = reading();
+        reading.snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
+        let semantics = semantics(37);
+        let messages = |reading: &Reading| {
+            let basis = DeviceBasis {
+                reading,
+                semantics: &semantics,
+                now: now(),
+            };
+            let published = PublishedHardware::of(&basis);
+            reported(&drain, &published, &basis)
+                .units
+                .remove(0)
+                .messages
+        };
+        let [line] = &messages(&reading)[..] else {
+            panic!("one line");
+        };
+        assert!(line.contains("run the same `drain` again"), "{line}");
+        let mut unread = reading.clone();
+        unread.gaps = vec![Gap::of(Kind::ResourceClaim, "denied")];
+        assert!(messages(&unread).is_empty(), "who holds them is unknown");
+        reading.snapshot.claims = vec![claim_in_use(&pod("team-a", "late"))];
+        assert!(messages(&reading).is_empty(), "a claim holds one");
     }
 
     #[test]
