@@ -328,6 +328,33 @@ mod tests {
     }
 
     #[test]
+    fn a_monitor_is_evicted_again_that_is_recreated_and_tolerates_the_taint_for_the_scheduler() {
+        let again = |owner, class, schedule_only| {
+            let pod = owned("x", owner);
+            let impact = PodImpact {
+                tolerates_schedule_only: schedule_only,
+                ..with_verdict(&pod, Verdict::Evicted { at: now() })
+            };
+            is_evicted_again(&impact, class)
+        };
+        let agent = Some(("DaemonSet", "agent"));
+        for class in [PodClass::Monitor, PodClass::DaemonSet] {
+            assert!(again(agent, class, true), "{class:?}");
+            assert!(!again(agent, class, false), "{class:?}: it stays pending");
+        }
+        assert!(
+            !again(None, PodClass::Monitor, true),
+            "nothing recreates it"
+        );
+        let web = Some(("ReplicaSet", "web"));
+        assert!(
+            !again(web, PodClass::Replicated, true),
+            "there are other devices"
+        );
+        assert!(again(web, PodClass::KeepsClaim, false));
+    }
+
+    #[test]
     fn pods_come_the_least_harmful_first_and_those_that_ended_not_at_all() {
         let mut cluster = Cluster::default();
         cluster.replica_set("web", 3, 3);

@@ -94,6 +94,19 @@ mod tests {
         assert_eq!(record(&["a-0"]), (Vec::new(), texts(&["a-1", "b-0"])));
         let all = ["a-0", "a-1", "b-0", "c-0"];
         assert_eq!(record(&all), (texts(&["a", "b", "c"]), Vec::new()));
+        // What is recorded of a unit stays: somebody else may have restored it.
+        let mut before = rule("b-0", "b", "NoSchedule");
+        let note = (
+            RuleMetadata::DRAIN_REVERSED.to_owned(),
+            r#"{"d":"restored by bob"}"#.to_owned(),
+        );
+        before.metadata.annotations.extend([note]);
+        let known = drains(&[rule("a-0", "a", "NoSchedule"), before]);
+        let withdrawal = Withdrawal {
+            removed: texts(&["a-0"]),
+            ..Withdrawal::default()
+        };
+        assert_eq!(restoration_record(&known, "fw", &withdrawal).units, ["a"]);
         let other = restoration_record(&known, "other", &Withdrawal::default());
         assert_eq!(other, RestorationRecord::default());
         assert_eq!(restored_by(Some("anna")), "restored by anna");
