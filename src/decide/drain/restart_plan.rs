@@ -145,7 +145,7 @@ impl RestartPlan {
         let failure = reasons.iter().fold(failure, |failure, (blocker, pods)| {
             failure.detail(format!("{}: {}", blocker.describe(), few(pods)))
         });
-        Err(failure.hint("to restart the other owners, and evict these pods: --by auto"))
+        Err(failure.hint("to evict pods whose owners are not restarted: --by auto"))
     }
 }
 
@@ -510,7 +510,7 @@ mod tests {
         );
         assert_eq!(
             failure.hints(),
-            ["to restart the other owners, and evict these pods: --by auto"]
+            ["to evict pods whose owners are not restarted: --by auto"]
         );
     }
 
