@@ -108,6 +108,12 @@ pub(super) fn reversed_units<'a>(
         .collect()
 }
 
+/// Whether the rule records already why `unit` is reversed, such as who has restored it.
+#[must_use]
+pub fn records_reversal(rule: &DeviceTaintRule, unit: &str) -> bool {
+    reversed_units(std::iter::once(rule)).contains_key(unit)
+}
+
 /// The change that records on another rule of the drain why the units `reversed` are.
 #[must_use]
 pub fn reversal_patch(rule: &DeviceTaintRule, reversed: &[String], why: &str) -> RulePatch {
@@ -228,6 +234,7 @@ mod tests {
         let rule = named("a", "NoSchedule");
         let unit = |name: &str| [name.to_owned()];
         let one = with(reversal_patch(&rule, &unit("node-1"), "rule x was removed"));
+        assert!(records_reversal(&one, "node-1") && !records_reversal(&one, "node-2"));
         let both = with(reversal_patch(&one, &unit("node-2"), "rule y was removed"));
         let found = reversed_units([&both].into_iter());
         let expected = [

@@ -18,7 +18,8 @@ use crate::commands::work::stopped::stopped;
 use crate::decide::drain::{
     AbortAction, DrainEnd, DrainSize, PauseStep, RemovalSafety, RuleState, Unit, UnitEnd,
     UnitProgress, UnitRun, abort_patch, completion_patch, interrupted, pause_step,
-    recorded_workloads, recording_patch, reversal_patch, ring, rule_state, rules_of, settled_in,
+    recorded_workloads, recording_patch, records_reversal, reversal_patch, ring, rule_state,
+    rules_of, settled_in,
 };
 use crate::engine::ProposedTaint;
 use crate::engine::rule_lifecycle::blocks;
@@ -188,7 +189,9 @@ impl DrainOrder<'_> {
         let rules = rules_of(&rules, self.name).into_iter();
         // A change of a rule that somebody weakened would hide who that was.
         let is_intact = |rule: &DeviceTaintRule| blocks(&rule.taint.effect);
-        for rule in rules.filter(is_intact) {
+        // Who has restored the unit says more than which rule is missing.
+        let is_news = |rule: &DeviceTaintRule| !records_reversal(rule, unit);
+        for rule in rules.filter(|rule| is_intact(rule) && is_news(rule)) {
             let patch = reversal_patch(&rule, &[unit.to_owned()], why);
             changer
                 .patch(&rule, &patch, |found| found.is_some())
