@@ -247,7 +247,7 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
         patience: args.patience(),
         advice: &|_, _| again(),
         progress_line: ProgressLine::Shown,
-        left: None,
+        last_look: None,
     };
     let waited = args.stoppable(args.waited(&wait, &live, context), context);
     let (waited, nodes) = waited.await?;

@@ -245,7 +245,9 @@ impl Blocker {
     }
 
     /// A pod whose node was not seen to release its devices.
-    fn not_released(pod: &UnreleasedPod) -> Self {
+    /// A pod of which it is not known whether its node has released the devices.
+    #[must_use]
+    pub fn not_released(pod: &UnreleasedPod) -> Self {
         let devices: Vec<String> = pod.devices.iter().map(ToString::to_string).collect();
         let what = match &devices[..] {
             // A claim can be released before its pod is gone, and then no look has shown which devices it held.

@@ -305,7 +305,7 @@ impl Pipeline<'_> {
             patience: expected.patience,
             advice: &advice,
             progress_line: ProgressLine::Shown,
-            left: None,
+            last_look: None,
         };
         // What was read before the change shows the rules as they were.
         let waited = match basis.mutation.view.again().await {
@@ -407,7 +407,7 @@ impl Pipeline<'_> {
             patience,
             advice: &|_, _| vec![on.clone()],
             progress_line: ProgressLine::Shown,
-            left: None,
+            last_look: None,
         };
         let waited = wait.for_rules(basis.live, context).await;
         let waited = waited.map_err(|failure| stopped(failure, context))?;

@@ -42,8 +42,19 @@ pub(crate) struct Wait<'a> {
     /// What to do for whoever leaves while the rules are unchanged seen last.
     pub(crate) advice: &'a dyn Fn(&[DeviceTaintRule], EvictionsLeft) -> Vec<String>,
     pub(crate) progress_line: ProgressLine,
-    /// What is left at the last look, for work that shows it by itself.
-    pub(crate) left: Option<&'a RefCell<Vec<Blocker>>>,
+    /// The last look, for work that shows it by itself.
+    pub(crate) last_look: Option<&'a RefCell<LastLook>>,
+}
+
+/// What a wait has seen last.
+#[derive(Debug, Default)]
+pub(crate) struct LastLook {
+    /// How often it has looked.
+    pub(crate) looks: usize,
+    /// What is left, the first of it.
+    pub(crate) left: Vec<Blocker>,
+    /// The pods of which it is not known whether their nodes have released the devices.
+    pub(crate) unreleased: Vec<Blocker>,
 }
 
 /// Whether a wait shows its progress, and says what is left when the command is interrupted.
@@ -226,9 +237,6 @@ impl Wait<'_> {
             context
                 .ledger
                 .advise((self.advice)(&progress.rules, progress.evictions_left()));
-            if let Some(left) = self.left {
-                left.replace(progress.left.clone());
-            }
             if progress.shows_progress() {
                 last_state.clone_from(&progress.state);
                 if let Some(status) = &mut status {
@@ -251,6 +259,19 @@ impl Wait<'_> {
                     context,
                 )
                 .await;
+            }
+            // Once it is noted: whoever reads it may end the wait.
+            if let Some(last) = self.last_look {
+                let looks = last.borrow().looks.saturating_add(1);
+                last.replace(LastLook {
+                    looks,
+                    left: progress.left.clone(),
+                    unreleased: progress
+                        .not_released
+                        .iter()
+                        .map(Blocker::not_released)
+                        .collect(),
+                });
             }
             let has_ended = |pod: &str| settle.has_ended(&pod.into());
             let with_ended = unreleased_devices::with_ended(&progress.rules, has_ended);

@@ -40,6 +40,10 @@ pub struct UnitFacts {
     pub untainted: Option<String>,
     /// Whether a wait has observed that no claim holds the devices, under any name of their hardware.
     pub is_idle: bool,
+    /// How often the wait that runs beside the evictions has looked.
+    pub wait_looks: usize,
+    /// What that wait has seen of pods whose devices may not be released, a line each.
+    pub unreleased: Vec<String>,
     /// What keeps terminating pods, in words, as far as the wait has found it.
     pub terminating: BTreeMap<NamespacedName, String>,
     /// What the wait still sees on the devices, also by other names of the hardware, a line each.

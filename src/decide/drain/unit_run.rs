@@ -27,6 +27,8 @@ const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(5);
 /// Longest time between two observations of a unit: a replacement that is ready is noticed so late.
 const LOOK: Duration = Duration::from_secs(1);
+/// Looks of the wait after which it has seen how the last pod went.
+const LOOKS: usize = 2;
 
 /// What has to happen before a pod is evicted.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +65,8 @@ pub struct UnitRun {
     recorded: BTreeSet<Uid>,
     restarts: RestartRun,
     is_raised: bool,
+    /// How often the wait had looked when only pods were left that the drain does not evict.
+    held_at: Option<usize>,
 }
 
 impl UnitRun {
@@ -79,6 +83,7 @@ impl UnitRun {
             recorded: BTreeSet::new(),
             restarts: RestartRun::default(),
             is_raised: false,
+            held_at: None,
         }
     }
 
@@ -219,6 +224,9 @@ impl UnitRun {
         }
         self.note(facts);
         let leaving: Vec<&UnitPod> = facts.pods.iter().filter(|pod| self.leaves(pod)).collect();
+        if !leaving.is_empty() {
+            self.held_at = None;
+        }
         let staying: Vec<&UnitPod> = leaving
             .iter()
             .copied()
@@ -453,7 +461,7 @@ impl UnitRun {
 
     /// The next step if no pod is left to evict, or if the controller evicts the pods.
     fn without_evictions(
-        &self,
+        &mut self,
         facts: &UnitFacts,
         leaving: &[&UnitPod],
         is_over: bool,
@@ -475,8 +483,7 @@ impl UnitRun {
         };
         // A claim of a pod that is not known may belong to one that has to leave, so the unit is not done.
         if facts.other_claims.is_empty() && facts.pods.iter().all(kept) {
-            let pods = facts.pods.iter().map(|pod| pod.name.to_string());
-            return done(UnitEnd::Held(pods.collect()), facts);
+            return self.held(facts, is_over, elapsed);
         }
         // Nothing that the drain does changes that, and pods of a workload do not end by themselves.
         let keeps_claim = facts
@@ -488,6 +495,25 @@ impl UnitRun {
             elapsed,
             self.reasons(facts, leaving),
         )
+    }
+
+    /// The next step if all pods are left that the drain does not evict. A pod that was deleted by force is gone before
+    /// its node has released the device, which only the wait tells: it has to have looked since.
+    fn held(&mut self, facts: &UnitFacts, is_over: bool, elapsed: Duration) -> UnitStep {
+        if !facts.unreleased.is_empty() {
+            return UnitStep::Finished(UnitEnd::Blocked(facts.unreleased.clone()));
+        }
+        // The first look after that may have begun before.
+        let needed = self
+            .held_at
+            .get_or_insert(facts.wait_looks)
+            .saturating_add(LOOKS);
+        if facts.is_idle || facts.wait_looks >= needed {
+            let pods = facts.pods.iter().map(|pod| pod.name.to_string());
+            return done(UnitEnd::Held(pods.collect()), facts);
+        }
+        let why = "whether the devices of removed pods are released is not known yet";
+        self.wait_or_block(is_over, elapsed, vec![why.to_owned()])
     }
 
     fn wait_or_block(&self, is_over: bool, elapsed: Duration, reasons: Vec<String>) -> UnitStep {
@@ -683,7 +709,7 @@ mod tests {
         let agent = pod("agent", PodClass::DaemonSet, None);
         for pods in [Vec::new(), vec![agent]] {
             let at = UnitFacts {
-                is_idle: pods.is_empty(),
+                is_idle: true,
                 untainted: Some(line.clone()),
                 ..facts(pods, ready(3))
             };
@@ -768,7 +794,11 @@ mod tests {
         let step = run.next(&at(vec![one.clone(), monitor.clone()]), seconds(0));
         assert_eq!(evicts(&step), Some("web-1"));
         accept(&mut run, &one);
-        let step = run.next(&at(vec![monitor]), seconds(1));
+        let left = UnitFacts {
+            is_idle: true,
+            ..at(vec![monitor])
+        };
+        let step = run.next(&left, seconds(1));
         let held = UnitEnd::Held(vec!["team-a/monitor-1".to_owned()]);
         assert_eq!(step, UnitStep::Finished(held));
     }
@@ -1126,6 +1156,40 @@ mod tests {
         assert_eq!(
             next(kept.clone()),
             UnitStep::Finished(UnitEnd::Held(vec!["team-a/agent".to_owned()]))
+        );
+        // A pod that was deleted by force is gone before its device is released: the wait has to look first.
+        let mut run = UnitRun::new(limits());
+        let looked = |looks: usize, unreleased: &[&str]| UnitFacts {
+            is_idle: false,
+            wait_looks: looks,
+            unreleased: unreleased.iter().map(|line| (*line).to_owned()).collect(),
+            ..kept.clone()
+        };
+        let waits = |step| matches!(step, UnitStep::WaitUntil(_));
+        assert!(waits(run.next(&looked(7, &[]), seconds(1))));
+        assert!(
+            waits(run.next(&looked(8, &[]), seconds(2))),
+            "it had begun before"
+        );
+        let mut leaving = web("web-1");
+        leaving.is_terminating = true;
+        let mut again = looked(9, &[]);
+        again.pods.push(leaving);
+        assert!(waits(run.next(&again, seconds(3))));
+        assert!(
+            waits(run.next(&looked(9, &[]), seconds(4))),
+            "another has gone since"
+        );
+        let forced = run
+            .clone()
+            .next(&looked(10, &["x was force-deleted"]), seconds(5));
+        assert_eq!(blocked(forced), ["x was force-deleted"]);
+        let over = blocked(run.clone().next(&looked(10, &[]), seconds(60)));
+        assert!(over[0].contains("not known yet"), "{over:?}");
+        let held = run.next(&looked(11, &[]), seconds(6));
+        assert!(
+            matches!(held, UnitStep::Finished(UnitEnd::Held(_))),
+            "{held:?}"
         );
         let both = UnitFacts {
             other_claims: vec![crate::report::testing::name("team-a", "kept")],

@@ -520,6 +520,8 @@ mod tests {
             untainted: None,
             is_idle: false,
             not_idle: Vec::new(),
+            wait_looks: 0,
+            unreleased: Vec::new(),
             terminating: Default::default(),
         }
     }

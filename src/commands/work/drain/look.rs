@@ -109,6 +109,8 @@ impl UnitObserver<'_> {
             untainted: untainted_line(&self.unit.name, rules, &view.snapshot().slices),
             is_idle: false,
             not_idle: Vec::new(),
+            wait_looks: 0,
+            unreleased: Vec::new(),
             terminating: BTreeMap::new(),
         })
     }

@@ -16,7 +16,7 @@ use super::order::DrainOrder;
 use crate::cluster::{Detail, EvictionAnswer, WriteMode, evict};
 use crate::commands::work::cluster_view::ClusterView;
 use crate::commands::work::connect::failed;
-use crate::commands::work::wait::{ProgressLine, Wait, WaitEnd, WaitResult};
+use crate::commands::work::wait::{LastLook, ProgressLine, Wait, WaitEnd, WaitResult};
 use crate::decide::drain::{
     DrainProgress, DrainView, EvictionReply, RecordedWorkloads, RuleState, Unit, UnitEnd,
     UnitFacts, UnitPod, UnitRun, UnitStep, interrupted, recorded_workloads,
@@ -46,8 +46,8 @@ pub(super) struct UnitDrain<'a, 'b, 'c> {
 struct IdleWait<'a> {
     /// Its result, once it has one.
     idleness: &'a Idleness,
-    /// The reasons for which the unit is not idle yet.
-    left: &'a RefCell<Vec<Blocker>>,
+    /// What it has seen last.
+    last_look: &'a RefCell<LastLook>,
 }
 
 impl UnitDrain<'_, '_, '_> {
@@ -63,7 +63,7 @@ impl UnitDrain<'_, '_, '_> {
         let rules = self.rules.clone();
         let name = order.name.to_owned();
         let requester = order.requester.map(str::to_owned);
-        let left = RefCell::new(Vec::new());
+        let last_look = RefCell::new(LastLook::default());
         let wait = Wait {
             goal: Goal::Idle,
             rules: &rules,
@@ -75,7 +75,7 @@ impl UnitDrain<'_, '_, '_> {
             },
             advice: &|_, _| interrupted(&name, requester.as_deref()),
             progress_line: ProgressLine::Hidden,
-            left: Some(&left),
+            last_look: Some(&last_look),
         };
         let idleness = Idleness::default();
         let waiting = async {
@@ -87,7 +87,7 @@ impl UnitDrain<'_, '_, '_> {
         };
         let idle_wait = IdleWait {
             idleness: &idleness,
-            left: &left,
+            last_look: &last_look,
         };
         let evicting = Box::pin(self.evict_all(run, idle_wait));
         tokio::select! {
@@ -123,8 +123,12 @@ impl UnitDrain<'_, '_, '_> {
             if let Some(end) = is_idle(idle_wait.idleness, &mut facts)? {
                 return Ok(end);
             }
-            facts.not_idle = messages(&idle_wait.left.borrow());
-            facts.terminating = terminating(&idle_wait.left.borrow());
+            let last_look = idle_wait.last_look.borrow();
+            facts.not_idle = messages(&last_look.left);
+            facts.terminating = terminating(&last_look.left);
+            facts.wait_looks = last_look.looks;
+            facts.unreleased = messages(&last_look.unreleased);
+            drop(last_look);
             self.board.observe(&facts.drain_rules);
             // Between this and the step no other unit decides anything.
             facts.busy = self.board.occupied_beside(name);

@@ -318,6 +318,8 @@ impl Simulation {
             },
             is_idle: idle_since.is_some_and(|since| since + 2 <= self.now),
             not_idle: Vec::new(),
+            wait_looks: usize::try_from(self.now).unwrap_or_default(),
+            unreleased: Vec::new(),
             terminating: BTreeMap::new(),
             untainted: None,
             // A read that fails may show nothing at all.
