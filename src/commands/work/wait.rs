@@ -260,20 +260,23 @@ impl Wait<'_> {
                 )
                 .await;
             }
-            // Once it is noted: whoever reads it may end the wait.
+            let has_ended = |pod: &str| settle.has_ended(&pod.into());
+            // Once it is noted: whoever reads it may end the wait. What an earlier wait has seen is still so.
             if let Some(last) = self.last_look {
                 let looks = last.borrow().looks.saturating_add(1);
+                let seen = progress.not_released.iter().map(Blocker::not_released);
+                let is_seen = |noted: &Blocker| {
+                    let mut pods = progress.not_released.iter();
+                    pods.any(|pod| noted.uid.as_deref() == Some(pod.uid.as_str()))
+                };
+                let mut noted = recorded_blockers(&progress.rules, recorded, has_ended);
+                noted.retain(|noted| !is_seen(noted));
                 last.replace(LastLook {
                     looks,
                     left: progress.left.clone(),
-                    unreleased: progress
-                        .not_released
-                        .iter()
-                        .map(Blocker::not_released)
-                        .collect(),
+                    unreleased: seen.chain(noted).collect(),
                 });
             }
-            let has_ended = |pod: &str| settle.has_ended(&pod.into());
             let with_ended = unreleased_devices::with_ended(&progress.rules, has_ended);
             let new: Vec<String> = with_ended
                 .into_iter()
