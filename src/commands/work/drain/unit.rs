@@ -123,12 +123,7 @@ impl UnitDrain<'_, '_, '_> {
             if let Some(end) = is_idle(idle_wait.idleness, &mut facts)? {
                 return Ok(end);
             }
-            let last_look = idle_wait.last_look.borrow();
-            facts.not_idle = messages(&last_look.left);
-            facts.terminating = terminating(&last_look.left);
-            facts.wait_looks = last_look.looks;
-            facts.unreleased = messages(&last_look.unreleased);
-            drop(last_look);
+            add_last_look(&mut facts, &idle_wait.last_look.borrow());
             self.board.observe(&facts.drain_rules);
             // Between this and the step no other unit decides anything.
             facts.busy = self.board.occupied_beside(name);
@@ -301,6 +296,14 @@ fn is_idle(idleness: &Idleness, facts: &mut UnitFacts) -> Result<Option<UnitEnd>
             Ok(end)
         }
     }
+}
+
+/// Adds what the wait has seen last.
+fn add_last_look(facts: &mut UnitFacts, last_look: &LastLook) {
+    facts.not_idle = messages(&last_look.left);
+    facts.terminating = terminating(&last_look.left);
+    facts.wait_looks = last_look.looks;
+    facts.unreleased = messages(&last_look.unreleased);
 }
 
 /// What keeps terminating pods, by pod.
