@@ -339,10 +339,8 @@ fn schedulability(name: &NodeName, nodes: Option<&[Node]>) -> NodeSchedulability
 
 /// Whether the claim has the device to work with, and not beside its users to look after it.
 fn takes(claim: &ResourceClaim, device: &DeviceId) -> bool {
-    let results = claim.allocation.iter().flat_map(|it| &it.results);
-    results
-        .filter(|result| result.device == *device)
-        .any(|result| !result.admin_access)
+    let mut results = claim.exclusive_results();
+    results.any(|result| result.device == *device)
 }
 
 /// Whether a taint with this effect keeps a device from being allocated.

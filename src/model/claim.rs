@@ -26,6 +26,14 @@ pub struct ResourceClaim {
     pub reserved_for: Vec<ConsumerReference>,
 }
 
+impl ResourceClaim {
+    /// The devices that it holds and keeps from other claims: those with admin access are left aside.
+    pub fn exclusive_results(&self) -> impl Iterator<Item = &AllocationResult> {
+        let results = self.allocation.iter().flat_map(|found| &found.results);
+        results.filter(|result| !result.admin_access)
+    }
+}
+
 /// What was allocated for a claim; never changes until the claim is deallocated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allocation {

@@ -27,9 +27,9 @@ pub fn notes(
     let mut notes = Vec::new();
     let is_member = |namespace: &str| namespaces.lets_in(terms, namespace) == Some(true);
     let holders = snapshot.claims.iter().filter(|claim| {
-        let mut results = claim.allocation.iter().flat_map(|found| &found.results);
         // Admin access takes a device from nobody.
-        results.any(|result| devices.contains(&result.device) && !result.admin_access)
+        let mut results = claim.exclusive_results();
+        results.any(|result| devices.contains(&result.device))
             && !is_member(claim.name.namespace.as_str())
     });
     let holders: Vec<String> = holders.map(|claim| claim.name.to_string()).collect();

@@ -7,7 +7,7 @@ use crate::assess::PlanUnit;
 use crate::engine::hardware::Hardware;
 use crate::engine::{self, Semantics};
 use crate::error::Failure;
-use crate::model::{DeviceId, NodeName, Snapshot};
+use crate::model::{DeviceId, NodeName, ResourceClaim, Snapshot};
 use crate::naming::phrase::counted;
 
 /// Every device of these units, by name.
@@ -52,11 +52,8 @@ pub fn plan_units(
 #[must_use]
 pub fn shared_hardware_last(mut units: Vec<PlanUnit>, snapshot: &Snapshot) -> Vec<PlanUnit> {
     let claims = snapshot.claims.iter();
-    let results = claims.flat_map(|claim| claim.allocation.iter().flat_map(|it| &it.results));
-    let held: HashSet<&DeviceId> = results
-        .filter(|result| !result.admin_access)
-        .map(|result| &result.device)
-        .collect();
+    let results = claims.flat_map(ResourceClaim::exclusive_results);
+    let held: HashSet<&DeviceId> = results.map(|result| &result.device).collect();
     if held.is_empty() {
         return units;
     }

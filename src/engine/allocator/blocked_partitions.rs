@@ -23,9 +23,7 @@ type CountersLeft<'a> = BTreeMap<(&'a str, &'a str), Option<Amount>>;
 pub fn blocked_partitions(snapshot: &Snapshot) -> BTreeSet<DeviceId> {
     let mut held: HashSet<&DeviceId> = HashSet::new();
     for claim in &snapshot.claims {
-        let results = claim.allocation.iter().flat_map(|found| &found.results);
-        let working = results.filter(|result| !result.admin_access);
-        held.extend(working.map(|result| &result.device));
+        held.extend(claim.exclusive_results().map(|result| &result.device));
     }
     let mut pools: BTreeMap<(&str, &str), Vec<&ResourceSlice>> = BTreeMap::new();
     for slice in current_slices(&snapshot.slices) {

@@ -151,8 +151,7 @@ impl<'s, 'a> ExclusionFinder<'s, 'a> {
         }
         finder.look();
         for claim in &snapshot.claims {
-            let results = claim.allocation.iter().flat_map(|found| &found.results);
-            for result in results.filter(|result| !result.admin_access) {
+            for result in claim.exclusive_results() {
                 if let Some(identity) = state.identity(&result.device) {
                     let holders = finder.holders.entry(identity).or_default();
                     holders.push(claim.name.clone());

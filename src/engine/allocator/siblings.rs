@@ -227,8 +227,7 @@ pub fn users_beside(
 pub fn may_be_used_under_other_names(snapshot: &Snapshot, devices: &BTreeSet<DeviceId>) -> bool {
     let drivers: BTreeSet<_> = devices.iter().map(|id| &id.driver).collect();
     let claims = snapshot.claims.iter();
-    let results = claims.flat_map(|claim| claim.allocation.iter().flat_map(|it| &it.results));
-    let mut held = results.filter(|result| !result.admin_access);
+    let mut held = claims.flat_map(ResourceClaim::exclusive_results);
     held.any(|result| {
         drivers
             .iter()
@@ -244,11 +243,8 @@ pub fn used_under_other_names(
     devices: &BTreeSet<&DeviceId>,
 ) -> BTreeMap<DeviceId, BTreeSet<DeviceId>> {
     let claims = snapshot.claims.iter();
-    let results = claims.flat_map(|claim| claim.allocation.iter().flat_map(|it| &it.results));
-    let held: BTreeSet<&DeviceId> = results
-        .filter(|result| !result.admin_access)
-        .map(|result| &result.device)
-        .collect();
+    let results = claims.flat_map(ResourceClaim::exclusive_results);
+    let held: BTreeSet<&DeviceId> = results.map(|result| &result.device).collect();
     let drivers: BTreeSet<_> = held.iter().map(|id| &id.driver).collect();
     // Attributes are decoded for these devices alone, and for none where one driver has all that is allocated.
     let is_beside_others =
