@@ -289,22 +289,39 @@ impl ExplainedObjects {
     }
 
     async fn pod(&mut self, name: &NamespacedName, view: &mut ClusterView) -> Result<(), Failure> {
-        match view.find_pods(PodQuery::One(name)).await? {
-            PodQueryResult::Gone => {
+        match self.one_pod(name, view).await? {
+            PodSearch::Found => {}
+            PodSearch::Denied(why) => self.unread(name.clone(), why, view),
+            PodSearch::Missing => {
                 let NamespacedName { namespace, name } = name;
                 return Err(no_such_pod(Some(namespace), name, &view.reading));
             }
+        }
+        Ok(())
+    }
+
+    /// Looks for the pod, and adds what is found of it.
+    async fn one_pod(
+        &mut self,
+        name: &NamespacedName,
+        view: &mut ClusterView,
+    ) -> Result<PodSearch, Failure> {
+        match view.find_pods(PodQuery::One(name)).await? {
+            PodQueryResult::Gone => return Ok(PodSearch::Missing),
+            PodQueryResult::Denied(why) => return Ok(PodSearch::Denied(why)),
             PodQueryResult::WithoutClaims => {
                 self.others
                     .insert(name.clone(), LimitedAnswer::WithoutClaims);
             }
-            PodQueryResult::Denied(why) => {
-                view.reading.gaps.push(Gap::of(Kind::Pod, &why));
-                self.others.insert(name.clone(), LimitedAnswer::Denied(why));
-            }
-            these @ PodQueryResult::These(..) => return self.add(these, view),
+            these @ PodQueryResult::These(..) => self.add(these, view)?,
         }
-        Ok(())
+        Ok(PodSearch::Found)
+    }
+
+    /// Adds a pod that may not be read.
+    fn unread(&mut self, name: NamespacedName, why: String, view: &mut ClusterView) {
+        view.reading.gaps.push(Gap::of(Kind::Pod, &why));
+        self.others.insert(name, LimitedAnswer::Denied(why));
     }
 
     /// The pod of that name may not be read: what is known without it is explained where the user says in which namespace
@@ -320,15 +337,10 @@ impl ExplainedObjects {
         view: &mut ClusterView,
         context: &Context,
     ) -> Result<(), Failure> {
-        let Some(namespace) = &context.namespace else {
-            return Err(pods_denied(why));
-        };
-        let name = NamespacedName {
-            namespace: Namespace::from(namespace.as_str()),
-            name: name.clone(),
-        };
-        view.reading.gaps.push(Gap::of(Kind::Pod, &why));
-        self.others.insert(name, LimitedAnswer::Denied(why));
+        match typed_namespace(name, context) {
+            Some(name) => self.unread(name, why, view),
+            None => return Err(pods_denied(why)),
+        }
         Ok(())
     }
 
@@ -339,18 +351,8 @@ impl ExplainedObjects {
         view: &mut ClusterView,
         context: &Context,
     ) -> Result<PodSearch, Failure> {
-        if let Some(namespace) = &context.namespace {
-            let name = NamespacedName {
-                namespace: Namespace::from(namespace.as_str()),
-                name: name.clone(),
-            };
-            return match view.find_pods(PodQuery::One(&name)).await? {
-                PodQueryResult::Gone => Ok(PodSearch::Missing),
-                PodQueryResult::Denied(why) => Ok(PodSearch::Denied(why)),
-                PodQueryResult::These(..) | PodQueryResult::WithoutClaims => {
-                    self.pod(&name, view).await.map(|()| PodSearch::Found)
-                }
-            };
+        if let Some(name) = typed_namespace(name, context) {
+            return self.one_pod(&name, view).await;
         }
         match view.find_pods(PodQuery::Called(name)).await? {
             PodQueryResult::These(pods, warnings) => {
@@ -405,6 +407,15 @@ impl ExplainedObjects {
         }
         Ok(())
     }
+}
+
+/// The pod of that name in the namespace that was typed, if one was.
+fn typed_namespace(name: &ObjectName, context: &Context) -> Option<NamespacedName> {
+    let namespace = context.namespace.as_deref()?;
+    Some(NamespacedName {
+        namespace: Namespace::from(namespace),
+        name: name.clone(),
+    })
 }
 
 /// Reads what is around what was found: who else uses these devices, where claims that wait could be
