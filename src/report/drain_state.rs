@@ -189,6 +189,22 @@ mod tests {
         claim_in_use, device, now, pod, published, reading, semantics, slice,
     };
 
+    /// The drain as a report shows it, where that was read.
+    fn shown(drain: &DrainState, reading: &Reading) -> Drain {
+        let semantics = semantics(37);
+        let basis = DeviceBasis {
+            reading,
+            semantics: &semantics,
+            now: now(),
+        };
+        reported(drain, &PublishedHardware::of(&basis), &basis)
+    }
+
+    /// The only unit of the drain.
+    fn shown_unit(drain: &DrainState, reading: &Reading) -> DrainUnit {
+        shown(drain, reading).units.remove(0)
+    }
+
     #[test]
     fn a_unit_that_was_idle_is_not_done_while_a_claim_holds_its_devices_again() {
         let drain = idle_drain();
@@ -210,9 +226,7 @@ mod tests {
             let now = progress_now(Some(&drain), &unit, 1, &published, &basis);
             let grown = progress_now(Some(&drain), &unit, 2, &published, &basis);
             assert_eq!(grown, UnitProgress::Draining);
-            let shown = reported(&drain, &PublishedHardware::of(&basis), &basis)
-                .units
-                .remove(0);
+            let shown = shown_unit(&drain, reading);
             (now, shown.unit_stage, shown.messages.len())
         };
         assert_eq!(stages(&reading), (UnitProgress::Idle, UnitStage::Idle, 0));
@@ -231,19 +245,7 @@ mod tests {
         let drain = drains(&[rule]).remove(0);
         let mut reading = reading();
         reading.snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
-        let semantics = semantics(37);
-        let messages = |reading: &Reading| {
-            let basis = DeviceBasis {
-                reading,
-                semantics: &semantics,
-                now: now(),
-            };
-            let published = PublishedHardware::of(&basis);
-            reported(&drain, &published, &basis)
-                .units
-                .remove(0)
-                .messages
-        };
+        let messages = |reading: &Reading| shown_unit(&drain, reading).messages;
         let [line] = &messages(&reading)[..] else {
             panic!("one line");
         };
@@ -266,15 +268,7 @@ mod tests {
         let mut reading = reading();
         reading.snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
         reading.snapshot.rules = vec![rule];
-        let semantics = semantics(37);
-        let basis = DeviceBasis {
-            reading: &reading,
-            semantics: &semantics,
-            now: now(),
-        };
-        let unit = reported(&drain, &PublishedHardware::of(&basis), &basis)
-            .units
-            .remove(0);
+        let unit = shown_unit(&drain, &reading);
         let [line] = &unit.messages[..] else {
             panic!("{:?}", unit.messages);
         };
@@ -303,9 +297,7 @@ mod tests {
             semantics: &semantics,
             now: now(),
         };
-        let unit = reported(&drain, &PublishedHardware::of(&basis), &basis)
-            .units
-            .remove(0);
+        let unit = shown_unit(&drain, &reading);
         assert_eq!(unit.unit_stage, UnitStage::Held);
         assert_eq!(unit.holding_pods.map(|pods| pods.len()), Some(1));
         let drift = unit
@@ -332,18 +324,7 @@ mod tests {
         let mut reading = reading();
         reading.snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
         reading.snapshot.claims = vec![claim_in_use(&pod("team-a", "web-1"))];
-        let semantics = semantics(37);
-        let shown = |reading: &Reading| {
-            let basis = DeviceBasis {
-                reading,
-                semantics: &semantics,
-                now: now(),
-            };
-            reported(&drain, &PublishedHardware::of(&basis), &basis)
-                .units
-                .remove(0)
-        };
-        let unit = shown(&reading);
+        let unit = shown_unit(&drain, &reading);
         assert_eq!(unit.devices, ["gpu.example.com/node-7/gpu-0"]);
         assert_eq!(unit.unit_stage, UnitStage::Waiting);
         let names = |found: Option<Vec<ObjectReference>>| -> Vec<String> {
@@ -352,7 +333,7 @@ mod tests {
         assert_eq!(names(unit.claims), ["team-a/web-1-gpu"]);
         assert_eq!(names(unit.holding_pods), ["team-a/web-1"]);
         reading.gaps = vec![Gap::of(Kind::ResourceClaim, "denied")];
-        let unit = shown(&reading);
+        let unit = shown_unit(&drain, &reading);
         assert_eq!((unit.claims, unit.holding_pods), (None, None));
     }
 
@@ -361,12 +342,6 @@ mod tests {
         let mut reading = reading();
         let devices = ["gpu-0", "gpu-1"].map(|name| published(name, &[]));
         reading.snapshot.slices = vec![slice(devices.into())];
-        let semantics = semantics(37);
-        let basis = DeviceBasis {
-            reading: &reading,
-            semantics: &semantics,
-            now: now(),
-        };
         for (stage, scope, expected) in [
             ("Idle", Some("*"), UnitStage::Blocked),
             ("Held", Some("*"), UnitStage::Blocked),
@@ -386,9 +361,7 @@ mod tests {
                 let note = note.map(|note| (key.to_owned(), note.to_owned()));
                 rule.metadata.annotations.extend(note);
             }
-            let unit = reported(&drains(&[rule])[0], &PublishedHardware::of(&basis), &basis)
-                .units
-                .remove(0);
+            let unit = shown_unit(&drains(&[rule])[0], &reading);
             assert_eq!(unit.unit_stage, expected, "{stage} {scope:?}");
             let found = unit.messages.iter().any(|line| {
                 line.contains("1 device of the node is not tainted by this drain: gpu.example.com/node-7/gpu-1")
@@ -416,13 +389,7 @@ mod tests {
         ];
         let notes = notes.map(|(key, text)| (key.to_owned(), text));
         rule.metadata.annotations.extend(notes);
-        let (reading, semantics) = (reading(), semantics(37));
-        let basis = DeviceBasis {
-            reading: &reading,
-            semantics: &semantics,
-            now: now(),
-        };
-        let shown = reported(&drains(&[rule])[0], &PublishedHardware::of(&basis), &basis);
+        let shown = shown(&drains(&[rule])[0], &reading());
         assert_eq!(shown.requesters, ["anna", "bob"]);
         assert_eq!(shown.reason.as_deref(), Some("firmware"));
         assert_eq!(shown.ticket.as_deref(), Some("OPS-1"));

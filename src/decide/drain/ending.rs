@@ -125,8 +125,7 @@ impl DrainEnd {
                 return;
             }
         };
-        let state = drains(rules).into_iter().find(|it| it.name == self.name);
-        let units = state.map(|state| state.units).unwrap_or_default();
+        let units = self.units_among(rules);
         let rules: Vec<&DeviceTaintRule> = units.iter().flat_map(|unit| &unit.rules).collect();
         self.confirmations = confirmations(&rules);
         self.with_rules = units_with_rules(&units);
@@ -137,10 +136,8 @@ impl DrainEnd {
     /// With the units of which rules are left among these, for a run that drains no unit.
     #[must_use]
     pub fn with_rules_among(self, rules: &[DeviceTaintRule]) -> Self {
-        let state = drains(rules).into_iter().find(|it| it.name == self.name);
-        let units = state.map(|state| state.units).unwrap_or_default();
         Self {
-            with_rules: units_with_rules(&units),
+            with_rules: units_with_rules(&self.units_among(rules)),
             ..self
         }
     }
@@ -148,8 +145,11 @@ impl DrainEnd {
     /// Notes the units that this run has ended and that others have reversed since, as the rules show that are `found` while
     /// another unit is drained; a line for each of them that is new.
     pub fn observe_ended(&mut self, found: &[DeviceTaintRule]) -> Vec<String> {
-        let state = drains(found).into_iter().find(|it| it.name == self.name);
-        let mut reversed = self.newly_reversed(state.map(|state| state.units).unwrap_or_default());
+        // The first unit has none before it, and a drain is looked at every second.
+        if self.units.is_empty() {
+            return Vec::new();
+        }
+        let mut reversed = self.newly_reversed(self.units_among(found));
         // Of the others, each finds out itself when it begins or looks.
         let ended: BTreeSet<&String> = self.units.iter().map(|(name, _)| name).collect();
         reversed.retain(|name, _| ended.contains(name));
@@ -158,6 +158,12 @@ impl DrainEnd {
         let lines = lines.collect();
         self.skipped.extend(reversed);
         lines
+    }
+
+    /// The units of the drain, as these rules show them.
+    fn units_among(&self, rules: &[DeviceTaintRule]) -> Vec<UnitState> {
+        let state = drains(rules).into_iter().find(|it| it.name == self.name);
+        state.map(|state| state.units).unwrap_or_default()
     }
 
     /// The units of this run that others have reversed and that are not known to be, as their rules show, of which `units` are
@@ -300,8 +306,8 @@ mod tests {
 
     use super::*;
     use crate::decide::drain::stage::UnitStage;
+    use crate::decide::drain::testing::drain_rule;
     use crate::decide::drain::view::staged_units;
-    use crate::decide::testing::named;
     use crate::model::{Effect, RuleMetadata};
 
     fn ended(end: UnitEnd) -> DrainEnd {
@@ -410,14 +416,7 @@ mod tests {
 
     #[test]
     fn units_that_were_reversed_after_they_had_ended_are_named() {
-        let rule = |name: &str, unit: &str| {
-            let mut rule = named(name, "NoSchedule");
-            let label = (RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
-            rule.metadata.labels.extend([label]);
-            let note = (RuleMetadata::DRAIN_UNIT.to_owned(), unit.to_owned());
-            rule.metadata.annotations.extend([note]);
-            rule
-        };
+        let rule = |name: &str, unit: &str| drain_rule(name, unit, "NoSchedule");
         let (one, two) = (rule("a", "node-1"), rule("b", "node-2"));
         let mut lowered = one.clone();
         lowered.taint.effect = Effect::None;
@@ -458,14 +457,7 @@ mod tests {
 
     #[test]
     fn an_ended_unit_that_others_reverse_is_shown_while_the_next_is_drained() {
-        let rule = |name: &str, unit: &str| {
-            let mut rule = named(name, "NoSchedule");
-            let label = (RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
-            rule.metadata.labels.extend([label]);
-            let note = (RuleMetadata::DRAIN_UNIT.to_owned(), unit.to_owned());
-            rule.metadata.annotations.extend([note]);
-            rule
-        };
+        let rule = |name: &str, unit: &str| drain_rule(name, unit, "NoSchedule");
         let mut end = ended(UnitEnd::Idle);
         end.running = std::mem::take(&mut end.waiting);
         let order = ["node-1".to_owned(), "node-2".to_owned()];
@@ -518,9 +510,7 @@ mod tests {
 
     #[test]
     fn what_only_a_kubelet_confirms_is_not_left_to_another_run() {
-        let mut rule = named("a", "NoSchedule");
-        let label = (RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
-        rule.metadata.labels.extend([label]);
+        let mut rule = drain_rule("a", "node-1", "NoSchedule");
         let record = json!([{
             "device": "gpu.example.com/node-1/gpu-0",
             "pod": "team-a/slow",

@@ -57,19 +57,11 @@ pub fn restored_by(user: Option<&str>) -> String {
 mod tests {
     use super::*;
     use crate::decide::drain::state::drains;
-    use crate::decide::testing::named;
+    use crate::decide::drain::testing::drain_rule as rule;
     use crate::model::RuleMetadata;
 
     #[test]
     fn only_units_without_a_rule_are_recorded_on_rules_that_are_left() {
-        let rule = |name: &str, unit: &str, effect: &str| {
-            let mut rule = named(name, effect);
-            let label = (RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
-            rule.metadata.labels.extend([label]);
-            let note = (RuleMetadata::DRAIN_UNIT.to_owned(), unit.to_owned());
-            rule.metadata.annotations.extend([note]);
-            rule
-        };
         let known = drains(&[
             rule("a-0", "a", "NoSchedule"),
             rule("a-1", "a", "NoSchedule"),

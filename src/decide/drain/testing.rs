@@ -8,22 +8,27 @@ use crate::decide::testing::{named, selector};
 use crate::engine::ClaimUse;
 use crate::engine::testing::{claim, controller, failure_policy, name, pod, reading, workload};
 use crate::model::{
-    AllocationResult, Amount, BudgetStatus, Deployment, Job, LabelSelector, NamespacedName, Pod,
-    PodDisruptionBudget, Reading, ReplicaSet, Rollout, RolloutStrategy, RuleMetadata, StatefulSet,
-    UnhealthyPodEvictionPolicy,
+    AllocationResult, Amount, BudgetStatus, Deployment, DeviceTaintRule, Job, LabelSelector,
+    NamespacedName, Pod, PodDisruptionBudget, Reading, ReplicaSet, Rollout, RolloutStrategy,
+    RuleMetadata, StatefulSet, UnhealthyPodEvictionPolicy,
 };
+
+/// A rule of the drain `fw`, of that unit and with that effect.
+pub fn drain_rule(name: &str, unit: &str, effect: &str) -> DeviceTaintRule {
+    let mut rule = named(name, effect);
+    let label = (RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
+    rule.metadata.labels.extend([label]);
+    let note = (RuleMetadata::DRAIN_UNIT.to_owned(), unit.to_owned());
+    rule.metadata.annotations.extend([note]);
+    rule
+}
 
 /// A drain of `node-1`, whose only device was idle when that was recorded.
 pub fn idle_drain() -> DrainState {
-    let mut rule = named("a", "NoSchedule");
+    let mut rule = drain_rule("a", "node-1", "NoSchedule");
     rule.selector = Some(selector("gpu-0"));
-    let label = (RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
-    rule.metadata.labels.extend([label]);
-    let notes = [
-        (RuleMetadata::DRAIN_STAGE.to_owned(), "Idle".to_owned()),
-        (RuleMetadata::DRAIN_UNIT.to_owned(), "node-1".to_owned()),
-    ];
-    rule.metadata.annotations.extend(notes);
+    let stage = (RuleMetadata::DRAIN_STAGE.to_owned(), "Idle".to_owned());
+    rule.metadata.annotations.extend([stage]);
     drains(&[rule]).remove(0)
 }
 

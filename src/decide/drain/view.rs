@@ -482,7 +482,6 @@ fn shortened(text: &str, most: usize) -> String {
 mod tests {
     use super::*;
     use crate::decide::drain::UnitLimits;
-    use crate::decide::drain::facts::RuleState;
     use crate::decide::drain::means::Means;
     use crate::decide::drain::pod_class::{Inclusions, PodClass};
     use crate::decide::drain::testing::unit_pod;
@@ -507,22 +506,8 @@ mod tests {
             )
         });
         UnitFacts {
-            now: None,
-            rules: RuleState::AsMade,
-            drain_rules: Vec::new(),
-            other_claims: Vec::new(),
             pods: pods.collect(),
-            workloads: Default::default(),
-            restarts: Default::default(),
-            unschedulable: Default::default(),
-            busy: Default::default(),
-            unread: Vec::new(),
-            untainted: None,
-            is_idle: false,
-            not_idle: Vec::new(),
-            wait_looks: 0,
-            unreleased: Vec::new(),
-            terminating: Default::default(),
+            ..UnitFacts::default()
         }
     }
 

@@ -104,14 +104,10 @@ impl UnitObserver<'_> {
             workloads,
             restarts,
             unschedulable,
-            busy: BTreeSet::new(),
             unread: unknown,
             untainted: untainted_line(&self.unit.name, rules, &view.snapshot().slices),
-            is_idle: false,
-            not_idle: Vec::new(),
-            wait_looks: 0,
-            unreleased: Vec::new(),
-            terminating: BTreeMap::new(),
+            // The board and the wait tell the rest.
+            ..UnitFacts::default()
         })
     }
 

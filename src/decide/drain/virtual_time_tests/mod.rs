@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::decide::drain::facts::{RuleState, UnitFacts, UnitPod, WorkloadState};
+use crate::decide::drain::facts::{UnitFacts, UnitPod, WorkloadState};
 use crate::decide::drain::means::Means;
 use crate::decide::drain::pod_class::{Inclusions, PodClass};
 use crate::decide::drain::testing::unit_pod;
@@ -301,29 +301,21 @@ impl Simulation {
         let pending = self.pods.iter().filter(|pod| pod.device.is_none());
         let unread = self.now < FAULTS_UNTIL && self.random.0.is_multiple_of(17);
         UnitFacts {
-            now: None,
-            rules: RuleState::AsMade,
-            drain_rules: Vec::new(),
-            other_claims: Vec::new(),
             workloads: workloads.collect(),
             restarts,
             unschedulable: pending
                 .map(|pod| (key(pod.workload), "no device".to_owned()))
                 .collect::<BTreeMap<_, _>>(),
-            busy: BTreeSet::new(),
             unread: if unread {
                 vec!["pods".to_owned()]
             } else {
                 Vec::new()
             },
             is_idle: idle_since.is_some_and(|since| since + 2 <= self.now),
-            not_idle: Vec::new(),
             wait_looks: usize::try_from(self.now).unwrap_or_default(),
-            unreleased: Vec::new(),
-            terminating: BTreeMap::new(),
-            untainted: None,
             // A read that fails may show nothing at all.
             pods: if unread { Vec::new() } else { pods },
+            ..UnitFacts::default()
         }
     }
 
