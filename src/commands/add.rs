@@ -445,7 +445,7 @@ impl AddArgs {
             choice, mut notes, ..
         } = typed.resolved(&view.reading, &view.semantics, NumberUse::Change)?;
         if let Some(filter) = typed.filter() {
-            refuse_unknown_on_node(filter, &choice, view.snapshot(), &view.semantics)?;
+            refuse_unknown_on_node(filter, &choice, &view.snapshot().slices)?;
         }
         let choice = match (self.expansion(), choice.by) {
             (Expansion::Collapsed, ChoiceBasis::Selectors(selectors)) => {

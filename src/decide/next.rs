@@ -175,8 +175,8 @@ fn addition(looked: &ViewedAnswer<'_>, kept: &RepeatedArguments<'_>) -> Result<N
         return Ok(NextStep::Refused(why.to_owned(), Vec::new()));
     }
     if let Some(filter) = looked.typed.filter() {
-        let snapshot = &looked.reading.snapshot;
-        refuse_unknown_on_node(filter, looked.resolved, snapshot, looked.semantics)?;
+        let slices = &looked.reading.snapshot.slices;
+        refuse_unknown_on_node(filter, looked.resolved, slices)?;
     }
     let drafts = RuleAnnotations::default().drafts(looked.resolved, looked.manifests.to_vec())?;
     // As the printed command runs, which has no `--overwrite`.

@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::devices::{complete_pools, current_slices};
 use super::hardware::Hardware;
-use super::inventory::DeviceState;
 use super::termination_blocker::{DriverPresence, Publishers};
 use crate::model::{DeviceId, DriverName, NodeName, Reading, ResourceSlice, Snapshot};
 
@@ -50,18 +49,26 @@ pub fn away<'a>(
     found.into_iter().map(away).collect()
 }
 
-/// The unpublished devices of `inventory` of whose pool other devices may be unknown, too. A driver that publishes the whole
-/// pool without a device has removed or renamed it, and shows all others.
+/// Those of `devices` that are not published, and of whose pool other devices may be unknown, too. A driver that publishes the
+/// whole pool without a device has removed or renamed it, and shows all others.
 #[must_use]
 pub fn in_unknown_pools<'a>(
-    inventory: &'a [DeviceState<'a>],
+    devices: impl IntoIterator<Item = &'a DeviceId>,
     slices: &[ResourceSlice],
-) -> Vec<&'a DeviceState<'a>> {
+) -> BTreeSet<&'a DeviceId> {
     let complete = complete_pools(slices);
-    let unpublished = inventory.iter().filter(|state| !state.published);
-    let unknown =
-        unpublished.filter(|state| !complete.contains(&(&state.id.driver, &state.id.pool)));
-    unknown.collect()
+    let devices = devices.into_iter();
+    let mut unknown: BTreeSet<&DeviceId> = devices
+        .filter(|id| !complete.contains(&(&id.driver, &id.pool)))
+        .collect();
+    if !unknown.is_empty() {
+        for slice in current_slices(slices) {
+            for device in &slice.devices {
+                unknown.remove(&slice.id_of(device));
+            }
+        }
+    }
+    unknown
 }
 
 /// For each of `devices` the devices of other drivers on its node that claims hold and of which nothing is published, or

@@ -50,7 +50,7 @@ impl Hypothesis {
         view.reading.warnings.extend(choice.warning());
         let unknown = typed
             .filter()
-            .and_then(|filter| unknown_on_node(filter, &choice, view.snapshot(), &view.semantics));
+            .and_then(|filter| unknown_on_node(filter, &choice, &view.snapshot().slices));
         view.reading.warnings.extend(unknown);
         Ok(Self {
             view,

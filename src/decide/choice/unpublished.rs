@@ -8,11 +8,11 @@ use super::device_filters::DeviceFilter;
 use super::parse::{Choice, ChoiceBasis};
 use super::shown::ShownDevices;
 use crate::engine::unpublished_devices::in_unknown_pools;
-use crate::engine::{self, DeviceState, ProposedTaint, Semantics};
+use crate::engine::{self, ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
     DeviceId, DeviceSelector, DeviceTaintRule, DriverName, Kind, NodeName, Reading, ResourceSlice,
-    Snapshot, Warning,
+    Warning,
 };
 use crate::naming::phrase::few;
 use crate::naming::shell::word;
@@ -70,14 +70,24 @@ pub fn drivers_away(node: &NodeName, away: &BTreeSet<DriverName>) -> Option<Warn
     })
 }
 
-/// That units, such as nodes, have devices which are not published, and what else they have is unknown: the failure, with a
-/// way out, and all devices of the pools as arguments; absent if all are published. `missing` are the unpublished
-/// devices by unit and driver; `noun` is what a unit is called.
+/// That units, such as nodes, have unpublished devices, and what else they have is unknown: the failure, with a way out, and
+/// all devices of the pools as arguments; absent if all are known. `units` are names with devices, and `noun` is what a
+/// unit is called.
 #[must_use]
-pub fn unknown_devices(
+pub fn unknown_devices<'a>(
     noun: &str,
-    missing: &BTreeMap<(&str, &str), Vec<&DeviceId>>,
+    units: impl Iterator<Item = (&'a str, Vec<&'a DeviceId>)>,
+    slices: &[ResourceSlice],
 ) -> Option<(Failure, String)> {
+    let units: Vec<(&str, Vec<&DeviceId>)> = units.collect();
+    let unknown = in_unknown_pools(units.iter().flat_map(|(_, ids)| ids).copied(), slices);
+    let mut missing: BTreeMap<(&str, &str), Vec<&DeviceId>> = BTreeMap::new();
+    for (unit, ids) in &units {
+        for id in ids.iter().filter(|id| unknown.contains(*id)) {
+            let of_driver = missing.entry((unit, id.driver.as_str()));
+            of_driver.or_default().push(id);
+        }
+    }
     let ((first, driver), _) = missing.first_key_value()?;
     let failure = Failure::refused(format!(
         "the devices of {noun} {first} are not all known, because driver {driver} does not \
@@ -104,26 +114,6 @@ pub fn unknown_devices(
     Some((failure, Vec::from_iter(pools).join(" ")))
 }
 
-/// The unpublished devices among those that are `chosen` of a whole node, by node and driver.
-fn unpublished_on_node<'a>(
-    node: &'a str,
-    chosen: &[DeviceSelector],
-    inventory: &'a [DeviceState<'_>],
-    slices: &[ResourceSlice],
-) -> BTreeMap<(&'a str, &'a str), Vec<&'a DeviceId>> {
-    let chosen: BTreeSet<DeviceId> = chosen
-        .iter()
-        .filter_map(DeviceSelector::device_id)
-        .collect();
-    let unknown = in_unknown_pools(inventory, slices).into_iter();
-    let mut missing: BTreeMap<(&str, &str), Vec<&DeviceId>> = BTreeMap::new();
-    for state in unknown.filter(|state| chosen.contains(&state.id)) {
-        let of_driver = missing.entry((node, state.id.driver.as_str()));
-        of_driver.or_default().push(&state.id);
-    }
-    missing
-}
-
 /// Refuses to add rules for the `chosen` devices of a whole node of which not all are published: others would get no rule,
 /// and pods once their driver is back.
 ///
@@ -133,15 +123,15 @@ fn unpublished_on_node<'a>(
 pub fn refuse_unknown_on_node(
     filter: &DeviceFilter,
     chosen: &Choice,
-    snapshot: &Snapshot,
-    semantics: &Semantics,
+    slices: &[ResourceSlice],
 ) -> Result<(), Failure> {
     let (Some(node), ChoiceBasis::Selectors(selectors)) = (filter.whole_node(), &chosen.by) else {
         return Ok(());
     };
-    let inventory = engine::devices(snapshot, semantics).devices;
-    let missing = unpublished_on_node(node, selectors, &inventory, &snapshot.slices);
-    let Some((failure, pools)) = unknown_devices("node", &missing) else {
+    let devices = selectors.iter().filter_map(DeviceSelector::device_id);
+    let devices: Vec<DeviceId> = devices.collect();
+    let unit = (node, devices.iter().collect());
+    let Some((failure, pools)) = unknown_devices("node", std::iter::once(unit), slices) else {
         return Ok(());
     };
     let taint = chosen.taint.as_ref();
@@ -157,10 +147,9 @@ pub fn refuse_unknown_on_node(
 pub fn unknown_on_node(
     filter: &DeviceFilter,
     chosen: &Choice,
-    snapshot: &Snapshot,
-    semantics: &Semantics,
+    slices: &[ResourceSlice],
 ) -> Option<Warning> {
-    let refused = refuse_unknown_on_node(filter, chosen, snapshot, semantics).err()?;
+    let refused = refuse_unknown_on_node(filter, chosen, slices).err()?;
     let text = refused.to_string();
     let text = text.strip_suffix("; nothing was changed").unwrap_or(&text);
     Some(Warning {
@@ -270,19 +259,12 @@ mod tests {
             ),
             taint: Some(testing::TAINT.clone()),
         };
-        let mut reading = testing::reading();
         let device = crate::engine::testing::published("gpu-0", &[]);
-        let mut part = crate::engine::testing::slice(vec![device]);
-        part.pool.slice_count = 2;
-        reading.snapshot.slices = vec![part];
-        let mut held = testing::claim_in_use(&testing::pod("team-a", "one"));
-        let allocation = held.allocation.as_mut().expect("an allocation");
-        allocation.results[0].device = testing::device("gpu-1");
-        reading.snapshot.claims = vec![held];
-        let semantics = testing::semantics(37);
+        let mut slices = [crate::engine::testing::slice(vec![device])];
+        slices[0].pool.slice_count = 2;
         let refusal = |filter: &DeviceFilter, names: &[&str]| {
             let chosen = chosen(names);
-            refuse_unknown_on_node(filter, &chosen, &reading.snapshot, &semantics).err()
+            refuse_unknown_on_node(filter, &chosen, &slices).err()
         };
         let failure = refusal(&node, &["gpu-0", "gpu-1"]).expect("a refusal");
         assert_eq!(failure.status(), ExitStatus::Refused);
@@ -300,11 +282,11 @@ mod tests {
             "known from the claim"
         );
         let both = chosen(&["gpu-0", "gpu-1"]);
-        let mut whole = reading.snapshot.clone();
-        whole.slices[0].pool.slice_count = 1;
-        let renamed = refuse_unknown_on_node(&node, &both, &whole, &semantics);
+        let mut whole = slices.clone();
+        whole[0].pool.slice_count = 1;
+        let renamed = refuse_unknown_on_node(&node, &both, &whole);
         assert!(renamed.is_ok(), "the pool has no other devices");
-        let told = unknown_on_node(&node, &both, &reading.snapshot, &semantics);
+        let told = unknown_on_node(&node, &both, &slices);
         let told = told.expect("a warning");
         assert!(!told.message.contains("changed"), "{}", told.message);
         assert!(told.fix.expect("a way out").starts_with("start driver"));

@@ -4,12 +4,11 @@
 //! start is not drained: the other devices would get no taint, and pods once the driver is back. Devices that are published
 //! later are compared with what the drain selects, which its rules record.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::unit::{Unit, UnitKind};
 use crate::decide::choice::unknown_devices;
-use crate::engine::unpublished_devices::in_unknown_pools;
-use crate::engine::{DeviceState, published_on};
+use crate::engine::published_on;
 use crate::error::Failure;
 use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, ResourceSlice, RuleMetadata};
 use crate::naming::device;
@@ -26,7 +25,6 @@ const ALL: &str = "*";
 /// The units with their drivers, and the ways out.
 pub fn refuse_unpublished<'a>(
     units: impl Iterator<Item = &'a Unit>,
-    inventory: &[DeviceState<'_>],
     slices: &[ResourceSlice],
     kind: UnitKind,
 ) -> Result<(), Failure> {
@@ -35,16 +33,8 @@ pub fn refuse_unpublished<'a>(
         UnitKind::Node => "node",
         UnitKind::Pool => "pool",
     };
-    let unknown = in_unknown_pools(inventory, slices).into_iter();
-    let unknown: BTreeSet<&DeviceId> = unknown.map(|state| &state.id).collect();
-    let mut missing: BTreeMap<(&str, &str), Vec<&DeviceId>> = BTreeMap::new();
-    for unit in units {
-        for id in unit.devices.iter().filter(|id| unknown.contains(id)) {
-            let of_driver = missing.entry((&unit.name, id.driver.as_str()));
-            of_driver.or_default().push(id);
-        }
-    }
-    match unknown_devices(noun, &missing) {
+    let devices = units.map(|unit| (unit.name.as_str(), unit.devices.iter().collect()));
+    match unknown_devices(noun, devices, slices) {
         None => Ok(()),
         Some((failure, pools)) => Err(failure.hint(format!(
             "to keep new pods off all devices until then, including unknown ones: \
@@ -119,21 +109,10 @@ mod tests {
     use super::*;
     use crate::decide::testing::{named, selector};
     use crate::error::ExitStatus;
-    use crate::model::NodeName;
-    use crate::report::testing::{device, device_state, published, slice, slice_of};
-
-    fn state<'a>(id: &str, node: &'a NodeName, published: bool) -> DeviceState<'a> {
-        DeviceState {
-            node: Some(node),
-            published,
-            ..device_state(device(id))
-        }
-    }
+    use crate::report::testing::{device, published, slice, slice_of};
 
     #[test]
     fn a_node_or_pool_with_an_unpublished_device_is_refused_and_a_device_by_itself_is_not() {
-        let node = NodeName::from("node-3");
-        let inventory = [state("gpu-0", &node, true), state("gpu-1", &node, false)];
         let mut part = slice(vec![published("gpu-0", &[])]);
         part.pool.slice_count = 2;
         let slices = [part];
@@ -142,7 +121,7 @@ mod tests {
             devices: devices.iter().map(|name| device(name)).collect(),
         };
         let refused = |unit: &Unit, kind| {
-            refuse_unpublished([unit].into_iter(), &inventory, &slices, kind)
+            refuse_unpublished([unit].into_iter(), &slices, kind)
                 .err()
                 .map(|failure| {
                     assert_eq!(failure.status(), ExitStatus::Refused);
@@ -154,7 +133,7 @@ mod tests {
         let both = unit(&["gpu-0", "gpu-1"]);
         // A pool that is published whole has no other devices: the missing one is gone, or has another name.
         let whole = [slice(vec![published("gpu-0", &[])])];
-        let gone = refuse_unpublished([&both].into_iter(), &inventory, &whole, UnitKind::Node);
+        let gone = refuse_unpublished([&both].into_iter(), &whole, UnitKind::Node);
         assert!(gone.is_ok());
         assert_eq!(refused(&unit(&["gpu-0"]), UnitKind::Node), None);
         assert_eq!(refused(&both, UnitKind::Device), None);

@@ -163,7 +163,6 @@ impl DrainRequest {
         let view = &mutation.view;
         let basis = view.device_basis();
         let published = PublishedHardware::of(&basis);
-        let inventory = published.devices();
         let units = self.units(devices, &published)?;
         let terms = self.terms(devices)?;
         let rules = view.rules()?;
@@ -223,7 +222,7 @@ impl DrainRequest {
             .collect();
         // While the driver of a node is away, only its allocated devices are known.
         let open = runs.iter().map(|run| &run.unit);
-        refuse_unpublished(open, inventory, &view.snapshot().slices, self.unit_kind())?;
+        refuse_unpublished(open, &view.snapshot().slices, self.unit_kind())?;
         Ok(Prepared {
             units: runs.iter().map(|run| run.unit.clone()).collect(),
             terms,
