@@ -28,7 +28,7 @@ use crate::decide::drain::{
 use crate::decide::others::others;
 use crate::decide::{Requester, Version};
 use crate::engine::rule_lifecycle::release;
-use crate::engine::{ProposedTaint, nodes_of};
+use crate::engine::{self, ProposedTaint, nodes_of};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Reading, ResourceSlice, Source};
 use crate::naming::duration::parse_duration;
@@ -161,7 +161,6 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
         .collect();
     let removed: Vec<DeviceTaintRule> = restored.into_iter().flat_map(|unit| unit.rules).collect();
     let workloads = recorded_workloads(&removed);
-    let renamed = Box::pin(renamed(&live, &view, version, &removed, &devices)).await?;
     let names = withdrawal.removed;
     let is_real = args.change.change().dry_run.is_real();
     let timeout = args.timeout;
@@ -172,6 +171,7 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
         return Ok(status);
     }
     note_restored(&restoration, &live, context).await;
+    let renamed = Box::pin(renamed(&live, &view, version, &removed, &devices)).await?;
     let wait = Restored {
         live: &live,
         source: view.reading.source.clone(),
@@ -296,9 +296,11 @@ async fn renamed(
     rules: &[DeviceTaintRule],
     devices: &BTreeSet<DeviceId>,
 ) -> Result<BTreeMap<DeviceId, DeviceId>, Failure> {
-    let known = view.known_devices();
+    let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
+    let published = inventory.iter().filter(|state| state.published);
+    let published: BTreeSet<&DeviceId> = published.map(|state| &state.id).collect();
     // Attributes are needed for this alone, and seldom.
-    if devices.iter().all(|device| known.contains(device)) {
+    if devices.iter().all(|device| published.contains(device)) {
         return Ok(BTreeMap::new());
     }
     let view = Box::pin(ClusterView::of(live.clone(), version, Detail::Attributes)).await?;
