@@ -9,7 +9,7 @@ use crate::model::{Effect, NodeName, ResourceSlice, SliceNodes, Snapshot};
 /// What could replace the devices that the evicted pods of `impact` lose and their controllers need, while the rules of the drain taint the devices
 /// of `proposed`; `by_taint`, effect NoExecute evicts pods, too.
 ///
-/// Devices on cordoned nodes replace none: no controller's pod is scheduled there, but for those of DaemonSets, which stay on
+/// Devices on `cordoned` nodes replace none: no controller's pod is scheduled there, but for those of DaemonSets, which stay on
 /// their node.
 ///
 /// A claim often tolerates NoExecute for some time, and NoSchedule not at all: the effect of a preview would let its
@@ -19,6 +19,7 @@ pub fn drain_replacements(
     impact: &Impact<'_>,
     proposed: &[ProposedTaint],
     by_taint: bool,
+    cordoned: &BTreeSet<NodeName>,
     basis: &Basis<'_>,
 ) -> Replacements {
     let taints = blocking_effects(by_taint).iter().flat_map(|effect| {
@@ -35,25 +36,35 @@ pub fn drain_replacements(
         pods: recreated.cloned().collect(),
         ..impact.clone()
     };
-    let cordoned = cordoned_nodes(&basis.reading.snapshot);
     if cordoned.is_empty() {
         return Replacements::under(&taints, &recreated, basis).0;
     }
     let mut reading = basis.reading.clone();
-    let is_open = |slice: &ResourceSlice| match &slice.nodes {
-        SliceNodes::One(node) | SliceNodes::Selected(node) => !cordoned.contains(node),
-        SliceNodes::PerDevice | SliceNodes::Several => true,
-    };
+    let is_open =
+        |slice: &ResourceSlice| !node_of(slice).is_some_and(|node| cordoned.contains(node));
     reading.snapshot.slices.retain(is_open);
     let open = Basis::new(&reading, basis.semantics, basis.now);
     Replacements::under(&taints, &recreated, &open).0
 }
 
-/// The cordoned nodes, by name, as far as nodes were read whole.
+/// The cordoned nodes that have devices, by name, as far as nodes were read whole.
 #[must_use]
 pub fn cordoned_nodes(snapshot: &Snapshot) -> BTreeSet<NodeName> {
+    let with_devices: BTreeSet<&NodeName> = snapshot.slices.iter().filter_map(node_of).collect();
     let nodes = snapshot.nodes.iter().filter(|node| node.unschedulable);
-    nodes.map(|node| node.name.clone()).collect()
+    let names = nodes.map(|node| &node.name);
+    names
+        .filter(|name| with_devices.contains(name))
+        .cloned()
+        .collect()
+}
+
+/// The only node that can use the devices of the slice.
+fn node_of(slice: &ResourceSlice) -> Option<&NodeName> {
+    match &slice.nodes {
+        SliceNodes::One(node) | SliceNodes::Selected(node) => Some(node),
+        SliceNodes::PerDevice | SliceNodes::Several => None,
+    }
 }
 
 /// The effects that the rules of a drain have, one after the other: a replacement has to find a device under each.
@@ -168,7 +179,8 @@ mod tests {
         let semantics = semantics(37);
         let impact = preview(&reading.snapshot, &proposed, now(), &semantics);
         let basis = Basis::new(reading, &semantics, now());
-        drain_replacements(&impact, &proposed, by_taint, &basis)
+        let cordoned = cordoned_nodes(&reading.snapshot);
+        drain_replacements(&impact, &proposed, by_taint, &cordoned, &basis)
     }
 
     #[test]
@@ -179,6 +191,10 @@ mod tests {
             let found = found_in(&reading, false);
             found.claims.first().and_then(|claim| claim.placeable)
         };
+        let mut without_devices = place_reading();
+        without_devices.snapshot.nodes[0].unschedulable = true;
+        without_devices.snapshot.slices.clear();
+        assert!(cordoned_nodes(&without_devices.snapshot).is_empty());
         // Its claim tolerates the effect that the rules have, so that its own device is left for it.
         assert_eq!(place(false), Some(true));
         assert_eq!(place(true), Some(false));
