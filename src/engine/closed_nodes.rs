@@ -40,11 +40,7 @@ pub enum ClosedReason {
 /// The nodes on which the pod is not scheduled, by name.
 #[must_use]
 pub fn closed_nodes(pod: &Pod, snapshot: &Snapshot) -> Vec<ClosedNode> {
-    let with_devices: BTreeSet<&NodeName> = snapshot
-        .slices
-        .iter()
-        .flat_map(|slice| slice.devices.iter().filter_map(|it| slice.node_of(it)))
-        .collect();
+    let with_devices = nodes_with_devices(snapshot);
     let nodes = snapshot.nodes.iter();
     let mut closed: Vec<ClosedNode> = nodes
         .filter_map(|node| {
@@ -57,6 +53,14 @@ pub fn closed_nodes(pod: &Pod, snapshot: &Snapshot) -> Vec<ClosedNode> {
         .collect();
     closed.sort_by(|left, right| left.name.cmp(&right.name));
     closed
+}
+
+/// The nodes to which devices are local.
+#[must_use]
+pub fn nodes_with_devices(snapshot: &Snapshot) -> BTreeSet<&NodeName> {
+    let slices = snapshot.slices.iter();
+    let nodes = slices.flat_map(|slice| slice.devices.iter().filter_map(|it| slice.node_of(it)));
+    nodes.collect()
 }
 
 /// Whether nothing of a node that would keep pods away is unknown.

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::assess::{Basis, Replacements};
+use crate::engine::closed_nodes::nodes_with_devices;
 use crate::engine::{Impact, ProposedTaint};
-use crate::model::{Effect, NodeName, ResourceSlice, SliceNodes, Snapshot};
+use crate::model::{Effect, NodeName, Snapshot};
 
 /// What could replace the devices that the evicted pods of `impact` lose and their controllers need, while the rules of the drain taint the devices
 /// of `proposed`; `by_taint`, effect NoExecute evicts pods, too.
@@ -40,9 +41,15 @@ pub fn drain_replacements(
         return Replacements::under(&taints, &recreated, basis).0;
     }
     let mut reading = basis.reading.clone();
-    let is_open =
-        |slice: &ResourceSlice| !node_of(slice).is_some_and(|node| cordoned.contains(node));
-    reading.snapshot.slices.retain(is_open);
+    for slice in &mut reading.snapshot.slices {
+        let mut devices = std::mem::take(&mut slice.devices);
+        devices.retain(|device| {
+            !slice
+                .node_of(device)
+                .is_some_and(|node| cordoned.contains(node))
+        });
+        slice.devices = devices;
+    }
     let open = Basis::new(&reading, basis.semantics, basis.now);
     Replacements::under(&taints, &recreated, &open).0
 }
@@ -50,21 +57,13 @@ pub fn drain_replacements(
 /// The cordoned nodes that have devices, by name, as far as nodes were read whole.
 #[must_use]
 pub fn cordoned_nodes(snapshot: &Snapshot) -> BTreeSet<NodeName> {
-    let with_devices: BTreeSet<&NodeName> = snapshot.slices.iter().filter_map(node_of).collect();
+    let with_devices = nodes_with_devices(snapshot);
     let nodes = snapshot.nodes.iter().filter(|node| node.unschedulable);
     let names = nodes.map(|node| &node.name);
     names
         .filter(|name| with_devices.contains(name))
         .cloned()
         .collect()
-}
-
-/// The only node that can use the devices of the slice.
-fn node_of(slice: &ResourceSlice) -> Option<&NodeName> {
-    match &slice.nodes {
-        SliceNodes::One(node) | SliceNodes::Selected(node) => Some(node),
-        SliceNodes::PerDevice | SliceNodes::Several => None,
-    }
 }
 
 /// The effects that the rules of a drain have, one after the other: a replacement has to find a device under each.
@@ -86,7 +85,7 @@ mod tests {
     use crate::engine::testing::{claim_in_use, node, pod, published, reading, semantics, slice};
     use crate::model::{
         ClaimSource, ClaimSpec, DeviceAmount, DeviceClass, DeviceRequest, DeviceSelector, Operator,
-        Phase, Pod, PodClaim, Reading, RequestKind, RequestTerms, Taint, Toleration,
+        Phase, Pod, PodClaim, Reading, RequestKind, RequestTerms, SliceNodes, Taint, Toleration,
     };
     use crate::report::testing::{device, now};
 
@@ -198,6 +197,23 @@ mod tests {
         // Its claim tolerates the effect that the rules have, so that its own device is left for it.
         assert_eq!(place(false), Some(true));
         assert_eq!(place(true), Some(false));
+        // A pool of two nodes is complete, whichever of them is cordoned.
+        let mut both = reading_of(&pod("ml", "notebook"), Effect::NoExecute);
+        let mut other = slice(vec![published("gpu-1", &[])]);
+        other.name = "other".into();
+        other.nodes = SliceNodes::One("node-8".into());
+        let snapshot = &mut both.snapshot;
+        snapshot.nodes.push(node("node-8"));
+        snapshot.slices.push(other);
+        for slice in &mut snapshot.slices {
+            slice.pool.slice_count = 2;
+        }
+        for (cordoned, expected) in [(0, Some(true)), (1, Some(false))] {
+            let mut reading = both.clone();
+            reading.snapshot.nodes[cordoned].unschedulable = true;
+            let found = found_in(&reading, false);
+            assert_eq!(found.claims[0].placeable, expected, "{cordoned}");
+        }
     }
 
     #[test]
