@@ -83,10 +83,9 @@ impl NotedRelease {
         DeviceRecords { records, rules }.line()
     }
 
-    /// Whether the other record is of the same device and pod, whenever each was made.
-    fn is_as(&self, other: &Self) -> bool {
-        (&self.device, &self.pod, self.end) == (&other.device, &other.pod, other.end)
-            && self.node == other.node
+    /// Whether the other record is about the same device and node, and a pod that went like this one.
+    fn is_like(&self, other: &Self) -> bool {
+        (&self.device, &self.node, self.end) == (&other.device, &other.node, other.end)
     }
 
     fn seen_to_the_second(&self) -> String {
@@ -114,10 +113,7 @@ impl<'a> DeviceRecords<'a> {
 
     /// Whether a record is about the same device and node, and a pod that went like these.
     fn takes(&self, one: &NotedRelease) -> bool {
-        let mut records = self.records.iter();
-        records.any(|known| {
-            known.device == one.device && known.node == one.node && known.end == one.end
-        })
+        self.records.iter().any(|known| known.is_like(one))
     }
 
     fn add(&mut self, one: NotedRelease, rule: &'a str) {
@@ -263,7 +259,10 @@ pub fn left(rules: &[DeviceTaintRule]) -> Vec<RecordedRelease<'_>> {
     for rule in rules {
         let name = rule.name.as_str();
         for noted in noted(rule) {
-            match recorded.iter_mut().find(|known| known.noted.is_as(&noted)) {
+            let is_it = |known: &&mut RecordedRelease<'_>| {
+                known.noted.pod == noted.pod && known.noted.is_like(&noted)
+            };
+            match recorded.iter_mut().find(is_it) {
                 Some(known) if known.rules.contains(&name) => {}
                 Some(known) => known.rules.push(name),
                 None => recorded.push(RecordedRelease {

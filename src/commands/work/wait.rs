@@ -265,16 +265,12 @@ impl Wait<'_> {
             if let Some(last) = self.last_look {
                 let looks = last.borrow().looks.saturating_add(1);
                 let seen = progress.not_released.iter().map(Blocker::not_released);
-                let is_seen = |noted: &Blocker| {
-                    let mut pods = progress.not_released.iter();
-                    pods.any(|pod| noted.uid.as_deref() == Some(pod.uid.as_str()))
-                };
-                let mut noted = recorded_blockers(&progress.rules, recorded, has_ended);
-                noted.retain(|noted| !is_seen(noted));
                 last.replace(LastLook {
                     looks,
                     left: progress.left.clone(),
-                    unreleased: seen.chain(noted).collect(),
+                    unreleased: seen
+                        .chain(recorded_only(&progress, recorded, has_ended))
+                        .collect(),
                 });
             }
             let with_ended = unreleased_devices::with_ended(&progress.rules, has_ended);
@@ -337,13 +333,7 @@ impl Wait<'_> {
                 }
                 WaitStep::NotSeenReleased => {
                     let mut left = progress.left.clone();
-                    let seen = progress.not_released.iter().map(|pod| pod.uid.as_str());
-                    let seen: BTreeSet<&str> = seen.collect();
-                    // Pods that this wait has seen are among what is left already.
-                    let noted = recorded_blockers(&progress.rules, recorded, has_ended);
-                    let is_new =
-                        |left: &Blocker| left.uid.as_deref().is_none_or(|uid| !seen.contains(uid));
-                    left.extend(noted.into_iter().filter(is_new));
+                    left.extend(recorded_only(&progress, recorded, has_ended));
                     return Ok(over(WaitEnd::NotReleased(left)));
                 }
                 WaitStep::ReadAgain => freshness = Freshness::Read,
@@ -404,6 +394,19 @@ fn recorded_blockers(
         .filter(|one| !one.noted.is_ended(&is_settled))
         .map(|one| Blocker::from(&one))
         .collect()
+}
+
+/// What [`recorded_blockers`] finds of pods that this wait has not seen itself.
+fn recorded_only(
+    progress: &WaitProgress,
+    others: &[DeviceTaintRule],
+    is_settled: impl Fn(&str) -> bool,
+) -> Vec<Blocker> {
+    let seen = progress.not_released.iter().map(|pod| pod.uid.as_str());
+    let seen: BTreeSet<&str> = seen.collect();
+    let mut recorded = recorded_blockers(&progress.rules, others, is_settled);
+    recorded.retain(|left| left.uid.as_deref().is_none_or(|uid| !seen.contains(uid)));
+    recorded
 }
 
 /// A wait that has seen pods deleted by force: `left` names them.
