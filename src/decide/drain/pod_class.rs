@@ -182,7 +182,15 @@ mod tests {
     use crate::decide::drain::testing::{Cluster, owned};
     use crate::engine::ClaimUse;
     use crate::engine::testing::{self, with_verdict};
-    use crate::model::{ClaimSource, PodClaim};
+    use crate::model::{ClaimSource, PodClaim, ResourceClaim};
+
+    fn use_of(claim: &ResourceClaim) -> ClaimUse<'_> {
+        let results = claim.allocation.iter().flat_map(|found| &found.results);
+        ClaimUse {
+            claim: &claim.name,
+            results: results.collect(),
+        }
+    }
 
     #[test]
     fn an_owner_decides_the_class_and_an_unknown_one_the_most_careful() {
@@ -223,14 +231,7 @@ mod tests {
         let owners = Owners::new(&reading);
         let class = |verdict| {
             let mut impact = with_verdict(&pod, verdict);
-            impact.claims = vec![ClaimUse {
-                claim: &claim.name,
-                results: claim
-                    .allocation
-                    .iter()
-                    .flat_map(|found| &found.results)
-                    .collect(),
-            }];
+            impact.claims = vec![use_of(&claim)];
             PodClass::of(&impact, &owners)
         };
         assert_eq!(class(Verdict::Tolerates), PodClass::TolerantMonitor);
@@ -253,14 +254,7 @@ mod tests {
                 }];
             }
             let mut impact = with_verdict(&pod, Verdict::Terminating);
-            impact.claims = vec![ClaimUse {
-                claim: &claim.name,
-                results: claim
-                    .allocation
-                    .iter()
-                    .flat_map(|found| &found.results)
-                    .collect(),
-            }];
+            impact.claims = vec![use_of(&claim)];
             PodClass::of(&impact, &owners)
         };
         assert_eq!(class(("ReplicaSet", "web"), true), PodClass::KeepsClaim);

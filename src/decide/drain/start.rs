@@ -102,18 +102,17 @@ pub fn refuse_start(plan: &DrainPlan<'_>) -> Result<(), Failure> {
 /// Refuses to evict classes of pods whose flag was not given.
 fn refuse_unasked(plan: &DrainPlan<'_>) -> Result<(), Failure> {
     let included = plan.limits.included;
-    let mut unasked: BTreeMap<(PodClass, &str), Vec<String>> = BTreeMap::new();
+    let flag = |class: PodClass| match class.treatment(included) {
+        Treatment::NeedsConsent(flag) => Some(flag),
+        Treatment::Evicted | Treatment::Kept | Treatment::Stays(_) => None,
+    };
     // A pod that is terminating leaves without the drain, so it needs no flag.
-    for pod in plan.pods.iter().filter(|pod| !pod.is_terminating) {
-        if let Treatment::NeedsConsent(flag) = pod.class.treatment(included) {
-            let pods = unasked.entry((pod.class, flag)).or_default();
-            pods.push(pod.name.to_string());
-        }
-    }
+    let staying = plan.pods.iter().filter(|pod| !pod.is_terminating);
+    let unasked = by_class(staying.filter(|pod| flag(pod.class).is_some()));
     if unasked.is_empty() {
         return Ok(());
     }
-    let flags: Vec<&str> = unasked.keys().map(|(_, flag)| *flag).collect();
+    let flags: Vec<&str> = unasked.keys().filter_map(|class| flag(*class)).collect();
     let hint = format!(
         "to evict these pods too (they are evicted last): {}",
         flags.join(" ")
@@ -122,32 +121,37 @@ fn refuse_unasked(plan: &DrainPlan<'_>) -> Result<(), Failure> {
         "the drain would have to evict pods that it evicts only with a flag; \
         nothing was changed",
     );
-    let failure = unasked.iter().fold(failure, |failure, ((class, _), pods)| {
+    Err(with_classes(failure, &unasked).hint(hint))
+}
+
+/// The names of the pods by class.
+fn by_class<'a>(pods: impl Iterator<Item = &'a UnitPod>) -> BTreeMap<PodClass, Vec<String>> {
+    let mut classes: BTreeMap<PodClass, Vec<String>> = BTreeMap::new();
+    for pod in pods {
+        let names = classes.entry(pod.class).or_default();
+        names.push(pod.name.to_string());
+    }
+    classes
+}
+
+/// The failure with the pods of each class.
+fn with_classes(failure: Failure, classes: &BTreeMap<PodClass, Vec<String>>) -> Failure {
+    classes.iter().fold(failure, |failure, (class, pods)| {
         failure.detail(format!("{}: {}", class.describe(), few(pods)))
-    });
-    Err(failure.hint(hint))
+    })
 }
 
 /// Refuses effect NoExecute for pods whose replacements take over their claims: these would be evicted again and again.
 fn refuse_endless(limits: &UnitLimits, pods: &[UnitPod]) -> Result<(), Failure> {
-    let by_taint = limits.may_evict_by_taint();
     let endless = |pod: &&UnitPod| pod.is_evicted_again && !pod.is_terminating;
-    let mut classes: BTreeMap<PodClass, Vec<String>> = BTreeMap::new();
-    for pod in pods.iter().filter(endless) {
-        classes
-            .entry(pod.class)
-            .or_default()
-            .push(pod.name.to_string());
-    }
-    if !by_taint || classes.is_empty() {
+    let classes = by_class(pods.iter().filter(endless));
+    if !limits.may_evict_by_taint() || classes.is_empty() {
         return Ok(());
     }
     let failure = Failure::refused(
         "effect NoExecute would evict the replacements of some pods again and again; nothing was changed",
     );
-    let failure = classes.iter().fold(failure, |failure, (class, pods)| {
-        failure.detail(format!("{}: {}", class.describe(), few(pods)))
-    });
+    let failure = with_classes(failure, &classes);
     let keeps_claim = classes.contains_key(&PodClass::KeepsClaim);
     let claims = keeps_claim.then_some(
         "to release a claim that replacements take over: scale its workload to 0, or use a ResourceClaimTemplate",
@@ -237,13 +241,10 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
             counted(all, "pod")
         ));
     }
-    let mut classes: BTreeMap<PodClass, Vec<String>> = BTreeMap::new();
     let (terminating, others): (Vec<&UnitPod>, Vec<&UnitPod>) =
         pods.iter().partition(|pod| pod.is_terminating);
-    for pod in others.into_iter().filter(|pod| !restarts.restarts(pod)) {
-        let names = classes.entry(pod.class).or_default();
-        names.push(pod.name.to_string());
-    }
+    let others = others.into_iter().filter(|pod| !restarts.restarts(pod));
+    let classes = by_class(others);
     lines.extend(classes.iter().map(|(class, pods)| {
         let (verb, condition) = treated(*class, limits);
         format!("  {verb} {}{condition}: {}", class.describe(), few(pods))
