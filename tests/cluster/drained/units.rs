@@ -1,7 +1,5 @@
 //! Units that are drained, and what others do meanwhile.
 
-use std::thread;
-
 use serde_json::Value;
 
 use super::stage::{Stage, plane};
@@ -127,14 +125,10 @@ fn who_reverses_a_unit_is_heeded_also_by_the_same_command() {
     stage.node(1);
     let drain = stage.world.namespace.clone();
     let line = format!("drain --node {node},{empty} --name {drain} --yes --settle 1s");
-    let words = stage.world.words(&line);
-    let running = thread::spawn(move || {
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        plane().plugin(&words)
-    });
+    let running = stage.begin(&line);
     let name = block_on(begun(&stage, &node));
     block_on(plane().delete(&Reference::rule(&name)));
-    let output = running.join().expect("no panic");
+    let output = running.wait_with_output().expect("it ends");
     let messages = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{messages}");
     let removed = format!("is skipped: rule {name} was removed");
@@ -164,11 +158,7 @@ fn a_unit_is_restored_while_the_drain_goes_on_with_another() {
     let line = format!(
         "drain --node {node},{empty} --name {drain} --yes --settle 1s --max-parallel 2 --timeout 20s"
     );
-    let words = stage.world.words(&line);
-    let running = thread::spawn(move || {
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        plane().plugin(&words)
-    });
+    let running = stage.begin(&line);
     block_on(begun(&stage, &node));
     block_on(wait_for("the other is idle", DEADLINE, async || {
         (unit(&stage, &drain, &empty)["unitStage"] == "Idle").then_some(())
@@ -181,7 +171,7 @@ fn a_unit_is_restored_while_the_drain_goes_on_with_another() {
         .expect("a message")
         .to_owned();
     assert!(why.starts_with("restored by "), "{why}");
-    let output = running.join().expect("no panic");
+    let output = running.wait_with_output().expect("it ends");
     let messages = String::from_utf8_lossy(&output.stderr).into_owned();
     // The record is on the rules that this run works with, and it does not take them for another run's.
     assert_eq!(output.status.code(), Some(5), "{messages}");
@@ -262,14 +252,10 @@ fn a_second_run_takes_over_and_the_first_says_so() {
     stage.node(1);
     let drain = stage.world.namespace.clone();
     let line = format!("drain --node {node} --name {drain} --yes --settle 1s");
-    let words = stage.world.words(&line);
-    let first = thread::spawn(move || {
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        plane().plugin(&words)
-    });
+    let first = stage.begin(&line);
     block_on(begun(&stage, &node));
     stage.run(&format!("{line} --timeout 8s")).ended(5);
-    let output = first.join().expect("no panic");
+    let output = first.wait_with_output().expect("it ends");
     let messages = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{messages}");
     assert!(
