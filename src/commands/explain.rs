@@ -18,7 +18,7 @@ use crate::completion::Values;
 use crate::decide::choice::{Choice, DeviceArguments, FilterResult, Purpose};
 use crate::decide::explain_targets::{
     ExplainTargets, ambiguous, neither, no_device, no_such_pod, pods_denied, refuse_rules_beside,
-    the_one,
+    rule_or_pod, the_one,
 };
 use crate::decide::unreleased_devices::{self, RecordReader};
 use crate::engine::hardware::Hardware;
@@ -237,7 +237,7 @@ async fn find(
                 let search = found.pod_called(&called, view, context).await?;
                 match (rule, search) {
                     (Some(_), PodSearch::Found) => return Err(ambiguous(name)),
-                    (Some(_), PodSearch::Denied(why)) => return Err(pods_denied(why)),
+                    (Some(_), PodSearch::Denied(why)) => return Err(rule_or_pod(name, why)),
                     (Some(rule), PodSearch::Missing) => found.rules.push(rule),
                     (None, PodSearch::Found) => {}
                     // Last, since it reads the attributes of all devices: most words are names.

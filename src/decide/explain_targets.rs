@@ -235,6 +235,13 @@ pub fn pods_denied(why: String) -> Failure {
     Failure::new(ExitStatus::Failed, why).hint("add a namespace: -n NAMESPACE")
 }
 
+/// A word is the name of a rule, and whether it is that of a pod, too, is not known.
+#[must_use]
+pub fn rule_or_pod(name: &str, why: String) -> Failure {
+    let failure = Failure::new(ExitStatus::Failed, why);
+    failure.hint(format!("to explain the rule: use {}", qualified(name)))
+}
+
 /// The one of `pods` that is meant by a name alone.
 ///
 /// # Errors
