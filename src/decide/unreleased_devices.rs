@@ -545,6 +545,14 @@ mod tests {
         let once = left(&both);
         assert_eq!(once.len(), 1, "rules of a card record the same pod");
         assert!(once[0].line().contains("recorded on rules drain, card at"));
+        let other = UnreleasedPod {
+            pod: crate::report::testing::name("ml", "other"),
+            uid: "other".into(),
+            ..seen[0].clone()
+        };
+        let patch = note(&rule, &[other], &Hardware::default(), now()).expect("another pod");
+        let rules = [patched(rule.clone(), &patch)];
+        assert_eq!(left(&rules).len(), 2, "each pod is waited for");
         let told = warnings(std::slice::from_ref(&rule), None, RecordReader::Api);
         assert_eq!(told.len(), 1);
         assert_eq!(
