@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::basis::Basis;
 use crate::engine::allocator::{
-    Available, ClaimReallocation, Completeness, IncompletePool, Placeability, Range, Replacement,
-    RequestCandidates, SearchBasis, Unknown, UnmodelledTerm, replacement,
+    Available, ClaimReallocation, Completeness, IncompletePool, NodeFilter, Placeability, Range,
+    Replacement, RequestCandidates, SearchBasis, Unknown, UnmodelledTerm, replacement,
 };
 use crate::engine::{Impact, PodImpact, ProposedTaint};
 use crate::model::{Count, DriverName, Gap, Kind, NamespacedName, Reading, Source};
@@ -47,8 +47,11 @@ pub struct RequestReplacement {
     pub request: String,
     /// How many devices it needs; absent where it wants all of a node.
     pub needs: Option<i64>,
-    /// Devices that fit, that no taint keeps from it, and that nobody else has.
+    /// Devices that fit, that no taint keeps from it, and that nobody else has, on nodes on which a pod of the claim can
+    /// be scheduled.
     pub devices: Count,
+    /// How many such devices there may be on other nodes.
+    pub elsewhere: usize,
 }
 
 /// What stays allocatable of the classes of the selected devices.
@@ -68,15 +71,16 @@ impl Replacements {
     pub fn of(impact: &Impact<'_>, basis: &Basis<'_>) -> (Self, Vec<Gap>) {
         let rules = impact.rules.iter();
         let proposed: Vec<ProposedTaint> = rules.map(|rule| rule.proposed.clone()).collect();
-        Self::under(&proposed, impact, basis)
+        Self::under(&proposed, impact, NodeFilter::Affinity, basis)
     }
 
     /// What could replace the devices that pods of `impact` lose while the taints of `proposed` are there, which need not
-    /// be those that evict the pods; and what is not known of that.
+    /// be those that evict the pods, on the nodes that `filter` allows; and what is not known of that.
     #[must_use]
     pub fn under(
         proposed: &[ProposedTaint],
         impact: &Impact<'_>,
+        filter: NodeFilter,
         basis: &Basis<'_>,
     ) -> (Self, Vec<Gap>) {
         let known = SearchBasis {
@@ -84,7 +88,7 @@ impl Replacements {
             completeness: completeness(basis.reading),
         };
         let snapshot = &basis.reading.snapshot;
-        let found = replacement(snapshot, proposed, impact, known);
+        let found = replacement(snapshot, proposed, impact, filter, known);
         (Self::new(&found), gaps(&found, basis.reading))
     }
 
@@ -419,11 +423,20 @@ impl RequestReplacement {
             request: reallocation.request.clone(),
             needs: reallocation.needs,
             devices: count(reallocation.devices),
+            elsewhere: reallocation.elsewhere,
         }
     }
 
     /// How many devices it needs, and how many there are.
     fn offer(&self) -> String {
+        let offer = self.offer_of_allowed_nodes();
+        match self.elsewhere {
+            0 => offer,
+            more => format!("{offer} ({more} more on nodes where its pod cannot be scheduled)"),
+        }
+    }
+
+    fn offer_of_allowed_nodes(&self) -> String {
         let (request, devices) = (&self.request, self.devices);
         let verb = if devices.exact() == Some(1) {
             "matches"
@@ -483,6 +496,7 @@ mod tests {
             request: "gpu".to_owned(),
             needs,
             devices: Count::known(devices),
+            elsewhere: 0,
         }
     }
 
@@ -593,6 +607,14 @@ mod tests {
         assert_eq!(
             request(None, 0).offer(),
             "request gpu needs all matching devices of a node, but none match"
+        );
+        let elsewhere = RequestReplacement {
+            elsewhere: 4,
+            ..request(Some(1), 0)
+        };
+        assert_eq!(
+            elsewhere.offer(),
+            "request gpu needs 1, 0 match (4 more on nodes where its pod cannot be scheduled)"
         );
         assert!(request(None, 1).has_enough());
         assert!(!request(None, 0).has_enough());

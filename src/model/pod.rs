@@ -178,11 +178,11 @@ pub struct Scheduling {
     //
     // `status.nominatedNodeName`.
     pub nominated: Option<NodeName>,
-    /// Who has to agree before it looks at the pod; none once it has a node.
+    /// Who has to agree before it looks at the pod; none are left once it has a node.
     pub gates: Vec<Arc<str>>,
-    /// Which nodes the pod insists on, all of which have to hold; none once it has a node.
+    /// Which nodes the pod insists on, all of which have to hold.
     pub nodes: Vec<NodeSelector>,
-    /// The taints of nodes that it tolerates; none once it has a node.
+    /// The taints of nodes that it tolerates.
     pub tolerations: Vec<Toleration>,
 }
 

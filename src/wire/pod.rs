@@ -211,7 +211,7 @@ impl ToObject for Pod {
             annotations: annotations(metadata, context),
             phase: phase(status, context),
             is_ready: is_ready(status),
-            scheduling: scheduling(spec, status, context),
+            scheduling: Some(scheduling(spec, status, context)),
             containers: status.map_or(model::Containers::Unknown, PodStatus::containers),
             sandbox: sandbox(status),
             deletion: metadata.deletion(context),
@@ -303,30 +303,19 @@ fn annotations(metadata: &ObjectMeta, context: &mut Context) -> Vec<(Arc<str>, A
         .collect()
 }
 
-/// What the scheduler has said, and for a pod without a node what it has to heed.
+/// What the scheduler has said, and what it has to heed: for a pod that waits, and for one that is created again once it
+/// is evicted.
 fn scheduling(
     spec: &PodSpec,
     status: Option<&PodStatus>,
     context: &mut Context,
-) -> Option<Box<model::Scheduling>> {
+) -> Box<model::Scheduling> {
     let said = condition(status, "PodScheduled").map(|said| model::Scheduled {
         is_scheduled: said.status.as_deref() == Some("True"),
         since: Time::instant(said.last_transition_time),
         reason: context.intern(said.reason.as_deref().unwrap_or_default()),
         message: said.message.as_deref().unwrap_or_default().into(),
     });
-    if spec
-        .node_name
-        .as_deref()
-        .is_some_and(|node| !node.is_empty())
-    {
-        // A bound pod is not scheduled again: its gates and node selectors no longer matter.
-        let said = said?;
-        return Some(Box::new(model::Scheduling {
-            said: Some(said),
-            ..model::Scheduling::default()
-        }));
-    }
     let required = spec
         .affinity
         .as_ref()
@@ -343,7 +332,7 @@ fn scheduling(
         .iter()
         .map(|gate| context.intern(gate.name.as_deref().unwrap_or_default()));
     let gates = gates.collect();
-    // An operator or effect of a newer version tolerates nothing here; nobody looks at these but for a pod that waits.
+    // An operator or effect of a newer version tolerates nothing here.
     let mut unheard = Context::default();
     let tolerations = spec
         .tolerations
@@ -351,14 +340,14 @@ fn scheduling(
         .map(|it| it.to_model(&mut unheard))
         .collect();
     let nominated = status.and_then(|status| status.nominated_node_name.as_deref());
-    Some(Box::new(model::Scheduling {
+    Box::new(model::Scheduling {
         said,
         nominated: context.optional(nominated),
         gates,
         tolerations,
         // Upstream: `nodeaffinity.GetRequiredNodeAffinity`, which requires both.
         nodes: labels.into_iter().chain(required).collect(),
-    }))
+    })
 }
 
 /// A `nodeSelector` as the requirement of labels that it is.

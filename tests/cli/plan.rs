@@ -57,16 +57,16 @@ fn what_a_plan_costs_is_told_with_the_assessment_of_its_set() {
 
     2 pods in 2 namespaces would be evicted now.
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
-    1 claim cannot be reallocated: no other devices are available.
+    2 claims cannot be reallocated: no other devices are available.
     The last evicted pod is gone after about 60m, at full grace period; then all 5 devices are free.
     All on node-3.
 
     Top risks:
-      danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
+      danger    DaemonSet/gpu-monitor of monitoring: no other device for claim gpu-monitor-ztccc-all-lc9v7: request all needs all matching devices of a node, and 3 match (27 more on nodes where its pod cannot be scheduled); no node has all that the claim needs; its priority class is system-node-critical
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; no other device for claim llm-1-gpus-rsbmk: request gpus needs 4, 8 match; request nic needs 1, 5 match; no node has all that the claim needs
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
-    danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-6 (+4)   DaemonSet/gpu-monitor   critical, long-grace (+1)
+    danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-6 (+4)   DaemonSet/gpu-monitor   critical, no-replacement (+2)
     danger     now    training/llm-1                 gpu.example.com/node-3/gpu-0 (+3)   StatefulSet/llm         pdb-violated, no-replacement (+1)
 
     TAINT                            RULE     SELECTOR                       PUBLISHED   ALLOCATIONS   PODS   NAMESPACES
@@ -77,8 +77,8 @@ fn what_a_plan_costs_is_told_with_the_assessment_of_its_set() {
     example.com/firmware:NoExecute   <none>   gpu.example.com/node-3/gpu-3           1             2      2            2
 
     Replacements:
+      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request all needs all matching devices of a node, and 3 match (27 more on nodes where its pod cannot be scheduled); no node has all that the claim needs
       claim training/llm-1-gpus-rsbmk cannot be reallocated: request gpus needs 4, 8 match; request nic needs 1, 5 match; no node has all that the claim needs
-      together, at most 1 of the 2 claims can be reallocated; not checked: capacity of shared devices (claim monitoring/gpu-monitor-ztccc-all-lc9v7), requests for all devices of a node (claim monitoring/gpu-monitor-ztccc-all-lc9v7), whether several devices are on one node (claim training/llm-1-gpus-rsbmk)
 
     Runner-up (sets that differ only by equivalent units are left out):
       gpu.example.com/node-3/gpu-6, gpu.example.com/node-3/gpu-7, gpu.example.com/node-3/gpu-0, gpu.example.com/node-3/gpu-1, gpu.example.com/node-3/gpu-2

@@ -236,12 +236,12 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
     gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
+      danger    DaemonSet/gpu-monitor of monitoring: no other device for claim gpu-monitor-ztccc-all-lc9v7: request all needs all matching devices of a node, but none match (27 more on nodes where its pod cannot be scheduled); its priority class is system-node-critical
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
       warning   Job/sweep of training: Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
-    danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, long-grace (+1)
+    danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, no-replacement (+2)
     danger     +30m   training/llm-1                 gpu.example.com/node-3/gpu-0 (+3)   StatefulSet/llm         pdb-violated, tolerates-schedule-only (+1)
     warning    +2m    training/sweep-c5h4z           gpu.example.com/node-3/gpu-4        Job/sweep               job-restart, tolerates-schedule-only (+2)
     notice     +2m    training/sweep-49jxh           gpu.example.com/node-3/gpu-5        Job/sweep               terminal-still-reserved
@@ -256,8 +256,13 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
     Message that the controller would report for effect None:
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
+    Replacements:
+      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request all needs all matching devices of a node, but none match (27 more on nodes where its pod cannot be scheduled)
+      together, at most 3 of the 4 claims can be reallocated; not checked: capacity of shared devices (claim monitoring/gpu-monitor-ztccc-all-lc9v7), requests for all devices of a node (claim monitoring/gpu-monitor-ztccc-all-lc9v7), whether several devices are on one node (claim training/llm-1-gpus-rsbmk)
+
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
+    1 claim cannot be reallocated: no other devices are available.
     The last evicted pod is gone after about 90m, at full grace period, not counting replacements, which may be evicted again; 3 of the 8 devices are free then, unless a replacement of another pod, or a waiting claim that tolerates the taint, gets one; not known to be free: 5 (the evicted pod may be recreated and scheduled to the same device).
     All on node-3.
     [exit status: 0]
@@ -401,12 +406,12 @@ fn manifest_is_asked_about_before_it_is_created() {
     gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      danger    DaemonSet/gpu-monitor of monitoring: its priority class is system-node-critical
+      danger    DaemonSet/gpu-monitor of monitoring: no other device for claim gpu-monitor-ztccc-all-lc9v7: request all needs all matching devices of a node, but none match (27 more on nodes where its pod cannot be scheduled); its priority class is system-node-critical
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
       warning   Job/sweep of training: Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
-    danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, long-grace (+1)
+    danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, no-replacement (+2)
     danger     +30m   training/llm-1                 gpu.example.com/node-3/gpu-0 (+3)   StatefulSet/llm         pdb-violated, tolerates-schedule-only (+1)
     warning    +2m    training/sweep-c5h4z           gpu.example.com/node-3/gpu-4        Job/sweep               job-restart, tolerates-schedule-only (+2)
     notice     +2m    training/sweep-49jxh           gpu.example.com/node-3/gpu-5        Job/sweep               terminal-still-reserved
@@ -421,8 +426,13 @@ fn manifest_is_asked_about_before_it_is_created() {
     Message that the controller would report for effect None:
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
+    Replacements:
+      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request all needs all matching devices of a node, but none match (27 more on nodes where its pod cannot be scheduled)
+      together, at most 3 of the 4 claims can be reallocated; not checked: capacity of shared devices (claim monitoring/gpu-monitor-ztccc-all-lc9v7), requests for all devices of a node (claim monitoring/gpu-monitor-ztccc-all-lc9v7), whether several devices are on one node (claim training/llm-1-gpus-rsbmk)
+
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
+    1 claim cannot be reallocated: no other devices are available.
     The last evicted pod is gone after about 90m, at full grace period, not counting replacements, which may be evicted again; 3 of the 8 devices are free then, unless a replacement of another pod, or a waiting claim that tolerates the taint, gets one; not known to be free: 5 (the evicted pod may be recreated and scheduled to the same device).
     All on node-3.
     [exit status: 0]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::assess::{Basis, Replacements};
+use crate::engine::allocator::NodeFilter;
 use crate::engine::closed_nodes::nodes_with_devices;
 use crate::engine::{Impact, ProposedTaint};
 use crate::model::{Effect, NodeName, Snapshot};
@@ -10,8 +11,8 @@ use crate::model::{Effect, NodeName, Snapshot};
 /// What could replace the devices that the evicted pods of `impact` lose and their controllers need, while the rules of the drain taint the devices
 /// of `proposed`; `by_taint`, effect NoExecute evicts pods, too.
 ///
-/// Devices on `cordoned` nodes replace none: no controller's pod is scheduled there, but for those of DaemonSets, which stay on
-/// their node.
+/// Devices on nodes on which the pod cannot be scheduled replace none: cordoned ones, those with a taint that it does not
+/// tolerate, and those that its node selector or affinity excludes.
 ///
 /// A claim often tolerates NoExecute for some time, and NoSchedule not at all: the effect of a preview would let its
 /// replacement take a device that the drain keeps free.
@@ -20,7 +21,6 @@ pub fn drain_replacements(
     impact: &Impact<'_>,
     proposed: &[ProposedTaint],
     by_taint: bool,
-    cordoned: &BTreeSet<NodeName>,
     basis: &Basis<'_>,
 ) -> Replacements {
     let taints = blocking_effects(by_taint).iter().flat_map(|effect| {
@@ -37,21 +37,7 @@ pub fn drain_replacements(
         pods: recreated.cloned().collect(),
         ..impact.clone()
     };
-    if cordoned.is_empty() {
-        return Replacements::under(&taints, &recreated, basis).0;
-    }
-    let mut reading = basis.reading.clone();
-    for slice in &mut reading.snapshot.slices {
-        let mut devices = std::mem::take(&mut slice.devices);
-        devices.retain(|device| {
-            !slice
-                .node_of(device)
-                .is_some_and(|node| cordoned.contains(node))
-        });
-        slice.devices = devices;
-    }
-    let open = Basis::new(&reading, basis.semantics, basis.now);
-    Replacements::under(&taints, &recreated, &open).0
+    Replacements::under(&taints, &recreated, NodeFilter::AffinityAndTaints, basis).0
 }
 
 /// The cordoned nodes that have devices, by name, as far as nodes were read whole.
@@ -84,8 +70,9 @@ mod tests {
     use crate::engine::preview;
     use crate::engine::testing::{claim_in_use, node, pod, published, reading, semantics, slice};
     use crate::model::{
-        ClaimSource, ClaimSpec, DeviceAmount, DeviceClass, DeviceRequest, DeviceSelector, Operator,
-        Phase, Pod, PodClaim, Reading, RequestKind, RequestTerms, SliceNodes, Taint, Toleration,
+        ClaimSource, ClaimSpec, DeviceAmount, DeviceClass, DeviceRequest, DeviceSelector,
+        NodeRequirement, NodeSelector, NodeTaint, NodeTerm, Operator, Phase, Pod, PodClaim,
+        Reading, RequestKind, RequestTerms, Scheduling, SliceNodes, Taint, Toleration,
     };
     use crate::report::testing::{device, now};
 
@@ -178,8 +165,7 @@ mod tests {
         let semantics = semantics(37);
         let impact = preview(&reading.snapshot, &proposed, now(), &semantics);
         let basis = Basis::new(reading, &semantics, now());
-        let cordoned = cordoned_nodes(&reading.snapshot);
-        drain_replacements(&impact, &proposed, by_taint, &cordoned, &basis)
+        drain_replacements(&impact, &proposed, by_taint, &basis)
     }
 
     #[test]
@@ -214,6 +200,62 @@ mod tests {
             let found = found_in(&reading, false);
             assert_eq!(found.claims[0].placeable, expected, "{cordoned}");
         }
+    }
+
+    #[test]
+    fn a_device_on_a_node_on_which_its_pod_cannot_be_scheduled_replaces_none() {
+        let mut other = slice(vec![published("gpu-1", &[])]);
+        other.name = "other".into();
+        other.pool.name = "other".into();
+        other.nodes = SliceNodes::One("node-8".into());
+        let mut free = reading_of(&pod("ml", "notebook"), Effect::NoExecute);
+        free.snapshot.slices.push(other);
+        free.snapshot.nodes.push(node("node-8"));
+        let placeable = |reading: &Reading| found_in(reading, false).claims[0].placeable;
+        assert_eq!(placeable(&free), Some(true));
+        let mut tainted = free.clone();
+        tainted.snapshot.nodes[1].taints = vec![NodeTaint {
+            key: "example.com/reserved".to_owned(),
+            value: String::new(),
+            effect: "NoSchedule".to_owned(),
+            time_added: None,
+        }];
+        assert_eq!(placeable(&tainted), Some(false));
+        let mut tolerating = tainted.clone();
+        tolerating.snapshot.pods[0].scheduling = Some(Box::new(Scheduling {
+            tolerations: vec![Toleration {
+                key: String::new(),
+                operator: Operator::Exists,
+                value: String::new(),
+                seconds: None,
+                effect: None,
+            }],
+            ..Scheduling::default()
+        }));
+        assert_eq!(placeable(&tolerating), Some(true));
+        // As the pod of a DaemonSet, which insists on its node.
+        let mut bound = free.clone();
+        let own_node = NodeRequirement {
+            key: "metadata.name".into(),
+            operator: "In".into(),
+            values: vec!["node-7".into()],
+        };
+        bound.snapshot.pods[0].scheduling = Some(Box::new(Scheduling {
+            nodes: vec![NodeSelector {
+                terms: vec![NodeTerm {
+                    labels: Vec::new(),
+                    fields: vec![own_node],
+                }],
+            }],
+            ..Scheduling::default()
+        }));
+        assert_eq!(placeable(&bound), Some(false));
+        assert_eq!(
+            found_in(&bound, false).lines(),
+            [
+                "claim ml/notebook-gpu cannot be reallocated: request gpu needs 1, 0 match (1 more on nodes where its pod cannot be scheduled)"
+            ]
+        );
     }
 
     #[test]

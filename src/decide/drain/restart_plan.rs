@@ -375,6 +375,7 @@ mod tests {
                     request: "gpu".to_owned(),
                     needs: Some(1),
                     devices: Count::known(self.free),
+                    elsewhere: 0,
                 }],
                 not_modelled: Vec::new(),
             }

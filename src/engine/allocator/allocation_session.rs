@@ -13,8 +13,9 @@ use super::cluster_state::ClusterState;
 use super::completeness::{SearchBasis, Unknown};
 use super::demand::{SearchStop, demands};
 use super::incomplete_pools::incomplete_pools;
-use super::joint_bound::{JointBound, joint_bound};
-use super::pool::Pool;
+use super::joint_bound::{JointBound, WantedClaims, joint_bound};
+use super::pod_nodes::{AllowedView, NodeFilter, PodNodes};
+use super::pool::{NodeView, Pool};
 use super::replacement::{ClaimReallocation, Placeability, Replacement, RequestCandidates};
 use super::search::{SearchTask, is_placeable};
 use super::unmodelled_terms::unmodelled_terms;
@@ -33,29 +34,31 @@ const STEPS: u64 = 5_000_000;
 // at all are placed in a few steps on the first node that fits.
 const STEPS_OF_A_NODE: u64 = 50_000;
 
-/// What becomes of the claims whose pods the proposed taints of `impact` evict.
+/// What becomes of the claims whose pods the proposed taints of `impact` evict, on the nodes that `filter` allows.
 #[must_use]
 pub fn replacement<'a>(
     snapshot: &'a Snapshot,
     proposed: &[ProposedTaint],
     impact: &Impact<'_>,
+    filter: NodeFilter,
     basis: SearchBasis<'_>,
 ) -> Replacement<'a> {
     let affected = affected(snapshot, impact);
     let state = ClusterState::new(snapshot, proposed, basis);
     let all = Holdings::of(&snapshot.claims, |id| state.identity(id));
     let own = Holdings::of(affected.iter().copied(), |id| state.identity(id));
+    let pod_nodes = PodNodes::new(snapshot, &state, impact, filter);
     let mut session = AllocationSession::new(&state, &all, &own);
     let reallocations: Vec<ClaimReallocation<'a>> = affected
         .iter()
-        .map(|claim| session.reallocation(claim))
+        .map(|claim| session.reallocation_on(claim, pod_nodes.of(claim)))
         .collect();
     let usage = Usage {
         all: &all,
         own: &own,
     };
     let hopeless = session.hopeless(&own);
-    let mut wanted: Vec<(&ClaimGroup<'a>, usize)> = Vec::new();
+    let mut wanted: Vec<WantedClaims<'_, 'a>> = Vec::new();
     let mut without_group = 0_usize;
     for reallocation in &reallocations {
         let Some(place) = session.known_group(reallocation.claim) else {
@@ -64,14 +67,19 @@ pub fn replacement<'a>(
             continue;
         };
         let group = &session.groups[place];
+        let views = pod_nodes.of(reallocation.claim);
         match wanted
             .iter_mut()
-            .find(|(known, _)| std::ptr::eq(*known, group))
+            .find(|known| std::ptr::eq(known.group, group) && known.views == views)
         {
-            Some((_, number)) => *number = number.saturating_add(1),
+            Some(known) => known.claims = known.claims.saturating_add(1),
             // Claims that fit nowhere, even with all affected devices given back, add nothing to the bound.
             None if hopeless.contains(&place) => {}
-            None => wanted.push((group, 1)),
+            None => wanted.push(WantedClaims {
+                group,
+                views,
+                claims: 1,
+            }),
         }
     }
     let joint_bound = joint_bound(&wanted, usage, &state);
@@ -162,8 +170,17 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         }
     }
 
-    /// What becomes of the claim.
+    /// What becomes of the claim, on whatever node.
     pub(super) fn reallocation(&mut self, claim: &'a ResourceClaim) -> ClaimReallocation<'a> {
+        self.reallocation_on(claim, None)
+    }
+
+    /// What becomes of the claim, on the nodes of these views; absent for all.
+    fn reallocation_on(
+        &mut self,
+        claim: &'a ResourceClaim,
+        views: Option<&[AllowedView]>,
+    ) -> ClaimReallocation<'a> {
         let Some(spec) = claim
             .spec
             .as_deref()
@@ -185,8 +202,8 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         let own = Holdings::of([claim], |id| self.state.identity(id));
         ClaimReallocation {
             claim,
-            placeability: self.placeability(place, &own),
-            requests: self.requests(place, &own),
+            placeability: self.placeability(place, &own, views),
+            requests: self.requests(place, &own, views),
             unmodelled: self.groups[place].unmodelled.clone(),
         }
     }
@@ -250,8 +267,13 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         self.groups.len().saturating_sub(1)
     }
 
-    /// Whether a claim of the group could be placed once it has given back what is its `own`.
-    fn placeability(&mut self, place: usize, own: &Holdings<'a>) -> Placeability {
+    /// Whether a claim of the group could be placed on the nodes of `views` once it has given back what is its `own`.
+    fn placeability(
+        &mut self,
+        place: usize,
+        own: &Holdings<'a>,
+        views: Option<&[AllowedView]>,
+    ) -> Placeability {
         if let Err(unknown) = &self.groups[place].demands {
             return Placeability::Unknown([unknown.clone()].into());
         }
@@ -265,6 +287,9 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         // Its own node first, where most find their place again.
         let others = (0..self.state.views.len()).filter(|view| !mine.contains(view));
         for view in mine.iter().copied().chain(others) {
+            let Some(is_certain) = is_allowed(views, view) else {
+                continue;
+            };
             let outcome = if mine.contains(&view) {
                 self.search(place, view, own)
             } else {
@@ -273,7 +298,7 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
             // One node is enough: the loop ends at the first that is certain, and what is unknown about others
             // counts only if there is none.
             match outcome {
-                Ok(true) => match self.doubt(view) {
+                Ok(true) => match self.doubt(view, is_certain) {
                     None => return Placeability::Placeable,
                     Some(doubt) => {
                         unknown.insert(doubt);
@@ -305,8 +330,8 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         }
     }
 
-    /// Why a place on the node of a view may not be one.
-    fn doubt(&self, view: usize) -> Option<Unknown> {
+    /// Why a place on the node of a view may not be one, where it `is_certain` or not that the pod can be scheduled there.
+    fn doubt(&self, view: usize, is_certain: bool) -> Option<Unknown> {
         let completeness = self.state.completeness;
         if self.state.views[view].is_doubtful {
             return Some(self.doubtful_nodes());
@@ -320,7 +345,8 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         } else if !completeness.rules {
             "the list of device taints is incomplete"
         } else {
-            return None;
+            let what = "whether its pod can be scheduled on a node with devices is unknown";
+            return (!is_certain).then(|| Unknown::from(what.to_owned()));
         };
         Some(Unknown::unread(what))
     }
@@ -388,13 +414,20 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         answer
     }
 
-    fn requests(&self, place: usize, own: &Holdings<'a>) -> Vec<RequestCandidates> {
+    fn requests(
+        &self,
+        place: usize,
+        own: &Holdings<'a>,
+        views: Option<&[AllowedView]>,
+    ) -> Vec<RequestCandidates> {
         let group = &self.groups[place];
         let usage = Usage { all: self.all, own };
         let known_in = own
             .devices()
             .filter_map(|device| self.known_in.get(&device));
         let pools: BTreeSet<u32> = known_in.flatten().copied().collect();
+        let seen_from: Option<Vec<&NodeView<'a>>> =
+            views.map(|views| views.iter().map(|it| &self.state.views[it.view]).collect());
         let demands = group.demands.iter().flatten();
         let choices = demands.flat_map(|demand| {
             demand
@@ -408,7 +441,13 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
                 // Pools that do not know a device of the claim have the same number free for all claims of the
                 // group; only the others are counted again.
                 let recounted = fitting.within(&pools).free(choice, usage, self.state);
+                let everywhere = free.total_with(&recounted);
+                let devices = seen_from.as_ref().map_or(everywhere, |views| {
+                    let seen = fitting.seen_from(views, self.state);
+                    seen.free(choice, usage, self.state).total()
+                });
                 RequestCandidates {
+                    elsewhere: everywhere.most.saturating_sub(devices.most),
                     request: match choice.alternative {
                         Some(alternative) => format!("{request}/{alternative}"),
                         None => request.to_owned(),
@@ -417,9 +456,18 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
                         DeviceAmount::Exactly(count) => Some(count),
                         DeviceAmount::All | DeviceAmount::Unknown(_) => None,
                     },
-                    devices: free.total_with(&recounted),
+                    devices,
                 }
             })
             .collect()
     }
+}
+
+/// Whether it is certain that a pod can be scheduled on a node of the view; absent where it cannot.
+fn is_allowed(views: Option<&[AllowedView]>, view: usize) -> Option<bool> {
+    let Some(views) = views else {
+        return Some(true);
+    };
+    let found = views.binary_search_by_key(&view, |it| it.view).ok()?;
+    Some(views[found].is_certain)
 }

@@ -10,7 +10,7 @@ use super::cluster_state::ClusterState;
 use super::completeness::Range;
 use super::counters::AvailableCounters;
 use super::demand::Choice;
-use super::pool::{Pool, PoolStatus, is_for};
+use super::pool::{NodeView, Pool, PoolStatus, is_for};
 use super::usage::Usage;
 use crate::model::SliceNodes;
 
@@ -70,6 +70,24 @@ impl<'a> FittingDevices<'a> {
         Self {
             pools: wanted.cloned().collect(),
         }
+    }
+
+    /// Those that a node of these views can use.
+    pub(super) fn seen_from(&self, views: &[&NodeView<'a>], state: &ClusterState<'a>) -> Self {
+        let pools_of = |view: &&NodeView<'a>| view.pools.iter().map(|pool| pool.place).collect();
+        let seen: BTreeSet<u32> = views
+            .iter()
+            .flat_map(|view| -> Vec<u32> { pools_of(view) })
+            .collect();
+        let mut found = self.within(&seen);
+        for (_, devices) in &mut found.pools {
+            devices.retain(|(place, _)| {
+                let at = state.at(*place);
+                let is_for = |view: &&NodeView<'a>| is_for(at.device, view.node) != Some(false);
+                at.slice.nodes != SliceNodes::PerDevice || views.iter().any(is_for)
+            });
+        }
+        found
     }
 
     /// How many of the devices are free, pool by pool; a device counts once, seen from wherever.

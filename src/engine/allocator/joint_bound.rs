@@ -10,6 +10,7 @@ use super::candidate_devices::{Candidacy, FittingDevices, is_free};
 use super::claim_group::ClaimGroup;
 use super::cluster_state::ClusterState;
 use super::demand::Choice;
+use super::pod_nodes::AllowedView;
 use super::usage::Usage;
 use crate::model::DeviceAmount;
 
@@ -36,22 +37,45 @@ struct JointDemand {
     candidates: Vec<u32>,
 }
 
-/// How many claims of these groups, of which there are so many each, can be placed at the most.
-pub(super) fn joint_bound(
-    groups: &[(&ClaimGroup<'_>, usize)],
+/// Claims that ask for the same, and whose pods can be scheduled on the same nodes.
+pub(super) struct WantedClaims<'s, 'a> {
+    pub(super) group: &'s ClaimGroup<'a>,
+    /// The views of these nodes; absent for all.
+    pub(super) views: Option<&'s [AllowedView]>,
+    pub(super) claims: usize,
+}
+
+/// How many of these claims can be placed at the most.
+pub(super) fn joint_bound<'a>(
+    wanted: &[WantedClaims<'_, 'a>],
     usage: Usage<'_, '_>,
-    state: &ClusterState<'_>,
+    state: &ClusterState<'a>,
 ) -> usize {
     let mut free = 0_usize;
     let mut needs = Vec::new();
-    for (group, claims) in groups {
-        match hardest(group, usage, state) {
+    for WantedClaims {
+        group,
+        views,
+        claims,
+    } in wanted
+    {
+        let claims = *claims;
+        let fitting = group.fitting.iter().map(|(fitting, _)| fitting);
+        let hardest = match views {
+            None => hardest(group, fitting, usage, state),
+            Some(views) => {
+                let views: Vec<_> = views.iter().map(|it| &state.views[it.view]).collect();
+                let seen: Vec<_> = fitting.map(|it| it.seen_from(&views, state)).collect();
+                hardest(group, seen.iter(), usage, state)
+            }
+        };
+        match hardest {
             Some((devices, candidates)) => needs.push(JointDemand {
-                claims: *claims,
+                claims,
                 devices,
                 candidates,
             }),
-            None => free = free.saturating_add(*claims),
+            None => free = free.saturating_add(claims),
         }
     }
     free.saturating_add(bound(&needs))
@@ -59,12 +83,12 @@ pub(super) fn joint_bound(
 
 /// The request that is hardest to serve: how many devices it needs, and which ones would do. Absent
 /// where every request is content with what others can have too.
-fn hardest(
-    group: &ClaimGroup<'_>,
+fn hardest<'f, 'a: 'f>(
+    group: &ClaimGroup<'a>,
+    mut fitting: impl Iterator<Item = &'f FittingDevices<'a>>,
     usage: Usage<'_, '_>,
     state: &ClusterState<'_>,
 ) -> Option<(usize, Vec<u32>)> {
-    let mut fitting = group.fitting.iter().map(|(fitting, _)| fitting);
     let mut hardest: Option<(usize, Vec<u32>)> = None;
     for demand in group.demands.iter().flatten() {
         let mut candidates = Vec::new();

@@ -24,6 +24,7 @@
 //! | Constraints between the devices of a claim: `matchAttribute` and `distinctAttribute` | `constraint` |
 //! | Requests of a claim as the allocator evaluates them on a node | `demand` |
 //! | Backtracking search for an allocation of one claim on one node | `search` |
+//! | Nodes on which the pods of a claim can be scheduled | [`pod_nodes`] |
 //! | Reallocation of every affected claim, with one budget and shared intermediate results | `allocation_session` |
 //! | Result types: what happens to every affected claim | [`mod@replacement`] |
 //! | Claims with equal specs, and what is computed once for all of them | `claim_group` |
@@ -66,6 +67,7 @@ mod joint_bound;
 mod nodes;
 mod parts;
 mod pending_claim;
+pub mod pod_nodes;
 mod pool;
 mod quantity;
 pub mod replacement;
@@ -91,6 +93,7 @@ pub use incomplete_pools::IncompletePool;
 pub use joint_bound::JointBound;
 pub use parts::{parts_by_device, parts_of};
 pub use pending_claim::{PendingClaim, is_placeable};
+pub use pod_nodes::NodeFilter;
 pub use replacement::{ClaimReallocation, Placeability, Replacement, RequestCandidates};
 pub use root_cause::RootCause;
 pub use siblings::{

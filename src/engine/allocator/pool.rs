@@ -41,6 +41,8 @@ pub(super) struct Pool<'a> {
 #[derive(Debug)]
 pub(super) struct NodeView<'a> {
     pub(super) node: NodeFacts<'a>,
+    /// Other nodes that see the same.
+    pub(super) alike: Vec<NodeFacts<'a>>,
     /// By driver and name.
     pub(super) pools: Vec<Rc<Pool<'a>>>,
     /// Whether it is not known of a slice whether it is for the node.
@@ -105,15 +107,20 @@ impl<'a> PoolGatherer<'a> {
     /// What the allocator sees on each of `nodes`; nodes that see the same stand for one another.
     pub(super) fn views(mut self, nodes: &[NodeFacts<'a>]) -> Vec<NodeView<'a>> {
         let mut views: Vec<NodeView<'a>> = Vec::new();
-        let mut seen = BTreeSet::new();
+        let mut seen: BTreeMap<(Vec<u32>, bool), usize> = BTreeMap::new();
         for node in nodes {
             let view = self.view(*node);
             let pools: Vec<u32> = view.pools.iter().map(|pool| pool.place).collect();
             // Two nodes with the same pools give the same search, unless devices say for themselves which nodes
             // can use them. A cluster of thousands of nodes comes down to a few views.
             let is_alike = view.pools.iter().all(|pool| !pool.is_per_device);
-            if is_alike && !seen.insert((pools, view.is_doubtful)) {
-                continue;
+            if is_alike {
+                let next = views.len();
+                let first = *seen.entry((pools, view.is_doubtful)).or_insert(next);
+                if first < next {
+                    views[first].alike.push(*node);
+                    continue;
+                }
             }
             views.push(view);
         }
@@ -147,6 +154,7 @@ impl<'a> PoolGatherer<'a> {
         let pools = pools.into_values().filter_map(|found| self.pool(found));
         NodeView {
             node,
+            alike: Vec::new(),
             pools: pools.collect(),
             is_doubtful,
         }

@@ -53,6 +53,9 @@ pub struct RequestCandidates {
     pub request: String,
     /// How many devices it needs; absent where it wants all of a node.
     pub needs: Option<i64>,
-    /// Devices that fit, that no taint keeps from it, and that nobody else has.
+    /// Devices that fit, that no taint keeps from it, and that nobody else has, on nodes on which a pod of the claim can
+    /// be scheduled.
     pub devices: Range,
+    /// How many such devices there may be on other nodes.
+    pub elsewhere: usize,
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Completeness, Placeability, Replacement, SearchBasis, UnmodelledTerm, replacement,
+    Completeness, NodeFilter, Placeability, Replacement, SearchBasis, UnmodelledTerm, replacement,
     same_hardware, siblings,
 };
 use crate::engine::{Impact, ProposedTaint, Semantics, preview};
@@ -202,6 +202,7 @@ fn seen<'a>(
         snapshot,
         &proposed,
         &impact,
+        NodeFilter::Affinity,
         SearchBasis {
             semantics: &Semantics::newest(),
             completeness,
@@ -641,6 +642,7 @@ fn together_no_more_find_a_place_than_devices_are_left() {
         &snapshot,
         &proposed,
         &impact,
+        NodeFilter::Affinity,
         SearchBasis {
             semantics: &semantics,
             completeness: Completeness::COMPLETE,

@@ -51,7 +51,7 @@ pub struct RequestReplacement {
     /// Devices that the request needs; null if it requests all devices of a node.
     pub needed_device_count: Option<i64>,
     /// Matching devices of the request's class that no taint excludes, and that are not allocated to other
-    /// claims.
+    /// claims, on nodes that the node selector and the node affinity of the claim's pods allow.
     pub available_device_count: usize,
     /// Bounds of availableDeviceCount if it is not exact; absent otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

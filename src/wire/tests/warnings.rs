@@ -165,6 +165,25 @@ fn unknown_values_of_a_pod_are_kept() {
 }
 
 #[test]
+fn a_pod_that_has_a_node_keeps_what_decides_where_its_replacement_can_be_scheduled() {
+    let (object, warnings) = decode(&json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "train-0", "namespace": "ml", "uid": "1"},
+        "spec": {
+            "nodeName": "node-7", "nodeSelector": {"zone": "a"},
+            "resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}],
+            "tolerations": [{"key": "reserved", "operator": "Exists", "effect": "NoSchedule"}],
+        },
+    }));
+    let Object::Pod(pod) = object else {
+        panic!("not a pod");
+    };
+    let scheduling = pod.scheduling.expect("what the scheduler has to heed");
+    assert_eq!(scheduling.nodes.len(), 1);
+    assert_eq!(scheduling.tolerations[0].key, "reserved");
+    assert_eq!(warnings, Vec::<String>::new());
+}
+
+#[test]
 fn attribute_of_an_unknown_type_is_kept() {
     let (object, warnings) = decode(&json!({
         "apiVersion": "resource.k8s.io/v1beta1", "kind": "ResourceSlice", "metadata": {"name": "slice"},

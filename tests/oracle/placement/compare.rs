@@ -2,7 +2,7 @@
 
 use kubectl_devicetaint::cluster::{self, FileSource, Limits};
 use kubectl_devicetaint::engine::allocator::{
-    Completeness, Placeability, Replacement, SearchBasis, replacement,
+    Completeness, NodeFilter, Placeability, Replacement, SearchBasis, replacement,
 };
 use kubectl_devicetaint::engine::{ProposedTaint, Semantics, preview};
 use kubectl_devicetaint::model::{Reading, Taint};
@@ -109,6 +109,7 @@ fn ours<'a>(reading: &'a Reading, proposed: &'a [ProposedTaint]) -> Replacement<
         &reading.snapshot,
         proposed,
         &impact,
+        NodeFilter::Affinity,
         SearchBasis {
             semantics: &semantics,
             completeness: Completeness::COMPLETE,

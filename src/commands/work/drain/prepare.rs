@@ -398,7 +398,7 @@ impl DrainRequest {
         to_place.pods.retain(|pod| !replaced.contains(&pod.pod.uid));
         let raised = prepared.raised(mutation.view.rules()?);
         let by_taint = raised > 0 || limits.may_evict_by_taint();
-        let replacements = drain_replacements(&to_place, &proposed, by_taint, &cordoned, &basis);
+        let replacements = drain_replacements(&to_place, &proposed, by_taint, &basis);
         let facts = RestartFacts {
             impact: &of_leaving,
             basis: &basis,

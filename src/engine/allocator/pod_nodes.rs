@@ -1,0 +1,396 @@
+//! Nodes on which the pods of a claim can be scheduled.
+//!
+//! A controller creates an evicted pod again with the node selector, the node affinity and the tolerations that it had.
+//! CPU, memory and affinity to other pods are not evaluated.
+//!
+//! Upstream: `Filter` of the plugins `nodeaffinity`, `nodeunschedulable` and `tainttoleration`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::cluster_state::ClusterState;
+use super::nodes::{NodeFacts, selects};
+use crate::engine::closed_nodes::closed_reason;
+use crate::engine::impact::Impact;
+use crate::model::{NamespacedName, Node, NodeSelector, Pod, ResourceClaim, Snapshot, Toleration};
+
+/// What excludes nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeFilter {
+    /// The node selector and the required node affinity of the pod.
+    Affinity,
+    /// Also that the node is cordoned, or has a taint that the pod does not tolerate; nodes have to be read whole.
+    AffinityAndTaints,
+}
+
+/// A view of nodes on which a pod can be scheduled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct AllowedView {
+    /// Its place among the views of the cluster.
+    pub(super) view: usize,
+    /// Whether that is certain; it is not where labels of nodes were not read.
+    pub(super) is_certain: bool,
+}
+
+/// The views of nodes on which the evicted pods of each claim can be scheduled.
+pub(super) struct PodNodes<'a> {
+    /// Which of `allowed` is that of a claim; a claim of which a pod can be scheduled on every node is left out.
+    by_claim: BTreeMap<&'a NamespacedName, usize>,
+    allowed: Vec<Vec<AllowedView>>,
+}
+
+/// What decides for a pod; pods of one controller have it in common.
+#[derive(Clone, Copy, PartialEq)]
+struct PodTerms<'a> {
+    nodes: &'a [NodeSelector],
+    tolerations: &'a [Toleration],
+}
+
+impl<'a> PodNodes<'a> {
+    /// Those of the pods that `impact` evicts.
+    pub(super) fn new(
+        snapshot: &Snapshot,
+        state: &ClusterState<'_>,
+        impact: &Impact<'a>,
+        filter: NodeFilter,
+    ) -> Self {
+        let whole: BTreeMap<&str, &Node> = match filter {
+            NodeFilter::Affinity => BTreeMap::new(),
+            NodeFilter::AffinityAndTaints => {
+                let nodes = snapshot.nodes.iter();
+                nodes.map(|node| (node.name.as_str(), node)).collect()
+            }
+        };
+        let mut terms: Vec<PodTerms<'a>> = Vec::new();
+        let mut allowed: Vec<Vec<AllowedView>> = Vec::new();
+        let mut of_claims: BTreeMap<&'a NamespacedName, BTreeSet<usize>> = BTreeMap::new();
+        for evicted in impact.pods.iter().filter(|pod| pod.is_evicted()) {
+            let of_pod = PodTerms::of(evicted.pod, filter);
+            let known = terms.iter().position(|known| *known == of_pod);
+            let place = known.unwrap_or_else(|| {
+                terms.push(of_pod);
+                allowed.push(allowed_views(evicted.pod, state, &whole));
+                terms.len().saturating_sub(1)
+            });
+            for used in &evicted.claims {
+                of_claims.entry(used.claim).or_default().insert(place);
+            }
+        }
+        let mut by_claim = BTreeMap::new();
+        for (claim, places) in of_claims {
+            let place = match (places.first(), places.len()) {
+                (Some(only), 1) => *only,
+                _ => {
+                    // One pod that can be scheduled is enough for a claim that several share.
+                    let of_claim = places.iter().map(|place| allowed[*place].as_slice());
+                    let either = union(of_claim);
+                    allowed.push(either);
+                    allowed.len().saturating_sub(1)
+                }
+            };
+            let views = &allowed[place];
+            if views.len() < state.views.len() || views.iter().any(|view| !view.is_certain) {
+                by_claim.insert(claim, place);
+            }
+        }
+        Self { by_claim, allowed }
+    }
+
+    /// The views for a claim, in their order; absent where a pod of it can be scheduled on every node.
+    pub(super) fn of(&self, claim: &ResourceClaim) -> Option<&[AllowedView]> {
+        let place = self.by_claim.get(&claim.name)?;
+        Some(&self.allowed[*place])
+    }
+}
+
+impl<'a> PodTerms<'a> {
+    fn of(pod: &'a Pod, filter: NodeFilter) -> Self {
+        let scheduling = pod.scheduling.as_deref();
+        Self {
+            nodes: scheduling.map_or(&[], |it| &it.nodes),
+            tolerations: match filter {
+                NodeFilter::Affinity => &[],
+                NodeFilter::AffinityAndTaints => scheduling.map_or(&[], |it| &it.tolerations),
+            },
+        }
+    }
+}
+
+/// The views of nodes on which the pod can be scheduled, in their order.
+fn allowed_views(
+    pod: &Pod,
+    state: &ClusterState<'_>,
+    whole: &BTreeMap<&str, &Node>,
+) -> Vec<AllowedView> {
+    let views = state.views.iter().enumerate();
+    let allowed = views.filter_map(|(place, view)| {
+        let nodes = [&view.node].into_iter().chain(&view.alike);
+        let answer = any(nodes.map(|node| can_be_scheduled(pod, *node, whole)));
+        (answer != Some(false)).then_some(AllowedView {
+            view: place,
+            is_certain: answer.is_some(),
+        })
+    });
+    allowed.collect()
+}
+
+/// The views that one of several has, in their order.
+fn union<'v>(several: impl Iterator<Item = &'v [AllowedView]>) -> Vec<AllowedView> {
+    let mut certain: BTreeMap<usize, bool> = BTreeMap::new();
+    for allowed in several.flatten() {
+        *certain.entry(allowed.view).or_default() |= allowed.is_certain;
+    }
+    let views = certain.into_iter();
+    views
+        .map(|(view, is_certain)| AllowedView { view, is_certain })
+        .collect()
+}
+
+/// Whether the pod can be scheduled on the node, which may be one of those that are known `whole`.
+fn can_be_scheduled(pod: &Pod, node: NodeFacts<'_>, whole: &BTreeMap<&str, &Node>) -> Option<bool> {
+    let found = node.name.and_then(|name| whole.get(name));
+    if found.is_some_and(|node| closed_reason(pod, node).is_some()) {
+        return Some(false);
+    }
+    let selectors = pod.scheduling.iter().flat_map(|it| &it.nodes);
+    let answers: BTreeSet<Option<bool>> = selectors.map(|it| selects(it, node)).collect();
+    if answers.contains(&Some(false)) {
+        Some(false)
+    } else {
+        (!answers.contains(&None)).then_some(true)
+    }
+}
+
+/// Whether one of them is true; unknown if none is, and one is unknown.
+fn any(answers: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
+    let mut known = Some(false);
+    for answer in answers {
+        match answer {
+            Some(true) => return Some(true),
+            Some(false) => {}
+            None => known = None,
+        }
+    }
+    known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{asks, node, terms, world};
+    use super::*;
+    use crate::engine::allocator::{
+        Completeness, Placeability, Replacement, SearchBasis, replacement,
+    };
+    use crate::engine::{ProposedTaint, Semantics, preview};
+    use crate::model::{
+        DeviceSelector, Effect, NodeRequirement, NodeTaint, NodeTerm, Operator, Scheduling, Taint,
+    };
+
+    /// Two claims for one device each, on node `a`, which has no other; node `b` has one, and is in zone `b`.
+    fn two_claims() -> Snapshot {
+        let mut snapshot = world().with_claim("c0", &["0"], asks(terms(1))).with_claim(
+            "c1",
+            &["1"],
+            asks(terms(1)),
+        );
+        for node in &mut snapshot.nodes {
+            let zone = node.name.as_str().to_owned();
+            node.labels.insert("zone".to_owned(), zone);
+        }
+        snapshot
+    }
+
+    fn in_zone(zone: &str) -> Vec<NodeSelector> {
+        vec![NodeSelector {
+            terms: vec![NodeTerm {
+                labels: vec![NodeRequirement {
+                    key: "zone".into(),
+                    operator: "In".into(),
+                    values: vec![zone.into()],
+                }],
+                fields: Vec::new(),
+            }],
+        }]
+    }
+
+    /// What a toleration of the taint of [`tainted`] is.
+    fn tolerating() -> Vec<Toleration> {
+        vec![Toleration {
+            key: "reserved".to_owned(),
+            operator: Operator::Exists,
+            value: String::new(),
+            effect: Some(Effect::NoSchedule),
+            seconds: None,
+        }]
+    }
+
+    fn tainted(mut snapshot: Snapshot) -> Snapshot {
+        snapshot.nodes[1].taints = vec![NodeTaint {
+            key: "reserved".to_owned(),
+            value: String::new(),
+            effect: "NoSchedule".to_owned(),
+            time_added: None,
+        }];
+        snapshot
+    }
+
+    fn with_terms(
+        mut snapshot: Snapshot,
+        pod: usize,
+        nodes: Vec<NodeSelector>,
+        tolerations: Vec<Toleration>,
+    ) -> Snapshot {
+        snapshot.pods[pod].scheduling = Some(Box::new(Scheduling {
+            nodes,
+            tolerations,
+            ..Scheduling::default()
+        }));
+        snapshot
+    }
+
+    /// What becomes of the claims when both devices of node `a` are tainted.
+    fn found<'a>(
+        snapshot: &'a Snapshot,
+        filter: NodeFilter,
+        completeness: Completeness,
+    ) -> Replacement<'a> {
+        let proposed = ["0", "1"].map(|device| {
+            let selector = DeviceSelector {
+                device: Some(device.into()),
+                ..DeviceSelector::default()
+            };
+            let taint = Taint {
+                key: "example.com/drain".to_owned(),
+                value: String::new(),
+                effect: Effect::NoExecute,
+                time_added: None,
+            };
+            ProposedTaint::hypothetical(selector, taint, jiff::Timestamp::UNIX_EPOCH)
+        });
+        let semantics = Semantics::newest();
+        let now = jiff::Timestamp::UNIX_EPOCH;
+        let impact = preview(snapshot, &proposed, now, &semantics);
+        let basis = SearchBasis {
+            semantics: &semantics,
+            completeness,
+        };
+        replacement(snapshot, &proposed, &impact, filter, basis)
+    }
+
+    fn words(replacement: &Replacement<'_>) -> Vec<&'static str> {
+        let claims = replacement.claims.iter();
+        let words = claims.map(|claim| match claim.placeability {
+            Placeability::Placeable => "placeable",
+            Placeability::Unplaceable => "unplaceable",
+            Placeability::Unknown(_) => "unknown",
+        });
+        words.collect()
+    }
+
+    fn words_of(snapshot: &Snapshot, filter: NodeFilter) -> Vec<&'static str> {
+        words(&found(snapshot, filter, Completeness::COMPLETE))
+    }
+
+    #[test]
+    fn a_claim_is_placed_only_on_nodes_that_its_pod_selects() {
+        let everywhere = two_claims();
+        assert_eq!(
+            words_of(&everywhere, NodeFilter::Affinity),
+            ["placeable", "placeable"]
+        );
+        let one = with_terms(two_claims(), 0, in_zone("a"), Vec::new());
+        let both = with_terms(one.clone(), 1, in_zone("b"), Vec::new());
+        for snapshot in [&one, &both] {
+            for filter in [NodeFilter::Affinity, NodeFilter::AffinityAndTaints] {
+                assert_eq!(words_of(snapshot, filter), ["unplaceable", "placeable"]);
+            }
+        }
+        let found = found(&both, NodeFilter::Affinity, Completeness::COMPLETE);
+        let offers = found.claims.iter().map(|claim| {
+            let request = &claim.requests[0];
+            (request.devices.most, request.elsewhere)
+        });
+        assert_eq!(offers.collect::<Vec<_>>(), [(0, 1), (1, 0)]);
+        assert_eq!(found.joint_bound.at_most, 1);
+    }
+
+    #[test]
+    fn together_no_more_find_a_place_than_their_nodes_have_devices() {
+        let mut snapshot = two_claims();
+        // Another free device in zone `a`, for which neither claim is allowed.
+        snapshot
+            .slices
+            .push(super::super::tests::slice("c", &["3"]));
+        snapshot.nodes.push(node("c"));
+        for (zone, expected) in [("b", 1), ("c", 1)] {
+            let zoned = (0..2).fold(snapshot.clone(), |snapshot, pod| {
+                with_terms(snapshot, pod, in_zone(zone), Vec::new())
+            });
+            let mut zoned = zoned;
+            zoned.nodes[2]
+                .labels
+                .insert("zone".to_owned(), "c".to_owned());
+            let found = found(&zoned, NodeFilter::Affinity, Completeness::COMPLETE);
+            assert_eq!(words(&found), ["placeable", "placeable"], "{zone}");
+            assert_eq!(found.joint_bound.at_most, expected, "{zone}");
+        }
+        let found = found(&snapshot, NodeFilter::Affinity, Completeness::COMPLETE);
+        assert_eq!(found.joint_bound.at_most, 2);
+    }
+
+    #[test]
+    fn taints_of_nodes_count_where_they_are_asked_for() {
+        let tainted = tainted(two_claims());
+        assert_eq!(
+            words_of(&tainted, NodeFilter::Affinity),
+            ["placeable", "placeable"]
+        );
+        assert_eq!(
+            words_of(&tainted, NodeFilter::AffinityAndTaints),
+            ["unplaceable", "unplaceable"]
+        );
+        let tolerated = with_terms(tainted, 1, Vec::new(), tolerating());
+        assert_eq!(
+            words_of(&tolerated, NodeFilter::AffinityAndTaints),
+            ["unplaceable", "placeable"]
+        );
+        let mut cordoned = two_claims();
+        cordoned.nodes[1].unschedulable = true;
+        assert_eq!(
+            words_of(&cordoned, NodeFilter::AffinityAndTaints),
+            ["unplaceable", "unplaceable"]
+        );
+    }
+
+    #[test]
+    fn labels_that_were_not_read_make_it_unknown() {
+        let zoned = with_terms(two_claims(), 0, in_zone("a"), Vec::new());
+        let without_nodes = Completeness {
+            nodes: false,
+            ..Completeness::COMPLETE
+        };
+        let found_without = found(&zoned, NodeFilter::Affinity, without_nodes);
+        assert_eq!(words(&found_without), ["unknown", "unknown"]);
+        // An operator that is not known here may select the node.
+        let mut newer = in_zone("b");
+        newer[0].terms[0].labels[0].operator = "Near".into();
+        let newer = with_terms(two_claims(), 0, newer, Vec::new());
+        assert_eq!(
+            words_of(&newer, NodeFilter::Affinity),
+            ["unknown", "placeable"]
+        );
+    }
+
+    #[test]
+    fn one_pod_that_can_be_scheduled_is_enough_for_a_claim_that_several_share() {
+        let mut shared = with_terms(two_claims(), 0, in_zone("a"), Vec::new());
+        shared = with_terms(shared, 1, in_zone("b"), Vec::new());
+        let consumer = shared.claims[1].reserved_for[0].clone();
+        shared.claims[0].reserved_for.push(consumer);
+        let claims = shared.pods[0].claims.clone();
+        shared.pods[1].claims.extend(claims);
+        assert_eq!(
+            words_of(&shared, NodeFilter::Affinity),
+            ["placeable", "placeable"]
+        );
+    }
+}
