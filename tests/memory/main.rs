@@ -98,8 +98,12 @@ fn what_does_not_end_takes_no_more_memory_than_a_large_file() {
     talkative(Path::new(&config));
     // Each is a process of its own, and most of them wait.
     thread::scope(|scope| {
-        scope.spawn(|| at_a_kubelets_socket(folder.path()));
-        scope.spawn(at_an_api_server);
+        for answers in kubelet::Answer::ALL.chunks(3) {
+            scope.spawn(|| at_a_kubelets_socket(folder.path(), answers));
+        }
+        for questions in server::Question::ALL.chunks(7) {
+            scope.spawn(|| at_an_api_server(questions));
+        }
         at_files(&packed, &config);
     });
 }
@@ -141,10 +145,10 @@ fn at_files(packed: &str, config: &str) {
     }
 }
 
-/// Everything that asks a kubelet, and every way to answer it without an end.
-fn at_a_kubelets_socket(folder: &Path) {
-    for answer in kubelet::Answer::ALL {
-        let socket = kubelet::socket(folder, answer);
+/// Everything that asks a kubelet, and these ways to answer it without an end.
+fn at_a_kubelets_socket(folder: &Path, answers: &[kubelet::Answer]) {
+    for answer in answers {
+        let socket = kubelet::socket(folder, *answer);
         let socket = socket.to_str().expect("a path of ASCII");
         let verify = format!("--verify-node={socket}");
         for question in [
@@ -166,9 +170,9 @@ fn at_a_kubelets_socket(folder: &Path) {
     }
 }
 
-/// Everything that an API server can say without an end.
-fn at_an_api_server() {
-    for question in &server::Question::ALL {
+/// What an API server can say without an end.
+fn at_an_api_server(questions: &'static [server::Question]) {
+    for question in questions {
         let server::Question { answer, path, line } = question;
         let address = server::serve(question);
         let words: Vec<&str> = line.split(' ').collect();
