@@ -235,7 +235,9 @@ impl Replacements {
     /// Why fewer claims may find a place than the bound says, and which ask for what it does not look at.
     fn why_fewer(&self) -> String {
         let mut beyond: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for claim in &self.claims {
+        // What cannot be reallocated alone was decided with all that the claim asks for.
+        let others = self.claims.iter().filter(|it| it.placeable != Some(false));
+        for claim in others {
             for what in &claim.not_modelled {
                 beyond
                     .entry(what.describe())
@@ -446,11 +448,13 @@ impl RequestReplacement {
         match self.needs {
             Some(needs) => format!("request {request} needs {needs}, {devices} {verb}"),
             None if devices.is_none() => {
-                format!("request {request} needs all matching devices of a node, but none match")
+                format!(
+                    "request {request} needs every matching device of a node, but none are available"
+                )
             }
             None => {
                 format!(
-                    "request {request} needs all matching devices of a node, and {devices} {verb}"
+                    "request {request} needs every matching device of a node, and {devices} {verb}"
                 )
             }
         }
@@ -547,7 +551,7 @@ mod tests {
         assert_eq!(
             lines[11],
             "together, at most 2 of the 14 claims can be reallocated; not checked: \
-             whether several devices are on one node (claim team-a/claim-0 and 13 more)"
+             whether several devices are on one node (claim team-a/claim-12 and 1 more)"
         );
         assert_eq!(replacements.unplaceable(), Count::between(12, 13));
         assert_eq!(replacements.unplaceable_together(), Count::between(12, 14));
@@ -602,11 +606,11 @@ mod tests {
     fn who_wants_all_devices_of_a_node_has_enough_where_there_is_any() {
         assert_eq!(
             request(None, 3).offer(),
-            "request gpu needs all matching devices of a node, and 3 match"
+            "request gpu needs every matching device of a node, and 3 match"
         );
         assert_eq!(
             request(None, 0).offer(),
-            "request gpu needs all matching devices of a node, but none match"
+            "request gpu needs every matching device of a node, but none are available"
         );
         let elsewhere = RequestReplacement {
             elsewhere: 4,

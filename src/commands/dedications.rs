@@ -23,9 +23,9 @@ use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
 /// List dedications, and whether they are enforced
 ///
 /// OTHERS counts devices of the dedication that are still allocated to claims outside its namespaces. ENFORCED
-/// is `yes` if all policies and bindings exist and are unmodified, and all rules have the effect that the
-/// policies record. It is `no` if one of these is missing or differs, `taint-only` if there are rules, but no
-/// policies, and `unknown` if a policy or binding could not be read.
+/// is `yes` if all policies and bindings exist and are unmodified, and all rules have the effect that was given to
+/// `dedicate`. It is `taint-only` if there are rules, but no policies, `unknown` if a policy or binding could not
+/// be read, and `no` if one of these is missing or differs.
 #[derive(clap::Args, Debug)]
 pub(super) struct ListArgs {
     #[command(flatten)]

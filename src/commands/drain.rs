@@ -90,8 +90,8 @@ pub(super) struct DrainArgs {
 
     /// Unit of the drain: device, node or pool
     ///
-    /// Default: node with --node, else device. Selected devices that share hardware are one unit, and so are
-    /// pools that do.
+    /// Default: node with --node, else device. Selected devices that share hardware are one unit. Pools that
+    /// share hardware are one unit, too.
     #[arg(
         long,
         value_enum,
@@ -204,8 +204,9 @@ pub(super) struct DrainArgs {
 
     /// Pause before a unit while this is true, such as 'workloads.recovering>0'
     ///
-    /// --pause-if and --abort-if are evaluated before each unit, for the pods of this unit. If --abort-if trips
-    /// in a drain that has begun, or if a pause is longer than --timeout, the drain ends with code 5. Repeatable.
+    /// Before the drain begins, --abort-if is evaluated for all pods of the drain. Before each unit, --pause-if and
+    /// --abort-if are evaluated for the pods of the unit. If --abort-if trips in a drain that has begun, or if a
+    /// pause is longer than --timeout, the drain ends with code 5. Repeatable.
     #[arg(
         long,
         value_name = "GUARD",

@@ -19,10 +19,10 @@ use crate::report::metadata::{Affects, Incomplete, Metadata};
 /// Show drains, their units, and what holds their devices
 ///
 /// STAGE of a unit is `waiting` before its first pod is evicted, and `draining` while its pods are evicted. It
-/// is `blocked` if pods could not be evicted or tolerate the taint, if the workloads of its pods are not ready
+/// is `blocked` if pods tolerate the taint or could not be evicted, if the workloads of its pods are not ready
 /// again, or if the unit is a node with devices that the drain does not taint. It is `idle` if the unit is
-/// drained. It is `held` if only DaemonSet pods and pods with admin access held its devices when it was drained,
-/// or if a claim holds its hardware again after the unit was idle. It is `reversed` if a rule was removed or no
+/// done, and no claim holds its devices. It is `held` if, when it was done, only pods of DaemonSets and pods with
+/// admin access held its devices, or if a claim holds its hardware again after the unit was idle. It is `reversed` if a rule was removed or no
 /// longer blocks new pods, because of another user or program or of --on-abort deescalate.
 #[derive(clap::Args, Debug)]
 pub(super) struct StatusArgs {

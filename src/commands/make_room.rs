@@ -40,8 +40,8 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 /// Finds the pods on one node whose eviction costs least and frees devices for all claims of the pending
 /// pod. A set of pods costs less if its eviction violates no PodDisruptionBudget, and still less if, in
 /// addition, no grace period is longer than 10s. Sets that violate budgets need --force. Among sets that are
-/// equal in both respects, the number of pods decides, then the highest priority, the sum of priorities, the
-/// number of claimed devices, and the number of pods without a controller. The command does not check whether
+/// equal in both respects, the one with fewer pods is chosen; then the one with the lower highest priority, the
+/// lower sum of priorities, fewer claimed devices, and fewer pods without a controller. The command does not check whether
 /// the node has enough CPU and memory for the pending pod, or whether its affinity to other pods is satisfied.
 ///
 /// Reserves the devices for the pending pod with a temporary taint, devicetaint.dev/make-room. The claims

@@ -153,7 +153,7 @@ struct CheckArgs {
     #[command(flatten)]
     filters: DeviceFilterArgs,
 
-    /// Confirm that the socket belongs to --node, if this cannot be verified
+    /// Assume that the socket belongs to --node, if this cannot be verified
     ///
     /// For example, for an empty node whose kubelet has no client certificate, and whose hostname differs
     /// from the name of the node.

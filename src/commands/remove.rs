@@ -48,8 +48,8 @@ use crate::report::rule_lifecycle::release_lines;
 /// select the rules with this KEY that taint a single device, if it is one of the matching devices.
 ///
 /// Asks for confirmation for more than one rule, for rules that another user or program created or changed,
-/// and for rules on which `wait` recorded an unconfirmed device release. If stdin is not a terminal, the command
-/// is refused without --others (rules of other users and programs) or --yes (the others).
+/// and for rules on which `wait` recorded an unconfirmed device release. If stdin is not a terminal, rules of
+/// other users and programs require --others, and the other cases require --yes; otherwise, the command is refused.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RemoveArgs {

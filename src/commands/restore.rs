@@ -59,8 +59,8 @@ pub(super) struct RestoreArgs {
 
     /// Include rules of other users, programs and requesters; implies --yes
     ///
-    /// Without this flag, rules that another user or program created or changed need confirmation on a
-    /// terminal, even with --yes; rules that other requesters need are kept.
+    /// Without this flag, rules that another user or program created or changed need confirmation, even with
+    /// --yes; if stdin is not a terminal, the command is refused. Rules that other requesters need are kept.
     #[arg(long, help_heading = "Safety")]
     others: bool,
 

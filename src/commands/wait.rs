@@ -104,7 +104,7 @@ pub(super) struct WaitArgs {
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), requires = "verify_node", add = Values::Nodes)]
     node: Option<String>,
 
-    /// Confirm that the socket belongs to --node, if this cannot be verified
+    /// Assume that the socket belongs to --node, if this cannot be verified
     #[arg(long, requires = "node")]
     confirm_node: bool,
 

@@ -61,7 +61,7 @@ pub(super) fn beside(warnings: &[Warning], incomplete: &[Incomplete]) -> [Sectio
     [
         list("Warnings", warnings.iter().map(Warning::line).collect()),
         list(
-            "Incomplete: unknown in this report",
+            "Incomplete report. Unknown",
             incomplete.iter().map(Incomplete::line).collect(),
         ),
     ]

@@ -60,7 +60,7 @@ pub(super) fn versions() -> String {
         }
     }
     text.push_str(
-        "\n\nUnpublished devices are allocated, but no ResourceSlice lists them. If a rule\nhas no \
+        "\n\nAn unpublished device is allocated, but no ResourceSlice lists it. If a rule\nhas no \
         deviceSelector, some versions evict the pods of all published devices,\nand some block \
         the allocation of all devices. For old reservedFor entries, see\nthe last known \
         defect.\n\nThe feature gate DRAWorkloadResourceClaims has existed since 1.36, and is \

@@ -35,7 +35,7 @@ fn preview_as_table() {
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     1 pod in 1 namespace would be evicted now.
-    The last evicted pod is gone after about 30s, at full grace period; then the device is free.
+    The last evicted pod is gone after about 30s (at full grace period); then the device is free.
     On node-9, using gpu.example.com/node-9/gpu-1.
     [exit status: 0]
     ");
@@ -69,7 +69,7 @@ fn preview_as_wide_table() {
       long-grace (research/xid-triage): has a grace period of more than 10s, and may keep the device that long
 
     1 pod in 1 namespace would be evicted now.
-    The last evicted pod is gone after about 30s, at full grace period; then the device is free.
+    The last evicted pod is gone after about 30s (at full grace period); then the device is free.
     On node-9, using gpu.example.com/node-9/gpu-1.
     [exit status: 0]
     ");
@@ -424,7 +424,7 @@ fn preview_as_markdown() {
 
     1 pod in 1 namespace would be evicted now.
 
-    The last evicted pod is gone after about 30s, at full grace period; then the device is free.
+    The last evicted pod is gone after about 30s (at full grace period); then the device is free.
 
     On node-9, using gpu.example.com/node-9/gpu-1.
 
@@ -727,7 +727,7 @@ fn a_page_says_what_is_odd_and_what_is_not_known_and_ends_as_every_format_does()
         assert_eq!(run.code, 0, "{}", run.shown());
         let (_, found) = run.stdout.split_once("<main>").expect("a page");
         let first = found
-            .find("Incomplete: unknown in this report</h2>")
+            .find("Incomplete report. Unknown</h2>")
             .expect(command);
         let rest = found.find("</table>").unwrap_or(found.len());
         assert!(first < rest, "{command}: it stands above all tables");

@@ -286,8 +286,7 @@ fn guards_are_explained() {
 
     Signals:
       pods.evicted          pods evicted now or later; % of all non-terminating pods
-                            that use any device of the drivers of the selected
-                            devices
+                            that use devices of the same drivers
       pods.evicted.now      pods evicted now; % as for pods.evicted
       pods.critical         evicted system-critical pods; % as for pods.evicted
       pods.unmanaged        evicted pods without a controller, or whose controller
@@ -308,8 +307,9 @@ fn guards_are_explained() {
       claims.unplaceable.together  claims of evicted pods that stay without a device
                                    even if as many as possible are reallocated: 1 if
                                    two compete for the last device
-      devices.available     devices that stay allocatable in the classes of the
-                            selected devices; % of all devices in these classes
+      devices.available     devices that can still be allocated (not tainted, and
+                            free or with capacity left), in the DeviceClasses of the
+                            selected devices; % of all devices of these classes
 
     Operators: > >= < <= == !=
     [exit status: 0]

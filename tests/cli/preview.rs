@@ -41,7 +41,7 @@ fn one_device_is_asked_about_without_a_taint() {
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
-    The last evicted pod is gone after about 5m30s, at full grace period, not counting replacements, which may be evicted again; the device is not free then: not all of its pods are evicted.
+    The last evicted pod is gone after about 5m30s (at full grace period; replacements may be evicted again); the device is not free then: not all of its pods are evicted.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     [stderr]
     warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
@@ -53,7 +53,7 @@ fn one_device_is_asked_about_without_a_taint() {
 fn several_devices_are_one_question() {
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-1 gpu.example.com/node-9/gpu-1 gpu.example.com/node-7/gpu-1").answer(), @"
     2 pods in 2 namespaces would be evicted now.
-    The last evicted pod is gone after about 30s, at full grace period; then both devices are free.
+    The last evicted pod is gone after about 30s (at full grace period); then both devices are free.
     [stderr]
     warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
     [exit status: 0]
@@ -107,7 +107,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     3 claims cannot be reallocated: no other devices are available.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
     Guard claims.unplaceable>2 tripped: the value is 3.
-    The last evicted pod is gone after about 5m30s, at full grace period, not counting replacements, which may be evicted again; 3 of the 4 devices are free then; not free: 1 (not all of its pods are evicted).
+    The last evicted pod is gone after about 5m30s (at full grace period; replacements may be evicted again); 3 of the 4 devices are free then; not free: 1 (not all of its pods are evicted).
     All on node-7.
     [stderr]
     error: guard tripped: claims.unplaceable>2
@@ -135,7 +135,7 @@ fn whole_driver_is_one_segment() {
     3 PodDisruptionBudgets would be violated; taint evictions ignore PodDisruptionBudgets.
     9 claims cannot be reallocated: no other devices are available.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
-    The last evicted pod is gone after about 60m, at full grace period, not counting replacements, which may be evicted again; 34 of the 40 devices are free then, unless a replacement of another pod gets one; not free: 1 (not all of its pods are evicted), 1 (no pod of its claim is known); not known to be free: 4 (the evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 60m (at full grace period; replacements may be evicted again); 34 of the 40 devices are free then, unless a replacement of another pod gets one; not free: 1 (not all of its pods are evicted), 1 (no pod of its claim is known); not known to be free: 4 (the evicted pod may be recreated and scheduled to the same device).
     [stderr]
     warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
     [exit status: 0]
@@ -158,7 +158,7 @@ fn pool_may_have_a_slash_in_its_name() {
 
     1 pod in 1 namespace would be evicted now.
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
-    The last evicted pod is gone after about 60m, at full grace period; then the device is free.
+    The last evicted pod is gone after about 60m (at full grace period); then the device is free.
     On node-1, using nic.example.com/fabric/node-1/vf-0.
     [exit status: 0]
     ");
@@ -216,7 +216,7 @@ fn every_device_has_to_be_said_in_so_many_words() {
     3 PodDisruptionBudgets would be violated; taint evictions ignore PodDisruptionBudgets.
     9 claims cannot be reallocated: no other devices are available.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
-    The last evicted pod is gone after about 60m, at full grace period, not counting replacements, which may be evicted again; 40 of the 46 devices are free then, unless a replacement of another pod gets one; not free: 1 (not all of its pods are evicted), 1 (no pod of its claim is known); not known to be free: 4 (the evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 60m (at full grace period; replacements may be evicted again); 40 of the 46 devices are free then, unless a replacement of another pod gets one; not free: 1 (not all of its pods are evicted), 1 (no pod of its claim is known); not known to be free: 4 (the evicted pod may be recreated and scheduled to the same device).
     [stderr]
     warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
     warning: the proposed taint devicetaint.dev/preview:NoExecute selects every device of every driver; set a driver, a pool or a device, unless you mean all of them
@@ -236,7 +236,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
     gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      danger    DaemonSet/gpu-monitor of monitoring: no other device for claim gpu-monitor-ztccc-all-lc9v7: request all needs all matching devices of a node, but none match (27 more on nodes where its pod cannot be scheduled); its priority class is system-node-critical
+      danger    DaemonSet/gpu-monitor of monitoring: no other device for claim gpu-monitor-ztccc-all-lc9v7: request all needs every matching device of a node, but none are available (27 more on nodes where its pod cannot be scheduled); its priority class is system-node-critical
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
       warning   Job/sweep of training: Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
 
@@ -257,13 +257,13 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Replacements:
-      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request all needs all matching devices of a node, but none match (27 more on nodes where its pod cannot be scheduled)
-      together, at most 3 of the 4 claims can be reallocated; not checked: capacity of shared devices (claim monitoring/gpu-monitor-ztccc-all-lc9v7), requests for all devices of a node (claim monitoring/gpu-monitor-ztccc-all-lc9v7), whether several devices are on one node (claim training/llm-1-gpus-rsbmk)
+      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request all needs every matching device of a node, but none are available (27 more on nodes where its pod cannot be scheduled)
+      together, at most 3 of the 4 claims can be reallocated; not checked: whether several devices are on one node (claim training/llm-1-gpus-rsbmk)
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     1 claim cannot be reallocated: no other devices are available.
-    The last evicted pod is gone after about 90m, at full grace period, not counting replacements, which may be evicted again; 3 of the 8 devices are free then, unless a replacement of another pod, or a waiting claim that tolerates the taint, gets one; not known to be free: 5 (the evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 90m (at full grace period; replacements may be evicted again); 3 of the 8 devices are free then, unless a replacement of another pod, or a waiting claim that tolerates the taint, gets one; not known to be free: 5 (the evicted pod may be recreated and scheduled to the same device).
     All on node-3.
     [exit status: 0]
     ");
@@ -364,7 +364,7 @@ fn existing_rule_is_asked_about_by_name() {
 
     1 pod in 1 namespace would be evicted now.
     1 more pod uses a selected device: 1 tolerating the taint.
-    The last evicted pod is gone after about 60s, at full grace period, not counting replacements, which may be evicted again; 1 of the 4 devices is free then, unless a replacement of another pod, or a waiting claim that tolerates the taint, gets it; not free: 2 (not all of their pods are evicted); not known to be free: 1 (the evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 60s (at full grace period; replacements may be evicted again); 1 of the 4 devices is free then, unless a replacement of another pod, or a waiting claim that tolerates the taint, gets it; not free: 2 (not all of their pods are evicted); not known to be free: 1 (the evicted pod may be recreated and scheduled to the same device).
     On node-6, using gpu.example.com/node-6/gpu-0.
     [exit status: 0]
     ");
@@ -395,7 +395,7 @@ fn several_rules_are_one_question() {
 
     2 pods in 2 namespaces would be evicted: 1 now, 1 later (last in 20m at 2026-11-20T10:35:00Z).
     1 more pod uses a selected device: 1 tolerating the taint.
-    The last evicted pod is gone after about 20m, at full grace period, not counting replacements, which may be evicted again; 5 of the 8 devices are free then, unless a replacement of another pod, or a waiting claim that tolerates the taint, gets one; not free: 2 (not all of their pods are evicted); not known to be free: 1 (the evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 20m (at full grace period; replacements may be evicted again); 5 of the 8 devices are free then, unless a replacement of another pod, or a waiting claim that tolerates the taint, gets one; not free: 2 (not all of their pods are evicted); not known to be free: 1 (the evicted pod may be recreated and scheduled to the same device).
     [exit status: 0]
     ");
 }
@@ -406,7 +406,7 @@ fn manifest_is_asked_about_before_it_is_created() {
     gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      danger    DaemonSet/gpu-monitor of monitoring: no other device for claim gpu-monitor-ztccc-all-lc9v7: request all needs all matching devices of a node, but none match (27 more on nodes where its pod cannot be scheduled); its priority class is system-node-critical
+      danger    DaemonSet/gpu-monitor of monitoring: no other device for claim gpu-monitor-ztccc-all-lc9v7: request all needs every matching device of a node, but none are available (27 more on nodes where its pod cannot be scheduled); its priority class is system-node-critical
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
       warning   Job/sweep of training: Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
 
@@ -427,13 +427,13 @@ fn manifest_is_asked_about_before_it_is_created() {
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Replacements:
-      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request all needs all matching devices of a node, but none match (27 more on nodes where its pod cannot be scheduled)
-      together, at most 3 of the 4 claims can be reallocated; not checked: capacity of shared devices (claim monitoring/gpu-monitor-ztccc-all-lc9v7), requests for all devices of a node (claim monitoring/gpu-monitor-ztccc-all-lc9v7), whether several devices are on one node (claim training/llm-1-gpus-rsbmk)
+      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request all needs every matching device of a node, but none are available (27 more on nodes where its pod cannot be scheduled)
+      together, at most 3 of the 4 claims can be reallocated; not checked: whether several devices are on one node (claim training/llm-1-gpus-rsbmk)
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     1 claim cannot be reallocated: no other devices are available.
-    The last evicted pod is gone after about 90m, at full grace period, not counting replacements, which may be evicted again; 3 of the 8 devices are free then, unless a replacement of another pod, or a waiting claim that tolerates the taint, gets one; not known to be free: 5 (the evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 90m (at full grace period; replacements may be evicted again); 3 of the 8 devices are free then, unless a replacement of another pod, or a waiting claim that tolerates the taint, gets one; not known to be free: 5 (the evicted pod may be recreated and scheduled to the same device).
     All on node-3.
     [exit status: 0]
     ");
@@ -579,7 +579,7 @@ fn guards_that_hold_are_told_and_change_nothing() {
       devices.selected>=50%: not tripped, the value is 1 of 40
 
     1 pod in 1 namespace would be evicted now.
-    The last evicted pod is gone after about 30s, at full grace period; then the device is free.
+    The last evicted pod is gone after about 30s (at full grace period); then the device is free.
     On node-9, using gpu.example.com/node-9/gpu-1.
     [exit status: 0]
     ");
@@ -622,7 +622,7 @@ fn tripped_guard_is_a_refusal_with_the_whole_report() {
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
     Guard pods.evicted>10% tripped: the value is 3 of 17.
-    The last evicted pod is gone after about 5m30s, at full grace period, not counting replacements, which may be evicted again; the device is not free then: not all of its pods are evicted.
+    The last evicted pod is gone after about 5m30s (at full grace period; replacements may be evicted again); the device is not free then: not all of its pods are evicted.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     [stderr]
     error: guard tripped: pods.evicted>10%
@@ -709,7 +709,7 @@ fn versions_differ_in_what_they_evict() {
 fn newer_version_behaves_like_the_newest_known_with_a_warning() {
     assert_snapshot!(preview("gpu.example.com/node-9/gpu-1 a:NoExecute --kubernetes 1.99").answer(), @"
     1 pod in 1 namespace would be evicted now.
-    The last evicted pod is gone after about 30s, at full grace period; then the device is free.
+    The last evicted pod is gone after about 30s (at full grace period); then the device is free.
     On node-9, using gpu.example.com/node-9/gpu-1.
     [stderr]
     warning: Kubernetes 1.99 is newer than this plugin, which applies the behavior of 1.37.2; update the plugin, if a newer version exists
@@ -722,13 +722,13 @@ fn now_decides_what_is_due() {
     let taint = "--rule node-10-decommission";
     assert_snapshot!(preview(taint).answer(), @"
     1 pod in 1 namespace would be evicted later: in 20m at 2026-11-20T10:35:00Z.
-    The last evicted pod is gone after about 20m, at full grace period; then all 4 devices are free.
+    The last evicted pod is gone after about 20m (at full grace period); then all 4 devices are free.
     On node-10, using gpu.example.com/node-10/gpu-0.
     [exit status: 0]
     ");
     assert_snapshot!(preview(&format!("{taint} --now 2026-11-20T00:00:00Z")).answer(), @"
     1 pod in 1 namespace would be evicted later: in 10h at 2026-11-20T10:35:00Z.
-    The last evicted pod is gone after about 10h, at full grace period; then all 4 devices are free.
+    The last evicted pod is gone after about 10h (at full grace period); then all 4 devices are free.
     On node-10, using gpu.example.com/node-10/gpu-0.
     [exit status: 0]
     ");
@@ -736,7 +736,7 @@ fn now_decides_what_is_due() {
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T23:05:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
-    The last evicted pod is gone after about 5m30s, at full grace period, not counting replacements, which may be evicted again; the device is not free then: not all of its pods are evicted.
+    The last evicted pod is gone after about 5m30s (at full grace period; replacements may be evicted again); the device is not free then: not all of its pods are evicted.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     [exit status: 0]
     ");

@@ -79,8 +79,7 @@ signals! {
         whole: Some(Whole::Pods),
         reads: [Pods],
         unsaid: "part of the data",
-        meaning: "pods evicted now or later; % of all non-terminating pods that use any device of the \
-            drivers of the selected devices",
+        meaning: "pods evicted now or later; % of all non-terminating pods that use devices of the same drivers",
         count: |_, totals| totals.pods,
     }
     /// Pods that would be evicted at once.
@@ -207,8 +206,8 @@ signals! {
         whole: Some(Whole::Class),
         reads: [Replacements],
         unsaid: "device classes, nodes, or results of expressions",
-        meaning: "devices that stay allocatable in the classes of the selected devices; % of all \
-            devices in these classes",
+        meaning: "devices that can still be allocated (not tainted, and free or with capacity left), in the \
+            DeviceClasses of the selected devices; % of all devices of these classes",
         count: |_, totals| totals.devices_available,
     }
 }

@@ -30,8 +30,8 @@ pub(crate) struct SafetyArgs {
     ///
     /// A file from `preview -o json`, or the value of its field digest (sha256:…) or hardwareDigest
     /// (hardware:…). With a file, the command is refused if the taints differ, if a pod would be evicted that
-    /// is not evicted in the file, if a pod would be evicted earlier than in the file, or if data that
-    /// decides which pods are evicted was read for the file and cannot be read now. With sha256:…, the
+    /// is not evicted in the file, if a pod would be evicted earlier than in the file, or if data on which
+    /// evictions depend cannot be read now, but was read for the file. With sha256:…, the
     /// command is refused at any difference in taints, devices selected by name, pods or outcomes, even if
     /// the impact is smaller. With hardware:…, it is refused only if a device selected by name was replaced
     /// since the report. A replaced device is also refused with a file and with sha256:…. Hazards and severities

@@ -137,7 +137,9 @@ impl RestartBlocker {
                 format!("PodDisruptionBudget {budget} also covers other pods")
             }
             Self::BudgetViolated(budget, unavailable) => {
-                format!("PodDisruptionBudget {budget} does not allow maxUnavailable {unavailable}")
+                format!(
+                    "PodDisruptionBudget {budget} does not allow the Deployment's maxUnavailable of {unavailable}"
+                )
             }
             Self::Unplaceable => "other devices may not be available".to_owned(),
             Self::Unsettled => "pods are unavailable or a rollout is in progress".to_owned(),

@@ -115,14 +115,17 @@ pub fn explain_unread_pod(name: &NamespacedName, why: &str, basis: &Basis<'_>) -
         let path = format!(".status.reservedFor[{place}]");
         let source = FieldReference::new("ResourceClaim", &claim.name, path);
         let text = format!(
-            "claim {} is reserved for a pod of that name",
-            claim.name.name
+            "claim {} is reserved for a pod named {}",
+            claim.name.name, name.name
         );
         Some(Step::new(StepType::Claim, text, source).with(devices))
     });
     let mut steps: Vec<Step> = steps.collect();
     if steps.is_empty() {
-        let text = "no claim that was read is reserved for a pod of that name";
+        let text = format!(
+            "no claim that was read is reserved for a pod named {}",
+            name.name
+        );
         steps.push(Step::new(StepType::Claim, text, None));
     }
     let missing = format!("the pod cannot be read: {why}");

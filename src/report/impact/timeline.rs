@@ -161,12 +161,12 @@ impl Timeline {
             format!("{the} last pod is evicted after about {delayed} (controller rate limit) and")
         };
         let others = if self.returns {
-            ", not counting replacements, which may be evicted again"
+            "; replacements may be evicted again"
         } else {
             ""
         };
         self.is_whole.then(|| {
-            format!("{last} gone after about {gone}, at full grace period{others}{releases}.")
+            format!("{last} gone after about {gone} (at full grace period{others}){releases}.")
         })
     }
 
@@ -376,7 +376,7 @@ mod tests {
         let picture = Timeline::of(&report).unwrap().pictures().remove(0);
         assert!(picture.end.is_none() && picture.note.contains("incomplete"));
         let mut returning = Example::new().report();
-        let again = ", not counting replacements, which may be evicted again";
+        let again = "; replacements may be evicted again";
         assert!(!sentence(&returning).unwrap().contains(again));
         let mut pods = returning.affected_pods.iter_mut();
         let evicted = pods.find(|pod| pod.outcome.is_evicted()).unwrap();
@@ -424,7 +424,7 @@ mod tests {
         let known = report(&[]);
         assert_eq!(
             sentence(&known),
-            "The last evicted pod is gone after about 3h30m, at full grace period; then the device is free."
+            "The last evicted pod is gone after about 3h30m (at full grace period); then the device is free."
         );
         assert!(known.selected_devices[0].release_time.is_some());
         for severity in ["notice", "warning"] {
@@ -434,8 +434,8 @@ mod tests {
         let unread = report(&[Kind::Node]);
         assert_eq!(
             sentence(&unread),
-            "If the nodes of these pods are running, which is unknown, the last evicted pod is gone after about 3h30m, \
-             at full grace period; then the device is free."
+            "If the nodes of these pods are running, which is unknown, the last evicted pod is gone after about 3h30m \
+             (at full grace period); then the device is free."
         );
         let device = &unread.selected_devices[0];
         assert_eq!(
@@ -476,7 +476,7 @@ mod tests {
         let timeline = Timeline::of(&report).unwrap();
         let told = timeline.sentence().unwrap();
         assert!(
-            told.ends_with("grace period; 4 of the 5 devices are free then."),
+            told.ends_with("grace period); 4 of the 5 devices are free then."),
             "{told}"
         );
         let pictures = timeline.pictures();
@@ -502,7 +502,7 @@ mod tests {
         assert_eq!(gone(200), 42);
         let paced = timeline(&vec![(0, 10); 200]).unwrap();
         let told = paced.sentence().unwrap();
-        let expected = "The last pod is evicted after about 32s (controller rate limit) and gone after about 42s,";
+        let expected = "The last pod is evicted after about 32s (controller rate limit) and gone after about 42s (";
         assert!(told.starts_with(expected), "{told}");
         assert!(paced.moments.len() > 3 && paced.moments[&0].pods < 100);
         // Who waits between lets the burst come back.

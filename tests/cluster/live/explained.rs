@@ -24,7 +24,7 @@ async fn the_link_that_may_not_be_read_is_named_and_the_rest_is_said() {
     for part in [
         "outcome unknown",
         "cannot be read",
-        "is reserved for a pod of that name",
+        "is reserved for a pod named train-0",
         "[exit status: 0]",
     ] {
         assert!(told.contains(part), "{part}: {told}");
