@@ -170,7 +170,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Replacements],
-        meaning: "one of its claims cannot be reallocated: no other devices are available",
+        meaning: "one of its claims cannot be reallocated: no other devices are available to it",
         find: HazardEvidence::no_replacement,
     }
     /// Its Job fails for good.

@@ -9,6 +9,7 @@ use jiff::SignedDuration;
 
 use super::refusal::ApprovalRefusal;
 use super::report_digest::ReportDigest;
+use crate::assess::digest::named;
 use crate::assess::{DeviceFacts, ImpactFacts, PodFacts};
 use crate::engine::ProposedTaint;
 use crate::naming::device;
@@ -89,6 +90,9 @@ fn replaced_hardware(known: &ImpactFacts, found: &ImpactFacts) -> Vec<ApprovalRe
         .iter()
         .map(|device| (device.name.as_str(), device))
         .collect();
+    // What a device is that a rule for several devices selects is not read: it is unknown, and not lost. That the
+    // taints are for other devices is an objection of its own.
+    let named = named(&found.taints);
     let one = |device: &DeviceFacts| {
         let before = &before.get(device.name.as_str())?.identity;
         let now = |name: &String| device.identity.get(name);
@@ -105,7 +109,9 @@ fn replaced_hardware(known: &ImpactFacts, found: &ImpactFacts) -> Vec<ApprovalRe
             is: now(attribute).cloned(),
         })
     };
-    found.devices.iter().filter_map(one).collect()
+    let devices = found.devices.iter();
+    let devices = devices.filter(|device| named.contains(&device.name));
+    devices.filter_map(one).collect()
 }
 
 fn other_taints(known: &ImpactFacts, found: &ImpactFacts) -> Option<ApprovalRefusal> {
@@ -208,6 +214,16 @@ mod tests {
         );
         // Nobody has said what it was.
         assert_eq!(told(&with(&[]), &before), "");
+        // What a device is that a rule for a whole pool selects is not read. That rule is refused for its taint alone.
+        let mut of_pool = with(&[]);
+        for taint in &mut of_pool.taints {
+            taint.selector.as_mut().unwrap().device = None;
+        }
+        let refused = objections(&before, &of_pool);
+        assert!(
+            matches!(refused[..], [ApprovalRefusal::OtherTaints { .. }]),
+            "{refused:?}"
+        );
     }
 
     #[test]

@@ -142,8 +142,9 @@ fn unplaceable(totals: &Totals) -> Option<String> {
             Some(_) => "",
             None => "At least ",
         };
+        let whom = if claims.least() == 1 { "it" } else { "them" };
         let claims = counted(claims.least(), "claim");
-        format!("{least}{claims} cannot be reallocated: no other devices are available.")
+        format!("{least}{claims} cannot be reallocated: no other devices are available to {whom}.")
     })
 }
 
@@ -326,11 +327,13 @@ mod tests {
         assert_eq!(said(Count::between(0, 3)), None);
         assert_eq!(
             said(Count::known(1)).as_deref(),
-            Some("1 claim cannot be reallocated: no other devices are available.")
+            Some("1 claim cannot be reallocated: no other devices are available to it.")
         );
         assert_eq!(
             said(Count::at_least(2)).as_deref(),
-            Some("At least 2 claims cannot be reallocated: no other devices are available.")
+            Some(
+                "At least 2 claims cannot be reallocated: no other devices are available to them."
+            )
         );
     }
 
