@@ -54,18 +54,27 @@ impl NodesKnown {
 impl Nodes {
     /// Asks for the nodes of a few pods that should have ended, now and then.
     pub(crate) async fn ask(&mut self, left: &[PendingEviction<'_>], live: &Live, now: Timestamp) {
-        let recent = self.asked.is_some_and(|at| at.elapsed() < BELIEVED);
-        let mut overdue = left.iter().filter(|left| is_overdue(left)).peekable();
-        if recent || overdue.peek().is_none() {
+        let overdue = left.iter().filter(|left| is_overdue(left));
+        let few: Vec<PendingEviction<'_>> = overdue.take(FEW).cloned().collect();
+        if !self.is_time_for(few.len()) {
             return;
         }
-        let few: Vec<PendingEviction<'_>> = overdue.take(FEW).cloned().collect();
         let mut known = nodes_of(&few, live).await;
         known.publishers = drivers_of(&few, live)
             .await
             .after(&self.known.publishers, now);
         self.known = known;
         self.asked = Some(Instant::now());
+    }
+
+    /// Whether to ask now for the nodes of so many pods.
+    fn is_time_for(&mut self, overdue: usize) -> bool {
+        if overdue == 0 {
+            // A node that was not ready when earlier pods were overdue may be ready when the next ones terminate.
+            *self = Self::default();
+            return false;
+        }
+        self.asked.is_none_or(|at| at.elapsed() >= BELIEVED)
     }
 
     /// What they have said.
@@ -144,5 +153,23 @@ pub(crate) fn gap_of(what: &str, error: &ClusterError) -> Gap {
         affects: Affects::Details,
         what: what.to_owned(),
         why: error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_node_said_of_earlier_pods_is_not_said_of_later_ones() {
+        let mut nodes = Nodes::default();
+        assert!(nodes.is_time_for(1));
+        let health = [("node-7".into(), NodeHealth::NotReady)].into();
+        nodes.known.health = health;
+        nodes.asked = Some(Instant::now());
+        assert!(!nodes.is_time_for(1));
+        assert_eq!(nodes.known().health.len(), 1);
+        assert!(!nodes.is_time_for(0));
+        assert!(nodes.known().health.is_empty() && nodes.is_time_for(1));
     }
 }
