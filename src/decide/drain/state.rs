@@ -192,12 +192,19 @@ fn progress(rules: &[DeviceTaintRule]) -> UnitProgress {
         return UnitProgress::Reversed(reversed);
     }
     let stages: Vec<UnitProgress> = rules.iter().map(stage).collect();
-    let all = |wanted: &UnitProgress| stages.iter().all(|stage| stage == wanted);
-    match stages.first() {
-        Some(first) if all(first) => first.clone(),
-        Some(_) => UnitProgress::Draining,
-        None => UnitProgress::Waiting,
+    let all = |wanted: UnitProgress| stages.iter().all(|stage| *stage == wanted);
+    let any = |wanted: UnitProgress| stages.contains(&wanted);
+    if all(UnitProgress::Waiting) {
+        return UnitProgress::Waiting;
     }
+    if any(UnitProgress::Waiting) || any(UnitProgress::Draining) {
+        return UnitProgress::Draining;
+    }
+    // A later run records how it ended on the rules of the devices that it drained. A rule whose device has another name
+    // since keeps what an earlier run recorded.
+    let ended = [UnitProgress::Blocked, UnitProgress::Held];
+    let least = ended.into_iter().find(|end| any(end.clone()));
+    least.unwrap_or(UnitProgress::Idle)
 }
 
 /// The rules of the drain of this name.
@@ -473,6 +480,12 @@ mod tests {
             (Some("Idle"), Some("Draining"), UnitProgress::Draining),
             (Some("Held"), Some("Held"), UnitProgress::Held),
             (Some("Blocked"), Some("Blocked"), UnitProgress::Blocked),
+            (Some("Idle"), Some("Blocked"), UnitProgress::Blocked),
+            (Some("Held"), Some("Blocked"), UnitProgress::Blocked),
+            (Some("Draining"), Some("Blocked"), UnitProgress::Draining),
+            (Some("Blocked"), None, UnitProgress::Draining),
+            (Some("Idle"), Some("Held"), UnitProgress::Held),
+            (Some("Idle"), None, UnitProgress::Draining),
             (
                 Some("FromTheFuture"),
                 Some("FromTheFuture"),
