@@ -428,7 +428,7 @@ pub fn confirmations(rules: &[&DeviceTaintRule]) -> Vec<String> {
         let node = node.unwrap_or_else(|| "NODE".to_owned());
         let rules: Vec<&str> = rules.into_iter().collect();
         format!(
-            "to confirm the release, on node {node}: kubectl devicetaint wait {} --for idle \
+            "to confirm the release, on node {node}, when no other pod uses the device: kubectl devicetaint wait {} --for idle \
             --verify-node --node {node}",
             rules.join(" ")
         )
@@ -470,7 +470,7 @@ pub fn warnings(
                 check_on(device.node())
             ),
             RecordReader::Kubelet(flags) => format!(
-                "to confirm the release and clear the record: kubectl devicetaint wait {} \
+                "to confirm the release and clear the record, when no other pod uses the device: kubectl devicetaint wait {} \
                  --for idle {flags}",
                 device.rules.join(" ")
             ),

@@ -524,7 +524,7 @@ mod tests {
         assert_eq!(
             end.status().unwrap_err().hints(),
             [
-                "to confirm the release, on node node-1: kubectl devicetaint wait a --for idle --verify-node --node node-1",
+                "to confirm the release, on node node-1, when no other pod uses the device: kubectl devicetaint wait a --for idle --verify-node --node node-1",
                 "to continue: run the same command again",
                 "to undo the drain: kubectl devicetaint restore fw",
             ]
