@@ -34,6 +34,7 @@
 //! | Whether the rules of a drain select all devices of its nodes | `coverage` |
 //! | All names under which the hardware of a unit is published | `published_hardware` |
 //! | Workloads of a drain, as recorded on its rules, and whether they are ready | `recorded_workloads` |
+//! | PodDisruptionBudgets that refuse the first evictions | `refusing_budgets` |
 //! | Whether the devices of an idle unit are safe to pull | `removal_safety` |
 //! | Whether the pods that a drain evicts find other devices | `replacements` |
 //! | Requesters of a drain, and which rules go when one withdraws | `requesters` |
@@ -58,6 +59,7 @@ mod planned;
 mod pod_class;
 mod published_hardware;
 mod recorded_workloads;
+mod refusing_budgets;
 mod released;
 mod removal_safety;
 mod replacements;
@@ -102,6 +104,7 @@ pub use recorded_workloads::{
     RecordedWorkloads, not_ready, ready_line, recorded_names, recorded_states, recorded_workloads,
     recording_patch, workloads_to_record,
 };
+pub use refusing_budgets::refusing_budgets;
 pub use released::kept_back;
 pub use removal_safety::{RemovalSafety, removal_safety};
 pub use replacements::{cordoned_nodes, drain_replacements};

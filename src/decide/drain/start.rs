@@ -47,6 +47,8 @@ pub struct DrainPlan<'a> {
     pub raised: usize,
     /// Whether the pods can terminate.
     pub terminations: &'a Terminations,
+    /// PodDisruptionBudgets that refuse the first evictions, a line each.
+    pub refusing_budgets: &'a [String],
     /// Other devices of the same hardware that are in use and not drained, a line each.
     pub siblings: &'a [String],
     /// Owners of these pods that are restarted.
@@ -249,6 +251,8 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
         let (verb, condition) = treated(*class, limits);
         format!("  {verb} {}{condition}: {}", class.describe(), few(pods))
     }));
+    let refusing = plan.refusing_budgets.iter();
+    lines.extend(refusing.map(|line| format!("  {line}")));
     if !terminating.is_empty() {
         let names = terminating.iter().map(|pod| pod.name.to_string());
         let names: Vec<String> = names.collect();
@@ -475,6 +479,7 @@ mod tests {
     ) -> Option<String> {
         let plan = DrainPlan {
             cordoned: &BTreeSet::new(),
+            refusing_budgets: &[],
             siblings: &[],
             failing_jobs: &[],
             terminations: &Terminations::default(),
@@ -572,6 +577,9 @@ mod tests {
             let limits = UnitLimits { means, ..limits() };
             let plan = DrainPlan {
                 cordoned: &BTreeSet::new(),
+                refusing_budgets: &[
+                    "PodDisruptionBudget team-a/api allows no eviction now".to_owned()
+                ],
                 siblings: &[],
                 failing_jobs: &[],
                 terminations: &Terminations::default(),
@@ -597,6 +605,7 @@ mod tests {
           restarts Deployment team-a/web (3 pods, 2 of them on other devices)
           2 pods leave the devices, and restarts also replace others: 4 pods in all
           evicts pods that their workload recreates: team-a/api
+          PodDisruptionBudget team-a/api allows no eviction now
           expected time: up to 30s for grace periods, and the time until replacements are ready; at most 60s for each unit (--timeout)
         ");
         let (lines, refused) = of(Means::Restart);
@@ -688,6 +697,7 @@ mod tests {
         };
         let plan = DrainPlan {
             cordoned: &BTreeSet::new(),
+            refusing_budgets: &[],
             siblings: &[],
             failing_jobs: &[],
             longest: Duration::from_secs(30),
@@ -757,6 +767,7 @@ mod tests {
         accepting.accepts_unplaceable = true;
         let plan = DrainPlan {
             cordoned: &BTreeSet::new(),
+            refusing_budgets: &[],
             siblings: &[],
             failing_jobs: &[],
             terminations: &Terminations::default(),
@@ -794,6 +805,7 @@ mod tests {
         limits.accepts_unplaceable = true;
         let plan = DrainPlan {
             cordoned: &BTreeSet::new(),
+            refusing_budgets: &[],
             siblings: &[],
             failing_jobs: &["team-a/train".to_owned()],
             terminations: &Terminations::default(),

@@ -23,8 +23,8 @@ use crate::decide::drain::{
     Terminations, Unit, UnitKind, UnitLimits, UnitPod, cordoned_nodes, drain_replacements,
     drains as drain_states, failing_jobs, grace_time, in_planned_order, joined, plan_lines,
     planned_devices, pods_of, progress_now, refuse_aborted, refuse_other_cluster, refuse_outdated,
-    refuse_start, refuse_unpublished, replaced_already, rest_of_grace, scope, units, wanted,
-    workload_states,
+    refuse_start, refuse_unpublished, refusing_budgets, replaced_already, rest_of_grace, scope,
+    units, wanted, workload_states,
 };
 use crate::decide::identity::{identities, with_identities};
 use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
@@ -423,6 +423,12 @@ impl DrainRequest {
         let from = by_taint.then_some(view.now);
         let longest = time(from);
         let plan = DrainPlan {
+            refusing_budgets: &refusing_budgets(
+                &to_place,
+                &view.snapshot().budgets,
+                &restarts,
+                limits,
+            ),
             siblings: &siblings,
             failing_jobs: &failing_jobs(&of_leaving, &fates),
             longest,

@@ -1,0 +1,160 @@
+//! PodDisruptionBudgets that refuse the first evictions of a drain.
+
+use std::collections::BTreeMap;
+
+use super::means::Means;
+use super::restart_plan::RestartPlan;
+use super::unit_limits::UnitLimits;
+use crate::engine::Impact;
+use crate::engine::disruption::{allows_first, is_subject_to_budgets};
+use crate::model::{NamespacedName, Pod, PodDisruptionBudget};
+use crate::naming::phrase::counted;
+
+/// A line for each of `budgets` that refuses an eviction of `impact` as long as its state is as it is now, and one for the
+/// pods with several budgets, which the Eviction API never evicts. Pods of owners that are restarted are not evicted.
+///
+/// Upstream: `pkg/registry/core/pod/storage/eviction.go`.
+#[must_use]
+pub fn refusing_budgets(
+    impact: &Impact<'_>,
+    budgets: &[PodDisruptionBudget],
+    restarts: &RestartPlan,
+    limits: &UnitLimits,
+) -> Vec<String> {
+    if limits.means == Means::Taint {
+        return Vec::new();
+    }
+    let is_evicted = |pod: &&Pod| {
+        let mut owners = restarts.owners.values();
+        is_subject_to_budgets(pod) && !owners.any(|owner| owner.pods.contains(&pod.uid))
+    };
+    let pods = impact.pods.iter().map(|impact| impact.pod);
+    let mut refused: BTreeMap<&NamespacedName, usize> = BTreeMap::new();
+    let mut undecided = 0_usize;
+    for pod in pods.filter(is_evicted) {
+        // A selector that cannot be evaluated may cover the pod.
+        let covering = budgets.iter().filter(|it| it.covers(pod) != Some(false));
+        let covering: Vec<&PodDisruptionBudget> = covering.collect();
+        match covering[..] {
+            [] => {}
+            [budget] if allows_first(budget, pod) => {}
+            [budget] => {
+                let refused = refused.entry(&budget.name).or_default();
+                *refused = refused.saturating_add(1);
+            }
+            [_, _, ..] => undecided = undecided.saturating_add(1),
+        }
+    }
+    let force = if limits.may_evict_by_taint() {
+        ", or until --force evicts by taint"
+    } else {
+        ""
+    };
+    let stay = |pods: usize| {
+        let pronoun = if pods == 1 { "stays" } else { "stay" };
+        format!("{} {pronoun}", counted(pods, "pod"))
+    };
+    let refusing = refused.into_iter().map(|(budget, pods)| {
+        format!(
+            "PodDisruptionBudget {budget} allows no eviction now: {} until it does{force}",
+            stay(pods)
+        )
+    });
+    let undecided = (undecided > 0).then(|| {
+        format!(
+            "the Eviction API evicts no pod with several PodDisruptionBudgets: {}{force}",
+            stay(undecided)
+        )
+    });
+    refusing.chain(undecided).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::decide::drain::Inclusions;
+    use crate::decide::drain::testing::budget;
+    use crate::engine::Verdict;
+    use crate::model::Phase;
+    use crate::report::testing::{impact, now, pod, with_verdict};
+
+    fn lines(
+        pods: &[Pod],
+        budgets: &[PodDisruptionBudget],
+        means: Means,
+        force_after: Option<Duration>,
+    ) -> Vec<String> {
+        let limits = UnitLimits {
+            means,
+            included: Inclusions::default(),
+            force_after,
+            timeout: Duration::from_secs(60),
+            accepts_unplaceable: false,
+        };
+        let evicted = pods
+            .iter()
+            .map(|pod| with_verdict(pod, Verdict::Evicted { at: now() }));
+        let impact = impact(evicted.collect());
+        refusing_budgets(&impact, budgets, &RestartPlan::default(), &limits)
+    }
+
+    #[test]
+    fn budgets_that_refuse_the_first_eviction_are_named_with_the_pods_that_stay() {
+        let running = |name: &str| Pod {
+            phase: Phase::Running,
+            ..pod("team-a", name)
+        };
+        let mut other = running("c");
+        other.name.namespace = "team-b".into();
+        let pods = [running("a"), running("b"), other];
+        let (refusing, allowing) = (budget(2, 2, 2), budget(1, 2, 2));
+        let by_eviction =
+            |budgets: &[PodDisruptionBudget]| lines(&pods, budgets, Means::Eviction, None);
+        assert_eq!(by_eviction(&[]), Vec::<String>::new());
+        assert_eq!(
+            by_eviction(std::slice::from_ref(&allowing)),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            by_eviction(std::slice::from_ref(&refusing)),
+            ["PodDisruptionBudget team-a/budget allows no eviction now: 2 pods stay until it does"]
+        );
+        let force = Some(Duration::from_secs(30));
+        assert_eq!(
+            lines(
+                &pods[..1],
+                std::slice::from_ref(&refusing),
+                Means::Auto,
+                force
+            ),
+            [
+                "PodDisruptionBudget team-a/budget allows no eviction now: 1 pod stays until it does, or until --force evicts by taint"
+            ]
+        );
+        // The controller asks no budget.
+        assert_eq!(
+            lines(&pods, std::slice::from_ref(&refusing), Means::Taint, None),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            by_eviction(&[allowing.clone(), allowing]),
+            ["the Eviction API evicts no pod with several PodDisruptionBudgets: 2 pods stay"]
+        );
+        // The API lets a pod go that does not run, whatever its budgets.
+        let pending = [Pod {
+            phase: Phase::Pending,
+            ..running("a")
+        }];
+        assert_eq!(
+            lines(
+                &pending,
+                &[refusing.clone(), refusing],
+                Means::Eviction,
+                None
+            ),
+            Vec::<String>::new()
+        );
+    }
+}
