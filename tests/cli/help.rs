@@ -219,7 +219,7 @@ fn hazards_are_explained() {
     gang                     danger   its pod group stops working without it, or
                                       restarts as a whole
     no-replacement           warning  one of its claims cannot be reallocated: no
-                                      other devices are available
+                                      other devices are available to it
     job-fails                danger   the eviction fails its Job permanently:
                                       nothing recreates the pod
     job-restart              warning  its Job may recreate it, count the eviction as
