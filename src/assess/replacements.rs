@@ -211,7 +211,8 @@ impl Replacements {
                 "together, at most {} of the {} can be reallocated{}",
                 self.at_most_together,
                 counted(all, "claim"),
-                self.why_fewer()
+                self.unchecked()
+                    .map_or_else(String::new, |terms| format!("; not checked: {terms}"))
             )
         })
     }
@@ -232,8 +233,9 @@ impl Replacements {
         }
     }
 
-    /// Why fewer claims may find a place than the bound says, and which ask for what it does not look at.
-    fn why_fewer(&self) -> String {
+    /// Why fewer claims may find a place together than the bound says, and which ask for what it does not look at.
+    #[must_use]
+    pub fn unchecked(&self) -> Option<String> {
         let mut beyond: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         // What cannot be reallocated alone was decided with all that the claim asks for.
         let others = self.claims.iter().filter(|it| it.placeable != Some(false));
@@ -245,14 +247,11 @@ impl Replacements {
                     .push(claim.name.to_string());
             }
         }
-        if beyond.is_empty() {
-            return String::new();
-        }
         let beyond: Vec<String> = beyond
             .into_iter()
             .map(|(what, claims)| format!("{what} (claim {})", names_of(&claims)))
             .collect();
-        format!("; not checked: {}", beyond.join(", "))
+        (!beyond.is_empty()).then(|| beyond.join(", "))
     }
 }
 

@@ -284,6 +284,7 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
             .expected_time(&human(plan.longest), plan.tolerates),
         human(limits.timeout)
     ));
+    lines.extend(unchecked_line(plan.replacements).filter(|_| !limits.accepts_unplaceable));
     if limits.accepts_unplaceable {
         lines.extend(
             unplaced(plan.replacements)
@@ -292,6 +293,17 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
         );
     }
     lines
+}
+
+/// What is not known of several claims that can each be reallocated: the scheduler may place one so that another finds no
+/// node.
+fn unchecked_line(replacements: &Replacements) -> Option<String> {
+    let claims = replacements.claims.len();
+    let unchecked = replacements.unchecked().filter(|_| claims > 1)?;
+    Some(format!(
+        "  each of {} can be reallocated alone; not checked for all together: {unchecked}",
+        counted(claims, "claim")
+    ))
 }
 
 /// By what pods leave, in words.
@@ -439,6 +451,7 @@ mod tests {
     use crate::decide::drain::restart::{RestartBlocker, RestartProgress, RestartState};
     use crate::decide::drain::restart_plan::PlannedRestart;
     use crate::decide::drain::testing::{unit_pod, used};
+    use crate::engine::allocator::UnmodelledTerm;
     use crate::report::testing::{after, device, evicted, impact, name, pod as running};
 
     fn limits() -> UnitLimits {
@@ -614,6 +627,22 @@ mod tests {
         ));
         let refused = refused.expect("a pod would stay");
         assert!(refused.contains("cannot be restarted"), "{refused}");
+    }
+
+    #[test]
+    fn what_is_not_checked_for_several_claims_together_is_named() {
+        let mut several = replacements(&[Some(true), Some(true)], 2);
+        assert_eq!(unchecked_line(&several), None);
+        several.claims[1].not_modelled = vec![UnmodelledTerm::SeveralDevices];
+        let line = unchecked_line(&several).unwrap();
+        assert!(
+            line.starts_with(
+                "  each of 2 claims can be reallocated alone; not checked for all together: whether"
+            ),
+            "{line}"
+        );
+        several.claims.remove(0);
+        assert_eq!(unchecked_line(&several), None);
     }
 
     #[test]
