@@ -39,9 +39,8 @@ pub(super) fn versions() -> String {
     // The first column is as wide as its longest row, so that the table fits 80 columns.
     let mut text = format!(
         "Device taints have existed since Kubernetes {}. A version without a patch\nnumber is treated \
-         like its first release, and a version newer than {} like\n{last}.\n\n{:31}",
+         like its first release, and a version newer than {last} like\n{last}.\n\n{:31}",
         Semantics::OLDEST,
-        Semantics::NEWEST,
         ""
     );
     for (version, _) in &known {

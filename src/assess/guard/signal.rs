@@ -187,7 +187,7 @@ signals! {
         whole: None,
         reads: [Pods, Replacements],
         unsaid: "device classes, nodes, or results of expressions",
-        meaning: "claims of evicted pods that cannot be reallocated, each checked alone",
+        meaning: "claims of evicted pods that cannot be reallocated, each checked as if it were the only one",
         count: |_, totals| totals.claims_unplaceable,
     }
     /// Claims that cannot be reallocated all at once.
@@ -206,8 +206,8 @@ signals! {
         whole: Some(Whole::Class),
         reads: [Replacements],
         unsaid: "device classes, nodes, or results of expressions",
-        meaning: "devices that can still be allocated (not tainted, and free or with capacity left), in the \
-            DeviceClasses of the selected devices; % of all devices of these classes",
+        meaning: "devices that stay available: free or with capacity left, and without a NoSchedule or NoExecute \
+            taint; in the DeviceClasses of the selected devices; % of all devices of these classes",
         count: |_, totals| totals.devices_available,
     }
 }
