@@ -100,8 +100,8 @@ pub(super) struct DedicateArgs {
 
     /// Evict pods of other namespaces immediately
     ///
-    /// Shows the impact and asks for confirmation, like `add`. Pods in the dedicated namespaces are evicted
-    /// too if their claims are older than the policies and lack the toleration.
+    /// Shows the impact and asks for confirmation, like `add`. Pods in the namespaces of --to or
+    /// --namespace-selector are evicted too if their claims are older than the policies and lack the toleration.
     #[arg(long, help_heading = "Dedication")]
     evict: bool,
 

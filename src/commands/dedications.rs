@@ -22,10 +22,10 @@ use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
 
 /// List dedications, and whether they are enforced
 ///
-/// OTHERS counts devices of the dedication that are still allocated to claims outside its namespaces. ENFORCED
-/// is `yes` if all policies and bindings exist and are unmodified, and all rules have the effect that was given to
-/// `dedicate`. It is `taint-only` if there are rules, but no policies, `unknown` if a policy or binding could not
-/// be read, and `no` if one of these is missing or differs.
+/// OTHERS counts devices of the dedication that are still allocated to claims outside its namespaces. ENFORCED is
+/// `yes` if all policies and bindings exist and are unmodified, and all rules have the effect that `dedicate`
+/// set. It is `taint-only` if there are rules, but no policies, and `unknown` if a policy or binding could not be
+/// read. Otherwise it is `no`.
 #[derive(clap::Args, Debug)]
 pub(super) struct ListArgs {
     #[command(flatten)]
@@ -37,8 +37,8 @@ pub(super) struct ListArgs {
 
 /// Show dedications with their policies, devices and claims
 ///
-/// Shows how the policies were modified, claims that are older than the policies and lack the toleration,
-/// and claims in other namespaces that have the toleration.
+/// Shows modifications of the policies, claims that are older than the policies and lack the toleration, and
+/// claims in other namespaces that have the toleration.
 #[derive(clap::Args, Debug)]
 pub(super) struct DescribeArgs {
     /// Names of dedications

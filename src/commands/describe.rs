@@ -26,7 +26,7 @@ use crate::report::RuleDescriptions;
 use crate::report::description::{RuleDescription, Subject};
 use crate::report::events::{events_about, may_have_evicted};
 
-/// Show rules, their conditions, and what each pod is waiting for
+/// Show rules, their conditions, and what delays each eviction
 ///
 /// For a rule with effect None, shows the pods that NoExecute would evict.
 #[derive(clap::Args, Debug)]

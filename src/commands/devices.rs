@@ -86,8 +86,8 @@ pub(super) struct DevicesArgs {
 
     /// Keep running and print changes
     ///
-    /// After the first table, each change is printed as one line with its time. Other formats are printed
-    /// in full after each change.
+    /// With -o table and wide, the first output is a table, and each change is then printed as one line with its
+    /// time. With the other formats, all devices are printed again after each change.
     #[arg(short, long, help_heading = "Devices")]
     watch: bool,
 

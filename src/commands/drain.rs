@@ -35,13 +35,13 @@ use crate::report::plan;
 
 /// Drain devices or nodes one by one, within PodDisruptionBudgets
 ///
-/// First taints all devices with NoSchedule, so that no replacement is placed on a device that is drained
-/// later. Then drains one unit (a device, node or pool) after the other: restarts Deployments that start
-/// new pods before they stop old ones, and evicts the other pods through the Eviction API, which respects
-/// PodDisruptionBudgets. After each eviction, the workload's next pod is evicted only when the replacement
-/// is ready. A unit is done when the workloads of its pods are ready again, and its devices are held by no
-/// claim (`idle`), or only by claims of pods that stay (`held`): pods of DaemonSets and pods with admin
-/// access. If all units are done, the exit code is 0.
+/// First taints all devices with NoSchedule, so that no replacement pod gets a device that is drained later. Then
+/// drains one unit (a device, node or pool) after the other: restarts Deployments that start new pods before they
+/// stop old ones, and evicts the other pods through the Eviction API, which respects PodDisruptionBudgets. After
+/// each eviction, the workload's next pod is evicted only when the replacement is ready. A unit is done when the
+/// workloads of its pods are ready again, and its devices are held by no claim (stage `idle`) or only by claims
+/// of pods that stay (stage `held`): pods of DaemonSets and pods with admin access. If all units are done, the
+/// exit code is 0.
 ///
 /// The drain is refused if pods need an --include flag that is not set: pods of Jobs or of single-replica
 /// StatefulSets, and pods that no known workload recreates. Pods of DaemonSets (without
@@ -53,7 +53,11 @@ use crate::report::plan;
 /// stay. The same command run again continues the drain, also from another machine. To undo the drain:
 /// `restore`.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("abort_if", |arg| arg.long_help("Refuse if this is true, such as \
+    'pods.evicted>20'\n\nEvaluated for all pods of the drain before the drain begins: if true, the drain is refused. \
+    Evaluated for the pods of each unit before the unit is drained: if true, no further unit is drained, and the \
+    exit code is 5. The same applies if this may be true because the value is unknown. Repeatable; for the list of \
+    signals, such as pods.evicted: `help guards`.")))]
 pub(super) struct DrainArgs {
     #[command(subcommand)]
     view: Option<ViewedCluster>,
@@ -76,15 +80,16 @@ pub(super) struct DrainArgs {
 
     /// Include all devices that share hardware with the selected ones
     ///
-    /// Devices that consume counters of the same counter set share hardware, such as the partitions of a GPU.
+    /// Such devices consume counters of the same counter set, as the partitions of a GPU do.
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     with_partitions: bool,
 
     /// Drain the units of this plan, in its order
     ///
     /// A file from `plan -o json` or `-o yaml`; `-` reads stdin. The drain is refused if the plan is of another
-    /// cluster, was modified, or is outdated. A plan is outdated if the hardware or the devices on its nodes
-    /// have changed, or if pods would be evicted that it does not list.
+    /// cluster or of saved objects (--from), was modified, or is outdated. A plan is outdated if its devices,
+    /// their hardware, or the devices of its nodes have changed, or if pods would be evicted that the plan does
+    /// not list.
     #[arg(long, value_name = "FILE", help_heading = "Devices", conflicts_with_all = ["targets", "nodes", "unit", "with_partitions"])]
     plan: Option<String>,
 
@@ -104,13 +109,12 @@ pub(super) struct DrainArgs {
 
     /// How pods are removed: auto, restart, evict or taint
     ///
-    /// With `auto` (the default), Deployments that start new pods before they stop old ones are restarted,
-    /// if budgets allow the restart and other devices are available. The other pods are evicted through the
-    /// Eviction API; an eviction that a budget refuses is retried. A restart replaces all pods of the
-    /// Deployment, also those on other devices. With `restart`, no pod is evicted: the command is
-    /// refused if restarts do not remove all pods that have to leave. With `evict`, no Deployment is
-    /// restarted: its pods are evicted like the others. With `taint`, effect NoExecute evicts all pods of a
-    /// unit at once and ignores budgets.
+    /// With `auto` (the default), Deployments that start new pods before they stop old ones are restarted, if
+    /// budgets allow the restart and other devices are available. The other pods are evicted through the Eviction
+    /// API; an eviction that a budget refuses is retried. A restart replaces all pods of the Deployment, also
+    /// those on other devices. With `restart`, no pod is evicted: the command is refused if restarts do not
+    /// remove all pods that have to leave. With `evict`, no Deployment is restarted: its pods are evicted like
+    /// the others. With `taint`, effect NoExecute evicts the pods of a unit at once, and ignores budgets.
     #[arg(
         long,
         value_enum,
@@ -162,9 +166,9 @@ pub(super) struct DrainArgs {
 
     /// Skip the comparison with the controller's pod counts
     ///
-    /// Without this flag, a new drain first creates temporary rules with effect None, so that the eviction
-    /// controller counts the pods on the devices. The drain is refused if these counts differ from this
-    /// plugin's. Before Kubernetes 1.35, counts are never compared.
+    /// Without this flag, a new drain creates temporary rules with effect None before it taints the devices, so
+    /// that the eviction controller counts the pods on the devices. The drain is refused if these counts differ
+    /// from this plugin's. Before Kubernetes 1.35, counts are never compared.
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     no_announcement: bool,
 
@@ -204,9 +208,8 @@ pub(super) struct DrainArgs {
 
     /// Pause before a unit while this is true, such as 'workloads.recovering>0'
     ///
-    /// Before the drain begins, --abort-if is evaluated for all pods of the drain. Before each unit, --pause-if and
-    /// --abort-if are evaluated for the pods of the unit. If --abort-if trips in a drain that has begun, or if a
-    /// pause is longer than --timeout, the drain ends with code 5. Repeatable.
+    /// Evaluated for the pods of each unit, before the unit is drained. If a pause is longer than --timeout, the
+    /// drain ends with code 5. Repeatable; for the list of signals: `help guards`.
     #[arg(
         long,
         value_name = "GUARD",
@@ -249,9 +252,9 @@ pub(super) struct DrainArgs {
 
     /// When a unit is idle, query the kubelets of its nodes, through debug pods of this image
     ///
-    /// The image's entry point must be this program. With this flag, a unit is done only when these kubelets
-    /// hold none of its devices, and no other device on the same hardware. The unit is then reported as safe
-    /// to pull, that is, to remove from the machine. Needs permission to create, get and delete pods, and to
+    /// The image's entry point must be this program. With this flag, such a unit is done only when these kubelets
+    /// have released its devices and all other devices on the same hardware. The devices are then reported as
+    /// safe to pull, that is, to remove from the machine. Needs permission to create, get and delete pods, and to
     /// get pods/log.
     #[arg(long, value_name = "IMAGE", value_parser = NonEmptyStringValueParser::new(), help_heading = "Kubelet", hide_short_help = true)]
     debug_image: Option<String>,

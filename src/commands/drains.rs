@@ -18,12 +18,13 @@ use crate::report::metadata::{Affects, Incomplete, Metadata};
 
 /// Show drains, their units, and what holds their devices
 ///
-/// STAGE of a unit is `waiting` before its first pod is evicted, and `draining` while its pods are evicted. It
-/// is `blocked` if pods tolerate the taint or could not be evicted, if the workloads of its pods are not ready
-/// again, or if the unit is a node with devices that the drain does not taint. It is `idle` if the unit is
-/// done, and no claim holds its devices. It is `held` if, when it was done, only pods of DaemonSets and pods with
-/// admin access held its devices, or if a claim holds its hardware again after the unit was idle. It is `reversed` if a rule was removed or no
-/// longer blocks new pods, because of another user or program or of --on-abort deescalate.
+/// STAGE of a unit is `waiting` before a run begins to drain the unit, and `draining` until a run ends the unit
+/// with one of the following stages. `idle`: the unit is done, and no claim holds its devices. `held`: the unit
+/// was done although pods of DaemonSets or pods with admin access still held its devices, or it was `idle`, and a
+/// claim now holds its hardware again. `blocked`: the unit is not done, for example because pods could not be
+/// evicted, workloads are not ready again, or the drain does not taint all devices of the node. `reversed`: a
+/// rule of the unit was removed or no longer blocks new pods, for example because of `restore`, another user, or
+/// --on-abort deescalate.
 #[derive(clap::Args, Debug)]
 pub(super) struct StatusArgs {
     /// Names of drains; default: all

@@ -36,21 +36,21 @@ use crate::report::explain::{
     explain_unread_pod,
 };
 
-/// Explain why a pod is evicted or waits, what uses a device, or what a rule selects
+/// Explain why a pod is evicted or pending, what uses a device, or what a rule selects
 ///
 /// For a pod, shows the outcome, the taint and toleration that cause it, and possible fixes. For a pod that
 /// waits for devices, shows how many devices match each request, and what excludes the other devices. For a
 /// device, shows its taints, claims and pods, and the pending claims that could get it. For a rule, shows which
 /// devices its selector matches, and what happens to their pods.
 ///
-/// If the output for a pod has a line WHY (the cause of its outcome), only `-o wide` shows the steps that lead to
-/// the outcome: claims and requests, devices and their pools, taints and their times, and tolerations. Without
-/// such a line, the steps are always shown.
-/// `-o wide` adds the object and field of each step. Below one step, at most eight steps of the same type are
-/// shown; `-o json` has all steps. After the steps, `-o wide` lists changes that would lead to another outcome.
+/// Steps show what leads to the outcome: claims and requests, devices and their pools, taints and their times,
+/// and tolerations. If the output for a pod has a line WHY (the cause of its outcome), the table omits the steps,
+/// and `-o wide` shows them. `-o wide` also adds the object and field of each step, and lists changes that would
+/// lead to another outcome. Where more than eight steps of the same type follow from one step, the others are
+/// omitted; `-o json` has all steps.
 ///
-/// To explain the effect of a proposed taint, add DEVICE and TAINT, or -f, as in `preview`. To explain the
-/// effect of an existing rule, add --rule.
+/// To explain what a proposed taint would do, add DEVICE and TAINT, or -f, as in `preview`. To explain what an
+/// existing rule does, add --rule.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ExplainArgs {

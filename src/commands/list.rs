@@ -39,10 +39,11 @@ use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
 /// effect None, the pods that NoExecute would evict. In parentheses are further pods: those that are
 /// terminating, that stay, or that use partitions of the devices.
 ///
-/// EVICTING shows whether the controller reports evictions in the rule's condition: `yes` or `no`. `no
-/// (terminating)`: it reports none, but pods are still terminating. `stale`: the condition is for an earlier
-/// generation of the rule. `yes (stale)`: the controller reports evictions, but no pod is left to evict.
-/// `(recurring)` is added if replacements for terminating pods are evicted too.
+/// EVICTING shows whether the controller reports evictions in the rule's condition: `yes` or `no`. `<none>`:
+/// there is no such condition. `no (terminating)`: the controller reports no evictions, but pods are still
+/// terminating. `stale`: the condition is for an earlier generation of the rule. `yes (stale)`: the controller
+/// reports evictions, but no pod is left to evict. `(recurring)` is added if replacements for terminating pods
+/// are evicted too.
 ///
 /// With -o json and yaml, `items` has the rules as stored in the cluster, and `ruleSummaries` has DEVICES,
 /// PODS and EVICTING of each rule.

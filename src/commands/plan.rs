@@ -37,13 +37,14 @@ use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 
 /// Find the devices or nodes that cost least to drain
 ///
-/// Changes nothing. Chooses a set of the selected devices so that the eviction of their pods costs least. The
-/// size of the set is a number of devices (--count), of whole nodes (--nodes), or of devices of each pool
-/// (--per-pool). A set costs less if the evictions violate no PodDisruptionBudget, and still less if, in
+/// Changes nothing. Chooses a set of the selected devices so that the eviction of their pods costs least. --count
+/// sets the number of devices in the set, --nodes the number of whole nodes, and --per-pool the number of devices
+/// of each pool. A set costs less if the evictions violate no PodDisruptionBudget, and still less if, in
 /// addition, no evicted pod has a grace period of more than 10s. Sets that are equal in both respects are
-/// compared by these numbers, in this order; the first number that differs decides: hazards of severity danger,
-/// of severity warning, of severity notice (see `help hazards`; no-replacement is not counted), evicted pods,
-/// claimed devices, and pods without a controller.
+/// compared by these numbers, in this order: hazards with severity danger, with severity warning, with severity
+/// notice (see `help hazards`; no-replacement is not counted), evicted pods, devices that these pods claim, and
+/// evicted pods without a controller. The first number that differs decides: the set with the lower number costs
+/// less.
 ///
 /// Pods are evaluated as if the devices had a NoExecute taint. The report shows whether the chosen set is
 /// optimal, or how much less another set could cost. With -o json or yaml, the report is a plan file for
@@ -76,9 +77,9 @@ pub(super) struct PlanArgs {
 
     /// Keep devices available: 'devices.available>=4'
     ///
-    /// The limit has to hold after the plan. It counts devices outside the plan that can still be allocated, in the DeviceClasses of the selected
-    /// devices. Such a device is free, or shareable with capacity left, and has no taint of effect
-    /// NoSchedule or NoExecute. A percentage refers to all devices of these classes.
+    /// This must be true after the devices of the plan are tainted. devices.available counts the devices in the
+    /// DeviceClasses of the selected devices that are free, or shareable with capacity left, and that have no
+    /// taint of effect NoSchedule or NoExecute. A percentage refers to all devices of these classes.
     #[arg(long, value_name = "LIMIT", help_heading = "Plan")]
     keep_available: Option<String>,
 
@@ -88,7 +89,7 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "DEVICE", help_heading = "Plan", add = Values::Devices)]
     exclude: Vec<String>,
 
-    /// Spread devices evenly over: zone or node
+    /// Spread the chosen devices or nodes evenly over: zone or node
     #[arg(long, hide_possible_values = true, value_name = "OVER", value_parser = one_of(&Spread::ALL), help_heading = "Plan")]
     spread: Option<Spread>,
 
@@ -114,7 +115,7 @@ Examples:
   # The two devices of this driver that cost least to drain
   kubectl devicetaint plan gpu.example.com --count 2
 
-  # Two nodes, in different zones, so that at least 4 devices stay allocatable
+  # Two nodes, spread over zones, so that at least 4 devices stay available
   kubectl devicetaint plan gpu.example.com --nodes 2 --spread zone \\
     --keep-available 'devices.available>=4'
 

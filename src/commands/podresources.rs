@@ -153,7 +153,7 @@ struct CheckArgs {
     #[command(flatten)]
     filters: DeviceFilterArgs,
 
-    /// Assume that the socket belongs to --node, if this cannot be verified
+    /// If it cannot be verified that the kubelet is that of --node, assume that it is
     ///
     /// For example, for an empty node whose kubelet has no client certificate, and whose hostname differs
     /// from the name of the node.

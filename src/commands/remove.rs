@@ -45,11 +45,12 @@ use crate::report::rule_lifecycle::release_lines;
 ///
 /// Selects rules by name, by hardware, by devices and KEY- (as in `kubectl taint`), by labels (-l), by expiry
 /// (--expired, by the server's clock), or all rules (--all). --node, --where and similar flags need a KEY: they
-/// select the rules with this KEY that taint a single device, if it is one of the matching devices.
+/// select each rule with this KEY that taints a single device, if this device matches the flags.
 ///
-/// Asks for confirmation for more than one rule, for rules that another user or program created or changed,
-/// and for rules on which `wait` recorded an unconfirmed device release. If stdin is not a terminal, rules of
-/// other users and programs require --others, and the other cases require --yes; otherwise, the command is refused.
+/// Asks for confirmation for --all, for more than one rule, for rules that another user or program created or
+/// changed, and for rules on which `wait` recorded that a node has not confirmed the release of a device. If
+/// stdin is not a terminal, rules of other users and programs require --others, and the other cases require
+/// --yes; otherwise, the command is refused.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RemoveArgs {
@@ -69,8 +70,9 @@ pub(super) struct RemoveArgs {
 
     /// Do not ask for confirmation
     ///
-    /// If stdin is not a terminal, required for more than one rule, for --all, and for a rule that records
-    /// an unconfirmed device release (see `podresources check`). Rules of other users and programs need --others.
+    /// If stdin is not a terminal, required for more than one rule, for --all, and for a rule that records an
+    /// unconfirmed release of a device (see `podresources check`). Rules of other users and programs need
+    /// --others.
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
 

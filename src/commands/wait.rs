@@ -50,11 +50,12 @@ use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 
 /// Wait for evictions, idle devices, or recovered workloads
 ///
-/// With --for evicted, waits until every pod that the rules evict has ended, and until the controller's
-/// condition reports completion for the rule's current generation. A terminating pod has not ended. Pods
-/// that tolerate the taint stay, and are listed. With --for idle, waits until the devices, their partitions
-/// and devices of other drivers on the same hardware are unallocated. For this, the rules must block new pods
-/// (NoSchedule or NoExecute), but need not evict pods.
+/// With --for evicted, waits until every pod that the rules evict has ended; a terminating pod has not ended.
+/// Since Kubernetes 1.35, also waits until the condition of each rule reports, for the rule's current generation,
+/// that no eviction is pending. Pods that tolerate the taint of a rule stay, and are listed. With --for idle,
+/// waits until no claim holds the devices, their partitions, or devices of other drivers on the same hardware;
+/// claims with admin access count, too. For this, the rules must block new pods (NoSchedule or NoExecute), but
+/// need not evict pods.
 ///
 /// The results of `evicted`, `idle` and `recovered` must persist for --settle. On a timeout, the command
 /// lists what remains and exits with code 5. It also exits with code 5 if a pod was force-deleted, or
@@ -104,7 +105,7 @@ pub(super) struct WaitArgs {
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), requires = "verify_node", add = Values::Nodes)]
     node: Option<String>,
 
-    /// Assume that the socket belongs to --node, if this cannot be verified
+    /// If it cannot be verified that the kubelet is that of --node, assume that it is
     #[arg(long, requires = "node")]
     confirm_node: bool,
 
@@ -158,7 +159,7 @@ const KUBELET: &str = "/var/lib/kubelet";
 enum What {
     /// All evicted pods have ended
     Evicted,
-    /// The rule's devices are not allocated
+    /// No claim holds the rules' devices
     Idle,
     /// The controller has processed the rule's current generation
     Observed,

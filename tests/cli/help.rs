@@ -27,8 +27,8 @@ fn help_of_the_program() {
       deescalate    Lower a rule's effect immediately, without preview, guards or confirmation
       remove        Delete rules, and show which devices become schedulable again
       list          List rules with their devices, pods and creators
-      describe      Show rules, their conditions, and what each pod is waiting for
-      explain       Explain why a pod is evicted or waits, what uses a device, or what a rule selects
+      describe      Show rules, their conditions, and what delays each eviction
+      explain       Explain why a pod is evicted or pending, what uses a device, or what a rule selects
       wait          Wait for evictions, idle devices, or recovered workloads
       devices       List devices with their taints, claims and pods
       drain         Drain devices or nodes one by one, within PodDisruptionBudgets
@@ -95,7 +95,7 @@ fn short_help_of_preview() {
           --policy <FILENAME>  Exit with code 4 if this policy forbids the taint
 
     Controller:
-          --publish  Create rules with effect None; compare the controller's count
+          --publish  Create rules with effect None, and compare pod counts with the controller
 
     Source:
           --from <FILENAME>  Read saved objects: a file, a directory or `-`
@@ -189,9 +189,9 @@ fn exit_codes_are_explained() {
          confirmation is missing, the impact does not match --expect, or no plan
          meets the limits; or a device is not safe to pull
       5  the wait ended before its condition was met (timeout, pods evicted again,
-         an unfinished drain, devices that another pod got, or an unconfirmed device
-         release); a change made by the same command stays, unless --on-timeout or
-         --on-abort undid it; make-room removes its rules
+         an unfinished drain, devices that another pod got, or a device whose
+         release is not confirmed); a change made by the same command stays, unless
+         --on-timeout or --on-abort undid it; make-room removes its rules
       6  the report is incomplete (with --strict or -o name), plan cannot compare
          costs, the controller does not confirm the report (with --publish), or one
          of several clusters gave no report

@@ -8,9 +8,9 @@ use crate::decide::choice::{ComparisonLimit, DeviceFilterFlags};
 pub(crate) struct DeviceFilterArgs {
     /// Devices for which this CEL expression is true
     ///
-    /// An expression of at most 10 KiB about `device`, such as 'device.attributes["gpu.example.com"].model
-    /// == "H100"'. If the expression fails for a device, for example because an attribute is missing, the
-    /// command fails and names the device; --skip-errors skips such devices. Repeatable; all must be true.
+    /// An expression of at most 10 KiB about `device`, such as 'device.attributes["gpu.example.com"].model ==
+    /// "H100"'. If the expression cannot be evaluated for a device, for example because an attribute is missing,
+    /// the command fails and names the device; --skip-errors skips such devices. Repeatable; all must be true.
     #[arg(long = "where", value_name = "CEL", help_heading = "Devices")]
     expressions: Vec<String>,
 
@@ -30,15 +30,15 @@ pub(crate) struct DeviceFilterArgs {
 
     /// Devices that this pod uses, as [NAMESPACE/]NAME
     ///
-    /// Without NAMESPACE/, the namespace is `default`. In `devices`, `explain` and `podresources check`,
-    /// --namespace sets another one.
+    /// Without NAMESPACE/, the namespace is `default`; in `devices`, `explain` and `podresources check`, it is
+    /// that of --namespace, if set.
     #[arg(long, value_name = "POD", help_heading = "Devices", add = Values::Pods)]
     pod: Option<String>,
 
     /// Devices allocated to this claim, as [NAMESPACE/]NAME
     ///
-    /// Without NAMESPACE/, the namespace is `default`. In `devices`, `explain` and `podresources check`,
-    /// --namespace sets another one.
+    /// Without NAMESPACE/, the namespace is `default`; in `devices`, `explain` and `podresources check`, it is
+    /// that of --namespace, if set.
     #[arg(
         long,
         value_name = "CLAIM",
@@ -75,13 +75,13 @@ pub(crate) struct DeviceFilterArgs {
     )]
     pub(crate) identity_attributes: Vec<String>,
 
-    /// Skip devices for which --where, --class or --attribute fails
+    /// Skip devices for which --where, --class or --attribute cannot be evaluated
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     skip_errors: bool,
 
     /// Include all devices that share hardware with the selected ones
     ///
-    /// Devices that consume counters of the same counter set share hardware, such as the partitions of a GPU.
+    /// Such devices consume counters of the same counter set, as the partitions of a GPU do.
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     with_partitions: bool,
 }

@@ -15,8 +15,8 @@ pub(crate) struct RuleArgs {
     /// A hardware ID without KEY selects the rules that taint exactly this device (in `wait`, `describe` and
     /// `list`, also those that taint one of its partitions). It also selects rules whose annotation
     /// devicetaint.dev/identity has this ID: the plugin records there the hardware of a device for which it
-    /// creates a rule. Rules that taint more devices, such as a pool, are not selected. A device is
-    /// DRIVER/POOL/DEVICE. Instead of KEY, KEY=VALUE and KEY:EFFECT are also accepted. Each of these may end
+    /// creates a rule. Rules that taint more devices, such as all devices of a pool, are not selected. A device
+    /// is DRIVER/POOL/DEVICE. Instead of KEY, KEY=VALUE and KEY:EFFECT are also accepted. Each of these may end
     /// in `-`, as in `kubectl taint`.
     #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
     targets: Vec<String>,

@@ -20,22 +20,21 @@ pub(crate) struct SafetyArgs {
     /// Refuse unless exactly N pods would be evicted
     ///
     /// With --yes, this flag or --expect is required if pods in kube-system or in several namespaces would be
-    /// evicted, or if every device of every driver is tainted. Pods that use devices only with admin access
-    /// are ignored when namespaces are counted. If N is wrong, the error message shows the right number. If
-    /// an interrupted run has already changed rules, N is the maximum.
+    /// evicted, or if every device of every driver is tainted. Pods that use devices only with admin access are
+    /// ignored when namespaces are counted. If N is wrong, the error message shows the right number. If an
+    /// interrupted run has already changed rules, fewer than N pods are accepted, too.
     #[arg(long, value_name = "N")]
     confirm_pods: Option<usize>,
 
     /// Refuse if the impact is larger than in this report
     ///
-    /// A file from `preview -o json`, or the value of its field digest (sha256:…) or hardwareDigest
-    /// (hardware:…). With a file, the command is refused if the taints differ, if a pod would be evicted that
-    /// is not evicted in the file, if a pod would be evicted earlier than in the file, or if data on which
-    /// evictions depend cannot be read now, but was read for the file. With sha256:…, the
-    /// command is refused at any difference in taints, devices selected by name, pods or outcomes, even if
-    /// the impact is smaller. With hardware:…, it is refused only if a device selected by name was replaced
-    /// since the report. A replaced device is also refused with a file and with sha256:…. Hazards and severities
-    /// are never compared (see `help hazards`).
+    /// A file from `preview -o json`, or the value of its field digest (sha256:…) or hardwareDigest (hardware:…).
+    /// With each of them, the command is refused if a device selected by name was replaced since the report. With
+    /// hardware:…, only these devices are compared. With sha256:…, any other difference in taints, devices
+    /// selected by name, pods or outcomes is refused, too, even if the impact is smaller. With a file, the
+    /// command is also refused if the taints differ, if a pod would be evicted that is not evicted in the file,
+    /// if a pod would be evicted earlier than in the file, or if data on which evictions depend was read for the
+    /// file, but cannot be read now. Hazards and severities are never compared (see `help hazards`).
     #[arg(long, value_name = "REPORT", hide_short_help = true)]
     expect: Option<PathBuf>,
 
