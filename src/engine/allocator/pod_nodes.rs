@@ -175,14 +175,15 @@ fn any(answers: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{asks, node, terms, world};
+    use super::super::tests::{asks, node, slice, terms, world};
     use super::*;
     use crate::engine::allocator::{
         Completeness, Placeability, Replacement, SearchBasis, replacement,
     };
     use crate::engine::{ProposedTaint, Semantics, preview};
     use crate::model::{
-        DeviceSelector, Effect, NodeRequirement, NodeTaint, NodeTerm, Operator, Scheduling, Taint,
+        DeviceSelector, Effect, NodeRequirement, NodeTaint, NodeTerm, Operator, Scheduling,
+        SliceNodes, SliceTerms, Taint,
     };
 
     /// Two claims for one device each, on node `a`, which has no other; node `b` has one, and is in zone `b`.
@@ -317,9 +318,7 @@ mod tests {
     fn together_no_more_find_a_place_than_their_nodes_have_devices() {
         let mut snapshot = two_claims();
         // Another free device in zone `a`, for which neither claim is allowed.
-        snapshot
-            .slices
-            .push(super::super::tests::slice("c", &["3"]));
+        snapshot.slices.push(slice("c", &["3"]));
         snapshot.nodes.push(node("c"));
         for (zone, expected) in [("b", 1), ("c", 1)] {
             let zoned = (0..2).fold(snapshot.clone(), |snapshot, pod| {
@@ -392,5 +391,58 @@ mod tests {
             words_of(&shared, NodeFilter::Affinity),
             ["placeable", "placeable"]
         );
+    }
+
+    #[test]
+    fn where_one_of_several_pods_can_certainly_be_scheduled_their_claim_is_placed() {
+        let mut newer = in_zone("b");
+        newer[0].terms[0].labels[0].operator = "Near".into();
+        let mut shared = with_terms(two_claims(), 0, in_zone("b"), Vec::new());
+        shared = with_terms(shared, 1, newer, Vec::new());
+        let consumer = shared.claims[1].reserved_for[0].clone();
+        shared.claims[0].reserved_for.push(consumer);
+        let claims = shared.pods[0].claims.clone();
+        shared.pods[1].claims.extend(claims);
+        assert_eq!(
+            words_of(&shared, NodeFilter::Affinity),
+            ["placeable", "unknown"]
+        );
+    }
+
+    #[test]
+    fn nodes_that_see_the_same_devices_are_told_apart_by_their_labels() {
+        let mut snapshot = two_claims();
+        // Devices of all nodes, and two nodes that have no others.
+        snapshot.slices[1].nodes = SliceNodes::Several;
+        snapshot.slices[1].terms = Some(Box::new(SliceTerms {
+            all_nodes: true,
+            ..SliceTerms::default()
+        }));
+        let mut other = node("c");
+        other.labels.insert("zone".to_owned(), "c".to_owned());
+        snapshot.nodes.push(other);
+        for (zone, expected) in [("b", "placeable"), ("c", "placeable"), ("d", "unplaceable")] {
+            let zoned = with_terms(snapshot.clone(), 0, in_zone(zone), Vec::new());
+            assert_eq!(
+                words_of(&zoned, NodeFilter::Affinity)[0],
+                expected,
+                "{zone}"
+            );
+        }
+    }
+
+    #[test]
+    fn devices_that_name_other_nodes_themselves_are_none_that_a_pod_can_use() {
+        let mut snapshot = two_claims();
+        let mut of_others = slice("shared", &["3", "4"]);
+        of_others.nodes = SliceNodes::PerDevice;
+        for (device, node) in of_others.devices.iter_mut().zip(["a", "b"]) {
+            device.node = Some(node.into());
+        }
+        snapshot.slices.push(of_others);
+        let zoned = with_terms(snapshot, 0, in_zone("b"), Vec::new());
+        let found = found(&zoned, NodeFilter::Affinity, Completeness::COMPLETE);
+        let request = &found.claims[0].requests[0];
+        assert_eq!((request.devices.most, request.elsewhere), (2, 1));
     }
 }
