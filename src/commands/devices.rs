@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::context::Context;
 use super::flags::device_filters::DeviceFilterArgs;
 use super::flags::devices::SelectorArgs;
-use super::flags::events::EventsArgs;
+use super::flags::events::{EventsArgs, WATCHED, WATCHED_LONG};
 use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
 use super::profile::{CommandProfile, NamespaceFilter};
@@ -39,7 +39,7 @@ use crate::report::{AttributeColumns, DeviceLines, DeviceReport};
 /// node. `help selectors` describes how several arguments are combined. The names in the column DEVICE can be
 /// used as arguments of `preview`. With --namespace, shows only devices allocated to claims in that namespace.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("events", |arg| arg.help(WATCHED).long_help(WATCHED_LONG)))]
 pub(super) struct DevicesArgs {
     /// Devices, as DRIVER or DRIVER/POOL/DEVICE with * for any, or by UUID, serial number or PCI address;
     /// default: all

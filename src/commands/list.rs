@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::context::Context;
-use super::flags::events::EventsArgs;
+use super::flags::events::{EventsArgs, WATCHED, WATCHED_LONG};
 use super::flags::output::PageArgs;
 use super::flags::source::SourceArgs;
 use super::flags::words::one_of;
@@ -48,7 +48,7 @@ use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
 /// With -o json and yaml, `items` has the rules as stored in the cluster, and `ruleSummaries` has DEVICES,
 /// PODS and EVICTING of each rule.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("events", |arg| arg.help(WATCHED).long_help(WATCHED_LONG)))]
 pub(super) struct ListArgs {
     /// Only these rules, by name or by hardware (UUID, serial number, PCI address), or devices and the KEY
     /// of their taint

@@ -303,13 +303,14 @@ fn guards_are_explained() {
       devices.selected      selected devices; % of all devices of their drivers
       budgets.violated      PodDisruptionBudgets that the evictions would violate
       claims.unplaceable    claims of evicted pods that cannot be reallocated, each
-                            checked alone
+                            checked as if it were the only one
       claims.unplaceable.together  claims of evicted pods that stay without a device
                                    even if as many as possible are reallocated: 1 if
                                    two compete for the last device
-      devices.available     devices that can still be allocated (not tainted, and
-                            free or with capacity left), in the DeviceClasses of the
-                            selected devices; % of all devices of these classes
+      devices.available     devices that stay available: free or with capacity left,
+                            and without a NoSchedule or NoExecute taint; in the
+                            DeviceClasses of the selected devices; % of all devices
+                            of these classes
 
     Operators: > >= < <= == !=
     [exit status: 0]

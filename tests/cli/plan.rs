@@ -182,7 +182,7 @@ fn what_cannot_be_planned_is_refused_with_the_reason() {
     "#);
     assert_snapshot!(plan("gpu.example.com --count 1 --keep-available 'devices.available<4'").shown(), @r#"
     [stderr]
-    error: "devices.available<4" is not a lower bound of the devices that stay allocatable
+    error: "devices.available<4" is not a lower bound of the available devices
     hint: use devices.available with >= or >, such as 'devices.available>=4'
     [exit status: 2]
     "#);

@@ -41,8 +41,8 @@ pub enum GuardError {
         /// Its signal.
         signal: Signal,
     },
-    /// It is no lower bound of what stays allocatable.
-    #[error("\"{guard}\" is not a lower bound of the devices that stay allocatable")]
+    /// It is no lower bound of what stays available.
+    #[error("\"{guard}\" is not a lower bound of the available devices")]
     NoFloor {
         /// The expression as given.
         guard: String,

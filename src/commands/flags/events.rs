@@ -11,11 +11,17 @@ pub(crate) struct EventsArgs {
     ///
     /// One CommandEvent per line, written immediately: changes of rules, evictions, the progress of a wait,
     /// and the result of the command. Lines are appended to an existing file. With `-`, stdout contains
-    /// only events. `list` and `devices` need --watch and a file, and write a line for each new result. A
-    /// write error does not stop the command, but a successful command then exits with code 1.
+    /// only events. A write error does not stop the command, but a successful command then exits with code 1.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) events: Option<PathBuf>,
 }
+
+/// Summary of `--events` for commands that print an answer again and again.
+pub(crate) const WATCHED: &str = "With --watch, append each new result to a file, as JSON Lines";
+/// Its description.
+pub(crate) const WATCHED_LONG: &str = "With --watch, append each new result to a file, as JSON Lines\n\nOne \
+    CommandEvent per line, written immediately. A write error does not stop the command, but a successful command \
+    then exits with code 1.";
 
 impl EventsArgs {
     /// A look at what there is has no events.

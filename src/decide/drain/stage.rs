@@ -13,8 +13,8 @@ pub enum UnitStage {
     Waiting,
     /// Its pods are being evicted.
     Draining,
-    /// Pods could not be evicted, workloads are not ready again, or a node has devices that the drain does not taint; the
-    /// same command tries again.
+    /// The unit is not done, for example because pods could not be evicted, workloads are not ready again, or a node has
+    /// devices that the drain does not taint; the same command tries again.
     Blocked,
     /// When the unit was done, no claim held its devices, and the workloads of its pods were ready.
     Idle,
