@@ -89,7 +89,7 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "DEVICE", help_heading = "Plan", add = Values::Devices)]
     exclude: Vec<String>,
 
-    /// Spread the chosen devices or nodes evenly over: zone or node
+    /// Spread what is chosen evenly over: zone or node
     #[arg(long, hide_possible_values = true, value_name = "OVER", value_parser = one_of(&Spread::ALL), help_heading = "Plan")]
     spread: Option<Spread>,
 

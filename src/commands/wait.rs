@@ -490,11 +490,7 @@ impl WaitArgs {
         } else {
             WaitEnd::NotReleased(elsewhere)
         };
-        Ok(WaitResult {
-            ending,
-            took: time.began.elapsed(),
-            ..waited
-        })
+        Ok(waited.verified(ending, verifier.node(), time.began.elapsed()))
     }
 
     /// Whether how it ended is printed as data.

@@ -11,7 +11,7 @@ use crate::engine::rule_lifecycle::{PendingEviction, TerminationFacts, blocks, p
 use crate::engine::settle::{Freshness, Goal, Observation, Settle, WaitFacts};
 use crate::engine::unpublished_devices::may_be_same_hardware;
 use crate::engine::{self, Impact, ProposedTaint, Semantics};
-use crate::model::{DeviceId, DeviceTaintRule, Effect, Pod, Reading, Snapshot};
+use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, Pod, Reading, Snapshot};
 
 /// The devices that may be the hardware of `devices`: what claims hold on the same node, and nobody publishes.
 #[must_use]
@@ -22,6 +22,22 @@ pub fn possible_devices(
 ) -> BTreeSet<DeviceId> {
     let possible = may_be_same_hardware(snapshot, devices, Some(hardware));
     possible.into_values().flatten().collect()
+}
+
+/// The devices that have to become idle: those that `taints` select, and the same hardware by all names that are known,
+/// also where a rule names a device that has another name now.
+#[must_use]
+pub fn awaited_devices(
+    snapshot: &Snapshot,
+    taints: &[ProposedTaint],
+    semantics: &Semantics,
+    hardware: &Hardware,
+) -> BTreeSet<DeviceId> {
+    let selected = engine::selection(snapshot, taints, semantics).devices;
+    let selectors = taints.iter().filter_map(|taint| taint.selector.as_ref());
+    let named = selectors.filter_map(DeviceSelector::device_id);
+    let named: Vec<DeviceId> = named.filter(|id| hardware.knows(id)).collect();
+    hardware.closure(selected.iter().chain(&named))
 }
 
 /// Rules as they were when they evicted last, over all looks of a wait.
@@ -160,8 +176,7 @@ impl<'a> EvictionEvidence<'a> {
             Goal::Idle => {
                 let snapshot = &self.reading.snapshot;
                 let taints = self.taints.all();
-                let selected = engine::selection(snapshot, &taints, self.semantics).devices;
-                let devices = self.hardware.closure(&selected);
+                let devices = awaited_devices(snapshot, &taints, self.semantics, self.hardware);
                 let possible = possible_devices(snapshot, &devices, self.hardware);
                 let mut held = holders(snapshot, &devices);
                 held.extend(possible_holders(snapshot, &possible));
@@ -332,5 +347,42 @@ mod tests {
         let other = slice_of("other.example.com", vec![other]);
         reading.snapshot.slices.push(other);
         assert_eq!(holding(&reading, Goal::Idle), [false; 0]);
+    }
+
+    #[test]
+    fn a_device_is_waited_for_under_the_name_that_its_driver_has_given_it_since() {
+        use crate::decide::identity::with_new_names;
+        use crate::engine::testing::{claim_in_use, pod, published, reading, semantics, slice};
+        use crate::model::RuleMetadata;
+        let mut reading = reading();
+        let device = |name: &str, uuid: &str| published(name, &[("uuid", uuid)]);
+        reading.snapshot.slices = vec![slice(vec![device("gpu-0", "B"), device("gpu-9", "A")])];
+        let mut held = claim_in_use(&pod("ml", "embed"));
+        let allocation = held.allocation.as_mut().expect("an allocation");
+        allocation.results[0].device.device = "gpu-9".into();
+        reading.snapshot.claims = vec![held];
+        let mut rule = rule("NoSchedule");
+        rule.selector = Some(crate::decide::testing::selector("gpu-0"));
+        let awaited = |rule: &DeviceTaintRule, reading: &Reading| -> Vec<String> {
+            let semantics = semantics(37);
+            let snapshot = &reading.snapshot;
+            let rules = std::slice::from_ref(rule);
+            let published = engine::devices(snapshot, &semantics).devices;
+            let hardware = with_new_names(Hardware::of(&snapshot.slices), rules, &published);
+            let taints = Evictors::new(Goal::Idle).see(rules, now()).all();
+            let devices = awaited_devices(snapshot, &taints, &semantics, &hardware).into_iter();
+            devices.map(|id| id.device.to_string()).collect()
+        };
+        assert_eq!(awaited(&rule, &reading), ["gpu-0"]);
+        let record = serde_json::json!({"gpu.example.com/uuid": "A"}).to_string();
+        let note = (RuleMetadata::IDENTITY.to_owned(), record);
+        rule.metadata.annotations.extend([note]);
+        assert_eq!(awaited(&rule, &reading), ["gpu-0", "gpu-9"]);
+        // The old name is gone.
+        reading.snapshot.slices[0].devices.remove(0);
+        assert_eq!(awaited(&rule, &reading), ["gpu-0", "gpu-9"]);
+        // What is still called as it was has no other name.
+        reading.snapshot.slices = vec![slice(vec![device("gpu-0", "A")])];
+        assert_eq!(awaited(&rule, &reading), ["gpu-0"]);
     }
 }

@@ -89,6 +89,8 @@ pub enum HardwareLink {
     Counters,
     /// A number of the hardware.
     Number(HardwareNumber, String),
+    /// One is the name that the driver has given to the hardware of the other.
+    Renamed,
     /// Nothing by themselves: a third device is linked to both.
     Indirect,
 }
@@ -98,6 +100,7 @@ impl fmt::Display for HardwareLink {
         match self {
             Self::Counters => formatter.write_str("shared counters"),
             Self::Number(number, value) => write!(formatter, "{} {value}", number.as_str()),
+            Self::Renamed => formatter.write_str("renamed by the driver"),
             Self::Indirect => formatter.write_str("through another device"),
         }
     }
@@ -125,6 +128,8 @@ enum HardwareKey {
         value: String,
         node: Option<NodeName>,
     },
+    /// What had this name before its driver gave it others.
+    Renamed(DeviceId),
 }
 
 impl HardwareKey {
@@ -132,6 +137,7 @@ impl HardwareKey {
         match self {
             Self::Counters { .. } => HardwareLink::Counters,
             Self::Number { number, value, .. } => HardwareLink::Number(*number, value.clone()),
+            Self::Renamed(_) => HardwareLink::Renamed,
         }
     }
 }
@@ -183,6 +189,15 @@ impl Hardware {
             if !self.keys.contains_key(device) {
                 self.add(device, keys.clone());
             }
+        }
+        self
+    }
+
+    /// With the `names` that the hardware has now which was once called `device`.
+    #[must_use]
+    pub fn with_names(mut self, device: &DeviceId, names: &[DeviceId]) -> Self {
+        for one in names.iter().chain((!names.is_empty()).then_some(device)) {
+            self.add(one, [HardwareKey::Renamed(device.clone())].into());
         }
         self
     }
@@ -480,5 +495,30 @@ mod tests {
         )]);
         assert_eq!(later.aliases(&vfio).len(), 0);
         assert_eq!(later.with_earlier(&hardware).aliases(&vfio).len(), 2);
+    }
+
+    #[test]
+    fn a_name_that_hardware_had_is_linked_to_those_that_it_has() {
+        let slices = [slice(
+            "gpu.example.com",
+            "node-7",
+            vec![device("gpu-9", &[("uuid", "A")], &[])],
+        )];
+        let id = |name: &str| DeviceId {
+            device: name.into(),
+            ..slices[0].id_of(&slices[0].devices[0])
+        };
+        let (old, new) = (id("gpu-0"), id("gpu-9"));
+        let unnamed = Hardware::of(&slices).with_names(&old, &[]);
+        assert!(!unnamed.knows(&old) && unnamed.aliases(&new).is_empty());
+        let named = unnamed.with_names(&old, std::slice::from_ref(&new));
+        assert!(named.knows(&old));
+        let aliases = named.aliases(&new);
+        assert_eq!(aliases.len(), 1);
+        assert_eq!(
+            (&aliases[0].device, &aliases[0].link),
+            (&old, &HardwareLink::Renamed)
+        );
+        assert_eq!(aliases[0].link.to_string(), "renamed by the driver");
     }
 }

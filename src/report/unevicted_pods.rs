@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::reference;
 use crate::engine::NotEvicted;
 use crate::engine::holders::{NotEvictedReason, UnevictedPod};
+use crate::model::NodeName;
 use crate::naming::phrase::{counted, few};
 
 /// A pod that uses devices of the rules and that the rules do not evict.
@@ -64,6 +65,17 @@ impl NotEvictedPod {
     pub fn line(&self) -> String {
         format!("{}/{} ({})", self.namespace, self.name, self.message)
     }
+}
+
+/// The pods that still stay once the kubelet of this node has released all devices: those of other nodes, and those whose
+/// node is unknown.
+#[must_use]
+pub fn staying_elsewhere(
+    mut staying: Vec<NotEvictedPod>,
+    released: &NodeName,
+) -> Vec<NotEvictedPod> {
+    staying.retain(|pod| pod.node.as_deref() != Some(released.as_str()));
+    staying
 }
 
 fn words(stay: NotEvictedReason) -> (NotEvictedCode, &'static str) {
@@ -139,6 +151,9 @@ mod tests {
             (one.reason, one.node.as_deref()),
             (NotEvictedCode::NotEvicted, Some("node-7"))
         );
+        // Its node is seen to have released all devices, or another one is.
+        let staying = |node: &str| staying_elsewhere(vec![one.clone()], &node.into()).len();
+        assert_eq!((staying("node-7"), staying("node-8")), (0, 1));
         assert_eq!(
             not_evicted_line(&[one]).as_deref(),
             Some("1 pod stays on the devices: ops/monitor (has no node yet)")

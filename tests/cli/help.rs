@@ -95,7 +95,7 @@ fn short_help_of_preview() {
           --policy <FILENAME>  Exit with code 4 if this policy forbids the taint
 
     Controller:
-          --publish  Create rules with effect None, and compare pod counts with the controller
+          --publish  Create rules with effect None; compare the controller's count
 
     Source:
           --from <FILENAME>  Read saved objects: a file, a directory or `-`

@@ -36,7 +36,7 @@ fn its_help_names_what_protects_pods_and_how_it_ends() {
         "--without-toleration",
         "--cleanup",
         "--include-unexpired",
-        "number of claimed devices",
+        "devices that the pods claim",
         "code 0 if the pod is scheduled",
     ] {
         assert!(run.stdout.contains(words), "{words}");

@@ -3,7 +3,7 @@
 /// How the controller is asked.
 #[derive(clap::Args, Debug)]
 pub(crate) struct PublishArgs {
-    /// Create rules with effect None, and compare pod counts with the controller
+    /// Create rules with effect None; compare the controller's count
     ///
     /// The controller counts the pods that NoExecute would evict. If its count differs from the preview,
     /// the exit code is 6. Without --cleanup, the rules stay.

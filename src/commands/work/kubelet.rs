@@ -11,6 +11,8 @@ use super::debug_pod::{self, DebugPodPlan};
 use super::kubelet_node::{AskedKubelet, NodeTrust, shown_node};
 use crate::commands::context::Context;
 use crate::decide::device_nodes::DeviceNodes;
+use crate::decide::identity::with_new_names;
+use crate::decide::pending_evictions::awaited_devices;
 use crate::engine::device_removal::slices_unread;
 use crate::engine::hardware::Hardware;
 use crate::engine::kubelet_node::KubeletNode;
@@ -214,15 +216,20 @@ impl Verifier {
         let proposed = ProposedTaint::of_rules(rules, view.now);
         let selected = view.selected(&proposed).devices;
         let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
+        // Without slices it is unknown which devices share hardware, which must not be read as none.
+        let is_known = !slices_unread(&view.reading);
+        let hardware = is_known
+            .then(|| with_new_names(Hardware::of(&view.snapshot().slices), rules, &inventory));
+        let selected = match &hardware {
+            Some(known) => awaited_devices(view.snapshot(), &proposed, &view.semantics, known),
+            None => selected,
+        };
         let places = DeviceNodes::of(&inventory, &selected, view.pods());
         places.refuse_elsewhere(&node, self.way.socket())?;
         let elsewhere = places.beside(&node);
         if let Some(warning) = &elsewhere {
             context.printer.warn(&warning.message);
         }
-        // Without slices it is unknown which devices share hardware, which must not be read as none.
-        let is_known = !slices_unread(&view.reading);
-        let hardware = is_known.then(|| Hardware::of(&view.snapshot().slices));
         Ok(Self {
             wanted: WatchedDevices::new(rules, &selected, hardware),
             node: Some(node),

@@ -12,7 +12,10 @@ use super::resolve_rules::by_name;
 use super::source::detail;
 use crate::cluster::{ClusterError, Detail, Rules, Watched};
 use crate::commands::clock::Clock;
-use crate::decide::pending_evictions::{EvictionEvidence, Evictors, RunningWait, possible_devices};
+use crate::decide::identity::with_new_names;
+use crate::decide::pending_evictions::{
+    EvictionEvidence, EvictionTaints, Evictors, RunningWait, awaited_devices, possible_devices,
+};
 use crate::engine::hardware::Hardware;
 use crate::engine::holders::UnevictedPod;
 use crate::engine::settle::{Freshness, Goal, Observation, Settle, WaitFacts, WaitStep};
@@ -68,7 +71,7 @@ impl RuleObserver {
         let mut evictors = Evictors::new(goal);
         // Before the first look, by which rules that evict now may be gone.
         evictors.see(rules, view.now);
-        let hardware = Hardware::of(&reading.snapshot.slices);
+        let hardware = hardware_of(&reading.snapshot, rules, &view.semantics);
         Ok(Self {
             rules: live.rules()?,
             names: rules.iter().map(|rule| rule.name.to_string()).collect(),
@@ -209,15 +212,23 @@ impl RuleObserver {
         Ok((rules, Freshness::Read))
     }
 
-    /// The devices, and where idle ones are waited for, the same hardware by other names.
-    fn by_any_name(&self, devices: BTreeSet<DeviceId>, snapshot: &Snapshot) -> BTreeSet<DeviceId> {
+    /// The devices of the taints, and where idle ones are waited for, the same hardware by other names.
+    fn devices_of(
+        &self,
+        taints: &EvictionTaints,
+        snapshot: &Snapshot,
+        semantics: &Semantics,
+    ) -> BTreeSet<DeviceId> {
+        let taints = taints.all();
         match self.goal {
             Goal::Idle => {
-                let mut devices = self.hardware.closure(&devices);
+                let mut devices = awaited_devices(snapshot, &taints, semantics, &self.hardware);
                 devices.extend(possible_devices(snapshot, &devices, &self.hardware));
                 devices
             }
-            Goal::Evicted | Goal::Observed | Goal::Deleted => devices,
+            Goal::Evicted | Goal::Observed | Goal::Deleted => {
+                engine::selection(snapshot, &taints, semantics).devices
+            }
         }
     }
 
@@ -233,8 +244,7 @@ impl RuleObserver {
         let taints = self.evictors.see(&rules, self.clock.now());
         let snapshot = &self.watched.reading().snapshot;
         // With what rules evicted that do less by now: these pods are still terminating.
-        let selected = engine::selection(snapshot, &taints.all(), &semantics).devices;
-        let selected = self.by_any_name(selected, snapshot);
+        let selected = self.devices_of(&taints, snapshot, &semantics);
         let kept = self.watched.keep_pods(|id| selected.contains(id)).await;
         kept.map_err(failed)?;
         let departed = self.watched.take_departed();
@@ -265,8 +275,9 @@ impl RuleObserver {
         let view = view.again().await?;
         let taints = self.evictors.see(&rules, view.now);
         // Slices that are gone by now have said which devices are the same hardware.
-        self.hardware = Hardware::of(&view.snapshot().slices).with_earlier(&self.hardware);
-        let selected = self.by_any_name(view.selected(&taints.all()).devices, view.snapshot());
+        self.hardware =
+            hardware_of(view.snapshot(), &rules, &view.semantics).with_earlier(&self.hardware);
+        let selected = self.devices_of(&taints, view.snapshot(), &view.semantics);
         let view = view.with_pods(|id| selected.contains(id)).await?;
         // A full read brings the server's time anew, from which this machine's clock may have drifted.
         self.clock = Clock::set(view.now);
@@ -297,6 +308,12 @@ impl RuleObserver {
         }
         Ok(progress)
     }
+}
+
+/// Which devices are the same hardware, and what the hardware that `rules` record is called now.
+fn hardware_of(snapshot: &Snapshot, rules: &[DeviceTaintRule], semantics: &Semantics) -> Hardware {
+    let published = engine::devices(snapshot, semantics).devices;
+    with_new_names(Hardware::of(&snapshot.slices), rules, &published)
 }
 
 /// What the evidence comes to, once the nodes of those who are left were asked: without them, a pod

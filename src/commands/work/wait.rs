@@ -22,12 +22,12 @@ use crate::decide::{unreleased_devices, wait_advice};
 use crate::engine::Semantics;
 use crate::engine::settle::{Freshness, Goal, Patience, Settle, Shortfall, WaitStep};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Uid};
+use crate::model::{DeviceTaintRule, NodeName, Uid};
 use crate::output::StatusLine;
 use crate::report::blocker::{Blocker, BlockerReason};
 use crate::report::command_event::EventDetail;
 use crate::report::metadata::Warning as Oddity;
-use crate::report::unevicted_pods::NotEvictedPod;
+use crate::report::unevicted_pods::{NotEvictedPod, staying_elsewhere};
 use crate::report::wait::{WaitReport, goal_name};
 use crate::report::wait_progress::WaitProgress;
 
@@ -102,6 +102,21 @@ pub(crate) struct WaitResult {
 }
 
 impl WaitResult {
+    /// As it ended once the kubelet of `node` was asked.
+    pub(crate) fn verified(self, ending: WaitEnd, node: Option<&NodeName>, took: Duration) -> Self {
+        // A pod that the API showed before the kubelet was asked may be gone by now.
+        let staying = match (&ending, node) {
+            (WaitEnd::Met, Some(node)) => staying_elsewhere(self.staying, node),
+            (WaitEnd::Met | WaitEnd::TimedOut(_) | WaitEnd::NotReleased(_), _) => self.staying,
+        };
+        Self {
+            ending,
+            staying,
+            took,
+            ..self
+        }
+    }
+
     /// What machines are told of it.
     pub(crate) fn report(&self, wait: &Wait<'_>) -> WaitReport {
         let left = match &self.ending {

@@ -7,6 +7,8 @@ use jiff::Timestamp;
 use super::device_filters::DeviceFilter;
 use super::parse::{Choice, ChoiceBasis};
 use super::shown::ShownDevices;
+use crate::decide::identity::with_new_names;
+use crate::engine::hardware::Hardware;
 use crate::engine::unpublished_devices::in_unknown_pools;
 use crate::engine::{self, ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
@@ -175,8 +177,15 @@ pub fn rules_without_published_devices(
     let proposed = ProposedTaint::of_rules(rules, at);
     let impact = engine::preview(&reading.snapshot, &proposed, at, semantics);
     let counted = rules.iter().zip(&impact.rules);
+    // A rule whose device has another name by now does not tell what shares its hardware, but its record does.
+    let published = engine::devices(&reading.snapshot, semantics).devices;
+    let names = with_new_names(Hardware::default(), rules, &published);
+    let is_renamed = |rule: &DeviceTaintRule| {
+        let named = rule.selector.as_ref().and_then(DeviceSelector::device_id);
+        named.is_some_and(|id| names.knows(&id))
+    };
     let without: Vec<&DeviceTaintRule> = counted
-        .filter(|(_, counted)| counted.counts.published_devices == 0)
+        .filter(|(rule, counted)| counted.counts.published_devices == 0 && !is_renamed(rule))
         .map(|(rule, _)| rule)
         .collect();
     let names: Vec<String> = without.iter().map(|rule| rule.name.to_string()).collect();
@@ -325,6 +334,16 @@ mod tests {
                 again"
             )
         );
+        // Its hardware has another name.
+        let mut renamed = rule("renamed", "gpu-1");
+        let record = serde_json::json!({"gpu.example.com/uuid": "A"}).to_string();
+        let note = (crate::model::RuleMetadata::IDENTITY.to_owned(), record);
+        renamed.metadata.annotations.extend([note]);
+        assert!(told(std::slice::from_ref(&renamed), &reading).is_some());
+        let mut known = reading.clone();
+        let device = crate::engine::testing::published("gpu-9", &[("uuid", "A")]);
+        known.snapshot.slices[0].devices.push(device);
+        assert_eq!(told(&[renamed], &known), None);
         reading.known.remove(&Kind::ResourceSlice);
         assert_eq!(told(&rules, &reading), None);
     }

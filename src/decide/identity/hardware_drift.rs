@@ -3,7 +3,8 @@
 use super::identifying_attributes::{AttributeMeaning, means};
 use super::noted_hardware::{NotedHardware, value_of};
 use crate::engine::DeviceState;
-use crate::model::{Device, DeviceId, DriverName};
+use crate::engine::hardware::Hardware;
+use crate::model::{Device, DeviceId, DeviceTaintRule, DriverName};
 
 /// What a name stands for now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +85,23 @@ pub fn identity(
     }
     elsewhere.sort();
     DeviceIdentity { named, elsewhere }
+}
+
+/// The `hardware`, with the names that the hardware has now which is recorded on `rules`, where these devices are
+/// published.
+#[must_use]
+pub fn with_new_names(
+    hardware: Hardware,
+    rules: &[DeviceTaintRule],
+    devices: &[DeviceState<'_>],
+) -> Hardware {
+    let recorded = rules.iter().filter_map(|rule| {
+        let noted = NotedHardware::on(rule)?;
+        Some((noted, rule.selector.as_ref()?.device_id()?))
+    });
+    recorded.fold(hardware, |hardware, (noted, id)| {
+        hardware.with_names(&id, &identity(&noted, &id, devices).elsewhere)
+    })
 }
 
 impl NotedHardware {
