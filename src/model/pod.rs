@@ -182,7 +182,7 @@ pub struct Scheduling {
     pub gates: Vec<Arc<str>>,
     /// Which nodes the pod insists on, all of which have to hold.
     pub nodes: Vec<NodeSelector>,
-    /// The taints of nodes that it tolerates.
+    /// The taints of nodes that it tolerates; without the default tolerations, which open no node.
     pub tolerations: Vec<Toleration>,
 }
 

@@ -332,13 +332,17 @@ fn scheduling(
         .iter()
         .map(|gate| context.intern(gate.name.as_deref().unwrap_or_default()));
     let gates = gates.collect();
-    // An operator or effect of a newer version tolerates nothing here.
-    let mut unheard = Context::default();
-    let tolerations = spec
+    let mut tolerations = Vec::new();
+    let mut telling = spec
         .tolerations
         .iter()
-        .map(|it| it.to_model(&mut unheard))
-        .collect();
+        .filter(|it| !is_default(it))
+        .peekable();
+    if telling.peek().is_some() {
+        // An operator or effect of a newer version tolerates nothing here.
+        let mut unheard = Context::default();
+        tolerations.extend(telling.map(|it| it.to_model(&mut unheard)));
+    }
     let nominated = status.and_then(|status| status.nominated_node_name.as_deref());
     Box::new(model::Scheduling {
         said,
@@ -348,6 +352,20 @@ fn scheduling(
         // Upstream: `nodeaffinity.GetRequiredNodeAffinity`, which requires both.
         nodes: labels.into_iter().chain(required).collect(),
     })
+}
+
+/// Whether the toleration is one of the two that nearly all pods have. It opens no node for a pod: a node with these taints
+/// has them with effect NoSchedule, too.
+///
+/// Upstream: the admission plugin `DefaultTolerationSeconds`; `TaintNodesByCondition` for the taints.
+fn is_default(toleration: &DeviceToleration) -> bool {
+    let key = toleration.key.as_deref();
+    toleration.toleration_seconds.is_some()
+        && toleration.effect.as_deref() == Some("NoExecute")
+        && matches!(
+            key,
+            Some("node.kubernetes.io/not-ready" | "node.kubernetes.io/unreachable")
+        )
 }
 
 /// A `nodeSelector` as the requirement of labels that it is.

@@ -171,7 +171,11 @@ fn a_pod_that_has_a_node_keeps_what_decides_where_its_replacement_can_be_schedul
         "spec": {
             "nodeName": "node-7", "nodeSelector": {"zone": "a"},
             "resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}],
-            "tolerations": [{"key": "reserved", "operator": "Exists", "effect": "NoSchedule"}],
+            "tolerations": [
+                {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300},
+                {"key": "reserved", "operator": "Exists", "effect": "NoSchedule"},
+                {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"},
+            ],
         },
     }));
     let Object::Pod(pod) = object else {
@@ -179,7 +183,11 @@ fn a_pod_that_has_a_node_keeps_what_decides_where_its_replacement_can_be_schedul
     };
     let scheduling = pod.scheduling.expect("what the scheduler has to heed");
     assert_eq!(scheduling.nodes.len(), 1);
-    assert_eq!(scheduling.tolerations[0].key, "reserved");
+    let keys = scheduling.tolerations.iter().map(|it| it.key.as_str());
+    assert_eq!(
+        keys.collect::<Vec<_>>(),
+        ["reserved", "node.kubernetes.io/not-ready"]
+    );
     assert_eq!(warnings, Vec::<String>::new());
 }
 
