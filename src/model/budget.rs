@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::ids::NamespacedName;
 use super::pod::Pod;
+use super::three_valued;
 
 /// A `PodDisruptionBudget`, which the eviction API respects and the device-taint-eviction controller
 /// does not.
@@ -159,21 +160,11 @@ impl LabelSelector {
                 .find(|(name, _)| **name == *key)
                 .map(|(_, value)| &**value)
         };
-        let mut known = Some(true);
-        for (key, wanted) in &self.labels {
-            if value(key) != Some(wanted) {
-                return Some(false);
-            }
-        }
-        for requirement in &self.expressions {
-            match requirement.holds(value(&requirement.key)) {
-                Some(true) => {}
-                // A requirement that does not hold decides, whatever the unknown ones are.
-                Some(false) => return Some(false),
-                None => known = None,
-            }
-        }
-        known
+        let labels = self.labels.iter();
+        let labels = labels.map(|(key, wanted)| Some(value(key) == Some(wanted)));
+        let requirements = self.expressions.iter();
+        let requirements = requirements.map(|it| it.holds(value(&it.key)));
+        three_valued::all(labels.chain(requirements))
     }
 }
 

@@ -33,6 +33,7 @@ mod snapshot;
 mod source_node;
 mod taint;
 mod terms;
+pub mod three_valued;
 mod toleration;
 mod workload;
 

@@ -74,12 +74,8 @@ impl<'a> FittingDevices<'a> {
 
     /// Those that a node of these views can use.
     pub(super) fn seen_from(&self, views: &[&NodeView<'a>], state: &ClusterState<'a>) -> Self {
-        let pools_of = |view: &&NodeView<'a>| view.pools.iter().map(|pool| pool.place).collect();
-        let seen: BTreeSet<u32> = views
-            .iter()
-            .flat_map(|view| -> Vec<u32> { pools_of(view) })
-            .collect();
-        let mut found = self.within(&seen);
+        let pools = views.iter().flat_map(|view| &view.pools);
+        let mut found = self.within(&pools.map(|pool| pool.place).collect());
         for (_, devices) in &mut found.pools {
             devices.retain(|(place, _)| {
                 let at = state.at(*place);

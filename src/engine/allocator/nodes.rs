@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{NodeRequirement, NodeSelector, NodeTerm};
+use crate::model::{NodeRequirement, NodeSelector, NodeTerm, three_valued};
 
 /// A node on which claims could be placed.
 #[derive(Clone, Copy, Debug)]
@@ -18,15 +18,7 @@ pub(super) struct NodeFacts<'a> {
 ///
 /// Upstream: `nodeaffinity.NodeSelector.Match`.
 pub(super) fn selects(selector: &NodeSelector, node: NodeFacts<'_>) -> Option<bool> {
-    let mut known = Some(false);
-    for term in &selector.terms {
-        match holds(term, node) {
-            Some(true) => return Some(true),
-            Some(false) => {}
-            None => known = None,
-        }
-    }
-    known
+    three_valued::any(selector.terms.iter().map(|term| holds(term, node)))
 }
 
 fn holds(term: &NodeTerm, node: NodeFacts<'_>) -> Option<bool> {
@@ -44,15 +36,7 @@ fn holds(term: &NodeTerm, node: NodeFacts<'_>) -> Option<bool> {
         let name = node.name.filter(|_| is_name)?;
         meets(requirement, Some(name))
     });
-    let mut known = Some(true);
-    for answer in labels.chain(fields) {
-        match answer {
-            Some(true) => {}
-            Some(false) => return Some(false),
-            None => known = None,
-        }
-    }
-    known
+    three_valued::all(labels.chain(fields))
 }
 
 fn meets(requirement: &NodeRequirement, value: Option<&str>) -> Option<bool> {

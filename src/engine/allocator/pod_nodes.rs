@@ -11,7 +11,9 @@ use super::cluster_state::ClusterState;
 use super::nodes::{NodeFacts, selects};
 use crate::engine::closed_nodes::closed_reason;
 use crate::engine::impact::Impact;
-use crate::model::{NamespacedName, Node, NodeSelector, Pod, ResourceClaim, Snapshot, Toleration};
+use crate::model::{
+    NamespacedName, Node, NodeSelector, Pod, ResourceClaim, Snapshot, Toleration, three_valued,
+};
 
 /// What excludes nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +126,7 @@ fn allowed_views(
     let views = state.views.iter().enumerate();
     let allowed = views.filter_map(|(place, view)| {
         let nodes = [&view.node].into_iter().chain(&view.alike);
-        let answer = any(nodes.map(|node| can_be_scheduled(pod, *node, whole)));
+        let answer = three_valued::any(nodes.map(|node| can_be_scheduled(pod, *node, whole)));
         (answer != Some(false)).then_some(AllowedView {
             view: place,
             is_certain: answer.is_some(),
@@ -152,25 +154,7 @@ fn can_be_scheduled(pod: &Pod, node: NodeFacts<'_>, whole: &BTreeMap<&str, &Node
         return Some(false);
     }
     let selectors = pod.scheduling.iter().flat_map(|it| &it.nodes);
-    let answers: BTreeSet<Option<bool>> = selectors.map(|it| selects(it, node)).collect();
-    if answers.contains(&Some(false)) {
-        Some(false)
-    } else {
-        (!answers.contains(&None)).then_some(true)
-    }
-}
-
-/// Whether one of them is true; unknown if none is, and one is unknown.
-fn any(answers: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
-    let mut known = Some(false);
-    for answer in answers {
-        match answer {
-            Some(true) => return Some(true),
-            Some(false) => {}
-            None => known = None,
-        }
-    }
-    known
+    three_valued::all(selectors.map(|it| selects(it, node)))
 }
 
 #[cfg(test)]
@@ -211,6 +195,24 @@ mod tests {
                 fields: Vec::new(),
             }],
         }]
+    }
+
+    /// A selector with an operator that is not known here.
+    fn of_newer_operator() -> Vec<NodeSelector> {
+        let mut newer = in_zone("b");
+        newer[0].terms[0].labels[0].operator = "Near".into();
+        newer
+    }
+
+    /// [`two_claims`], the first of which both pods use, that select these nodes.
+    fn shared(first: Vec<NodeSelector>, second: Vec<NodeSelector>) -> Snapshot {
+        let mut shared = with_terms(two_claims(), 0, first, Vec::new());
+        shared = with_terms(shared, 1, second, Vec::new());
+        let consumer = shared.claims[1].reserved_for[0].clone();
+        shared.claims[0].reserved_for.push(consumer);
+        let claims = shared.pods[0].claims.clone();
+        shared.pods[1].claims.extend(claims);
+        shared
     }
 
     /// What a toleration of the taint of [`tainted`] is.
@@ -370,9 +372,7 @@ mod tests {
         let found_without = found(&zoned, NodeFilter::Affinity, without_nodes);
         assert_eq!(words(&found_without), ["unknown", "unknown"]);
         // An operator that is not known here may select the node.
-        let mut newer = in_zone("b");
-        newer[0].terms[0].labels[0].operator = "Near".into();
-        let newer = with_terms(two_claims(), 0, newer, Vec::new());
+        let newer = with_terms(two_claims(), 0, of_newer_operator(), Vec::new());
         assert_eq!(
             words_of(&newer, NodeFilter::Affinity),
             ["unknown", "placeable"]
@@ -381,30 +381,19 @@ mod tests {
 
     #[test]
     fn one_pod_that_can_be_scheduled_is_enough_for_a_claim_that_several_share() {
-        let mut shared = with_terms(two_claims(), 0, in_zone("a"), Vec::new());
-        shared = with_terms(shared, 1, in_zone("b"), Vec::new());
-        let consumer = shared.claims[1].reserved_for[0].clone();
-        shared.claims[0].reserved_for.push(consumer);
-        let claims = shared.pods[0].claims.clone();
-        shared.pods[1].claims.extend(claims);
         assert_eq!(
-            words_of(&shared, NodeFilter::Affinity),
+            words_of(&shared(in_zone("a"), in_zone("b")), NodeFilter::Affinity),
             ["placeable", "placeable"]
         );
     }
 
     #[test]
     fn where_one_of_several_pods_can_certainly_be_scheduled_their_claim_is_placed() {
-        let mut newer = in_zone("b");
-        newer[0].terms[0].labels[0].operator = "Near".into();
-        let mut shared = with_terms(two_claims(), 0, in_zone("b"), Vec::new());
-        shared = with_terms(shared, 1, newer, Vec::new());
-        let consumer = shared.claims[1].reserved_for[0].clone();
-        shared.claims[0].reserved_for.push(consumer);
-        let claims = shared.pods[0].claims.clone();
-        shared.pods[1].claims.extend(claims);
         assert_eq!(
-            words_of(&shared, NodeFilter::Affinity),
+            words_of(
+                &shared(in_zone("b"), of_newer_operator()),
+                NodeFilter::Affinity
+            ),
             ["placeable", "unknown"]
         );
     }

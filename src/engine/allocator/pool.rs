@@ -7,7 +7,7 @@ use foldhash::HashMap;
 
 use super::nodes::{NodeFacts, selects};
 use super::quantity::{Amount, amount};
-use crate::model::{Device, NodeSelector, ResourceSlice, SliceNodes};
+use crate::model::{Device, NodeSelector, ResourceSlice, SliceNodes, three_valued};
 
 /// What there is of the counters of a pool, by set and name; `None` where an amount cannot be read.
 pub(super) type Counters<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Option<Amount>>>;
@@ -315,16 +315,8 @@ fn relevance(slice: &ResourceSlice, node: NodeFacts<'_>) -> NodeRelevance {
         // Upstream (`GatherPools`) passes over a slice that names its nodes in none of the known ways.
         SliceNodes::Several | SliceNodes::Selected(_) => Some(false),
         SliceNodes::PerDevice => {
-            let answers: BTreeSet<Option<bool>> = slice
-                .devices
-                .iter()
-                .map(|device| is_for(device, node))
-                .collect();
-            if answers.contains(&Some(true)) {
-                Some(true)
-            } else {
-                (!answers.contains(&None)).then_some(false)
-            }
+            let devices = slice.devices.iter();
+            three_valued::any(devices.map(|device| is_for(device, node)))
         }
     };
     NodeRelevance {
