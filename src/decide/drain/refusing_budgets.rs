@@ -1,50 +1,56 @@
 //! PodDisruptionBudgets that refuse the first evictions of a drain.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::means::Means;
 use super::restart_plan::RestartPlan;
 use super::unit_limits::UnitLimits;
+use crate::assess::Basis;
 use crate::engine::Impact;
-use crate::engine::disruption::{allows_first, is_subject_to_budgets};
-use crate::model::{NamespacedName, Pod, PodDisruptionBudget};
+use crate::engine::disruption::{BudgetAnswer, BudgetImpact, allows_first, disruption};
+use crate::model::{NamespacedName, Pod, Uid};
 use crate::naming::phrase::counted;
 
-/// A line for each of `budgets` that refuses an eviction of `impact` as long as its state is as it is now, and one for the
-/// pods with several budgets, which the Eviction API never evicts. Pods of owners that are restarted are not evicted.
+/// A line for each PodDisruptionBudget that refuses an eviction of `impact` as long as its state is as it is now, one for the
+/// pods with several budgets, which the Eviction API never evicts, and one for each budget whose pods are unknown. Pods of
+/// owners that are restarted are not evicted.
 ///
 /// Upstream: `pkg/registry/core/pod/storage/eviction.go`.
 #[must_use]
 pub fn refusing_budgets(
     impact: &Impact<'_>,
-    budgets: &[PodDisruptionBudget],
+    basis: &Basis<'_>,
     restarts: &RestartPlan,
     limits: &UnitLimits,
 ) -> Vec<String> {
     if limits.means == Means::Taint {
         return Vec::new();
     }
-    let is_evicted = |pod: &&Pod| {
+    let is_restarted = |pod: &Pod| {
         let mut owners = restarts.owners.values();
-        is_subject_to_budgets(pod) && !owners.any(|owner| owner.pods.contains(&pod.uid))
+        owners.any(|owner| owner.pods.contains(&pod.uid))
     };
-    let pods = impact.pods.iter().map(|impact| impact.pod);
+    let mut evicted = impact.clone();
+    evicted.pods.retain(|impact| !is_restarted(impact.pod));
+    let found = disruption(&evicted, &basis.reading.snapshot.budgets, basis.now);
     let mut refused: BTreeMap<&NamespacedName, usize> = BTreeMap::new();
-    let mut undecided = 0_usize;
-    for pod in pods.filter(is_evicted) {
-        // A selector that cannot be evaluated may cover the pod.
-        let covering = budgets.iter().filter(|it| it.covers(pod) != Some(false));
-        let covering: Vec<&PodDisruptionBudget> = covering.collect();
-        match covering[..] {
-            [] => {}
-            [budget] if allows_first(budget, pod) => {}
-            [budget] => {
-                let refused = refused.entry(&budget.name).or_default();
-                *refused = refused.saturating_add(1);
+    let mut undecided: BTreeSet<&Uid> = BTreeSet::new();
+    for BudgetImpact { budget, pods } in &found.budgets {
+        for (pod, answer) in pods {
+            match answer {
+                // Only what it refuses before any other eviction: later ones are tried when pods are ready again.
+                BudgetAnswer::Refused if !allows_first(budget, pod) => {
+                    let refused = refused.entry(&budget.name).or_default();
+                    *refused = refused.saturating_add(1);
+                }
+                BudgetAnswer::Ambiguous => {
+                    undecided.insert(&pod.uid);
+                }
+                BudgetAnswer::Refused | BudgetAnswer::Allowed | BudgetAnswer::NotAsked => {}
             }
-            [_, _, ..] => undecided = undecided.saturating_add(1),
         }
     }
+    let undecided = undecided.len();
     let force = if limits.may_evict_by_taint() {
         ", or until --force evicts by taint"
     } else {
@@ -66,7 +72,8 @@ pub fn refusing_budgets(
             stay(undecided)
         )
     });
-    refusing.chain(undecided).collect()
+    let unknown = found.gaps.into_iter().map(|gap| gap.why);
+    refusing.chain(undecided).chain(unknown).collect()
 }
 
 #[cfg(test)]
@@ -77,8 +84,10 @@ mod tests {
     use crate::decide::drain::Inclusions;
     use crate::decide::drain::testing::budget;
     use crate::engine::Verdict;
-    use crate::model::Phase;
-    use crate::report::testing::{impact, now, pod, with_verdict};
+    use crate::model::{
+        LabelOperator, LabelRequirement, LabelSelector, Phase, PodDisruptionBudget,
+    };
+    use crate::report::testing::{impact, now, pod, reading, semantics, with_verdict};
 
     fn lines(
         pods: &[Pod],
@@ -97,7 +106,11 @@ mod tests {
             .iter()
             .map(|pod| with_verdict(pod, Verdict::Evicted { at: now() }));
         let impact = impact(evicted.collect());
-        refusing_budgets(&impact, budgets, &RestartPlan::default(), &limits)
+        let mut reading = reading();
+        reading.snapshot.budgets = budgets.to_vec();
+        let semantics = semantics(37);
+        let basis = Basis::new(&reading, &semantics, now());
+        refusing_budgets(&impact, &basis, &RestartPlan::default(), &limits)
     }
 
     #[test]
@@ -155,6 +168,22 @@ mod tests {
                 None
             ),
             Vec::<String>::new()
+        );
+        let unknown = PodDisruptionBudget {
+            selector: Some(LabelSelector {
+                expressions: vec![LabelRequirement {
+                    key: "app".to_owned(),
+                    operator: LabelOperator::from("Near"),
+                    values: Vec::new(),
+                }],
+                ..LabelSelector::default()
+            }),
+            ..budget(2, 2, 2)
+        };
+        let told = lines(&pods, &[unknown], Means::Eviction, None);
+        assert!(
+            told.len() == 1 && told[0].contains("unknown operator"),
+            "{told:?}"
         );
     }
 }

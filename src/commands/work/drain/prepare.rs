@@ -423,12 +423,7 @@ impl DrainRequest {
         let from = by_taint.then_some(view.now);
         let longest = time(from);
         let plan = DrainPlan {
-            refusing_budgets: &refusing_budgets(
-                &to_place,
-                &view.snapshot().budgets,
-                &restarts,
-                limits,
-            ),
+            refusing_budgets: &refusing_budgets(&to_place, &basis, &restarts, limits),
             siblings: &siblings,
             failing_jobs: &failing_jobs(&of_leaving, &fates),
             longest,
