@@ -214,7 +214,6 @@ impl Verifier {
         let AwaitedRelease { rules, end } = awaited;
         let node = self.whose(view, said, end, context).await?;
         let proposed = ProposedTaint::of_rules(rules, view.now);
-        let selected = view.selected(&proposed).devices;
         let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
         // Without slices it is unknown which devices share hardware, which must not be read as none.
         let is_known = !slices_unread(&view.reading);
@@ -222,7 +221,7 @@ impl Verifier {
             .then(|| with_new_names(Hardware::of(&view.snapshot().slices), rules, &inventory));
         let selected = match &hardware {
             Some(known) => awaited_devices(view.snapshot(), &proposed, &view.semantics, known),
-            None => selected,
+            None => view.selected(&proposed).devices,
         };
         let places = DeviceNodes::of(&inventory, &selected, view.pods());
         places.refuse_elsewhere(&node, self.way.socket())?;

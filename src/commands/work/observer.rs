@@ -71,7 +71,7 @@ impl RuleObserver {
         let mut evictors = Evictors::new(goal);
         // Before the first look, by which rules that evict now may be gone.
         evictors.see(rules, view.now);
-        let hardware = hardware_of(&reading.snapshot, rules, &view.semantics);
+        let hardware = hardware_of(goal, &reading.snapshot, rules, &view.semantics);
         Ok(Self {
             rules: live.rules()?,
             names: rules.iter().map(|rule| rule.name.to_string()).collect(),
@@ -275,8 +275,8 @@ impl RuleObserver {
         let view = view.again().await?;
         let taints = self.evictors.see(&rules, view.now);
         // Slices that are gone by now have said which devices are the same hardware.
-        self.hardware =
-            hardware_of(view.snapshot(), &rules, &view.semantics).with_earlier(&self.hardware);
+        self.hardware = hardware_of(self.goal, view.snapshot(), &rules, &view.semantics)
+            .with_earlier(&self.hardware);
         let selected = self.devices_of(&taints, view.snapshot(), &view.semantics);
         let view = view.with_pods(|id| selected.contains(id)).await?;
         // A full read brings the server's time anew, from which this machine's clock may have drifted.
@@ -310,10 +310,23 @@ impl RuleObserver {
     }
 }
 
-/// Which devices are the same hardware, and what the hardware that `rules` record is called now.
-fn hardware_of(snapshot: &Snapshot, rules: &[DeviceTaintRule], semantics: &Semantics) -> Hardware {
-    let published = engine::devices(snapshot, semantics).devices;
-    with_new_names(Hardware::of(&snapshot.slices), rules, &published)
+/// Which devices are the same hardware, and where idle ones are waited for, what the hardware that `rules` record is called
+/// now.
+fn hardware_of(
+    goal: Goal,
+    snapshot: &Snapshot,
+    rules: &[DeviceTaintRule],
+    semantics: &Semantics,
+) -> Hardware {
+    let hardware = Hardware::of(&snapshot.slices);
+    match goal {
+        Goal::Idle => {
+            let published = engine::devices(snapshot, semantics).devices;
+            with_new_names(hardware, rules, &published)
+        }
+        // Their slices are read without attributes.
+        Goal::Evicted | Goal::Observed | Goal::Deleted => hardware,
+    }
 }
 
 /// What the evidence comes to, once the nodes of those who are left were asked: without them, a pod

@@ -7,8 +7,7 @@ use jiff::Timestamp;
 use super::device_filters::DeviceFilter;
 use super::parse::{Choice, ChoiceBasis};
 use super::shown::ShownDevices;
-use crate::decide::identity::with_new_names;
-use crate::engine::hardware::Hardware;
+use crate::decide::identity::new_names;
 use crate::engine::unpublished_devices::in_unknown_pools;
 use crate::engine::{self, ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
@@ -177,17 +176,19 @@ pub fn rules_without_published_devices(
     let proposed = ProposedTaint::of_rules(rules, at);
     let impact = engine::preview(&reading.snapshot, &proposed, at, semantics);
     let counted = rules.iter().zip(&impact.rules);
-    // A rule whose device has another name by now does not tell what shares its hardware, but its record does.
-    let published = engine::devices(&reading.snapshot, semantics).devices;
-    let names = with_new_names(Hardware::default(), rules, &published);
-    let is_renamed = |rule: &DeviceTaintRule| {
-        let named = rule.selector.as_ref().and_then(DeviceSelector::device_id);
-        named.is_some_and(|id| names.knows(&id))
-    };
-    let without: Vec<&DeviceTaintRule> = counted
-        .filter(|(rule, counted)| counted.counts.published_devices == 0 && !is_renamed(rule))
+    let mut without: Vec<&DeviceTaintRule> = counted
+        .filter(|(_, counted)| counted.counts.published_devices == 0)
         .map(|(rule, _)| rule)
         .collect();
+    if without.is_empty() {
+        return None;
+    }
+    // A rule whose device has another name by now does not tell what shares its hardware, but its record does.
+    let published = engine::devices(&reading.snapshot, semantics).devices;
+    without.retain(|rule| {
+        let mut names = new_names(std::slice::from_ref(*rule), &published);
+        names.all(|(_, names)| names.is_empty())
+    });
     let names: Vec<String> = without.iter().map(|rule| rule.name.to_string()).collect();
     let who = match names.as_slice() {
         [] => return None,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::assess::DeviceBasis;
-use crate::decide::identity::{NotedHardware, identity};
+use crate::decide::identity::new_names;
 use crate::engine::hardware::Hardware;
 use crate::engine::{self, DeviceState};
 use crate::model::{DeviceId, DeviceTaintRule};
@@ -46,12 +46,8 @@ impl<'a> PublishedHardware<'a> {
         devices: &BTreeSet<DeviceId>,
         rules: &[DeviceTaintRule],
     ) -> BTreeSet<DeviceId> {
-        let renamed = rules.iter().filter_map(|rule| {
-            let noted = NotedHardware::on(rule)?;
-            let id = rule.selector.as_ref()?.device_id()?;
-            Some(identity(&noted, &id, &self.devices).elsewhere)
-        });
-        let all: BTreeSet<DeviceId> = devices.iter().cloned().chain(renamed.flatten()).collect();
+        let renamed = new_names(rules, &self.devices).flat_map(|(_, names)| names);
+        let all: BTreeSet<DeviceId> = devices.iter().cloned().chain(renamed).collect();
         self.hardware.closure(&all)
     }
 
@@ -64,11 +60,8 @@ impl<'a> PublishedHardware<'a> {
                 .iter()
                 .any(|it| it.id == *id && it.device.is_some())
         };
-        let renamed = rules.iter().filter_map(|rule| {
-            let noted = NotedHardware::on(rule)?;
-            let id = rule.selector.as_ref()?.device_id()?;
-            let mut found = identity(&noted, &id, &self.devices).elsewhere;
-            let now = found.pop().filter(|_| found.is_empty())?;
+        let renamed = new_names(rules, &self.devices).filter_map(|(id, mut names)| {
+            let now = names.pop().filter(|_| names.is_empty())?;
             (!is_published(&id)).then_some((id, now))
         });
         renamed.collect()

@@ -95,12 +95,22 @@ pub fn with_new_names(
     rules: &[DeviceTaintRule],
     devices: &[DeviceState<'_>],
 ) -> Hardware {
-    let recorded = rules.iter().filter_map(|rule| {
+    new_names(rules, devices).fold(hardware, |hardware, (id, names)| {
+        hardware.with_names(&id, &names)
+    })
+}
+
+/// The devices that `rules` name, each with the other names that the hardware has now which is recorded for it; none for
+/// hardware that has its own name, or is not published.
+pub fn new_names<'a>(
+    rules: &'a [DeviceTaintRule],
+    devices: &'a [DeviceState<'_>],
+) -> impl Iterator<Item = (DeviceId, Vec<DeviceId>)> + 'a {
+    rules.iter().filter_map(|rule| {
         let noted = NotedHardware::on(rule)?;
-        Some((noted, rule.selector.as_ref()?.device_id()?))
-    });
-    recorded.fold(hardware, |hardware, (noted, id)| {
-        hardware.with_names(&id, &identity(&noted, &id, devices).elsewhere)
+        let id = rule.selector.as_ref()?.device_id()?;
+        let names = identity(&noted, &id, devices).elsewhere;
+        Some((id, names))
     })
 }
 
