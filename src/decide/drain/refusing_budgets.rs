@@ -8,7 +8,7 @@ use super::unit_limits::UnitLimits;
 use crate::assess::Basis;
 use crate::engine::Impact;
 use crate::engine::disruption::{BudgetAnswer, BudgetImpact, allows_first, disruption};
-use crate::model::{NamespacedName, Pod, Uid};
+use crate::model::{NamespacedName, Uid};
 use crate::naming::phrase::counted;
 
 /// A line for each PodDisruptionBudget that refuses an eviction of `impact` as long as its state is as it is now, one for the
@@ -26,12 +26,10 @@ pub fn refusing_budgets(
     if limits.means == Means::Taint {
         return Vec::new();
     }
-    let is_restarted = |pod: &Pod| {
-        let mut owners = restarts.owners.values();
-        owners.any(|owner| owner.pods.contains(&pod.uid))
-    };
     let mut evicted = impact.clone();
-    evicted.pods.retain(|impact| !is_restarted(impact.pod));
+    evicted
+        .pods
+        .retain(|impact| !restarts.restarts(&impact.pod.uid));
     let found = disruption(&evicted, &basis.reading.snapshot.budgets, basis.now);
     let mut refused: BTreeMap<&NamespacedName, usize> = BTreeMap::new();
     let mut undecided: BTreeSet<&Uid> = BTreeSet::new();
@@ -82,16 +80,28 @@ mod tests {
 
     use super::*;
     use crate::decide::drain::Inclusions;
+    use crate::decide::drain::restart::{RestartProgress, RestartState};
+    use crate::decide::drain::restart_plan::PlannedRestart;
     use crate::decide::drain::testing::budget;
     use crate::engine::Verdict;
     use crate::model::{
-        LabelOperator, LabelRequirement, LabelSelector, Phase, PodDisruptionBudget,
+        LabelOperator, LabelRequirement, LabelSelector, Phase, Pod, PodDisruptionBudget,
     };
     use crate::report::testing::{impact, now, pod, reading, semantics, with_verdict};
 
     fn lines(
         pods: &[Pod],
         budgets: &[PodDisruptionBudget],
+        means: Means,
+        force_after: Option<Duration>,
+    ) -> Vec<String> {
+        lines_beside(pods, budgets, &RestartPlan::default(), means, force_after)
+    }
+
+    fn lines_beside(
+        pods: &[Pod],
+        budgets: &[PodDisruptionBudget],
+        restarts: &RestartPlan,
         means: Means,
         force_after: Option<Duration>,
     ) -> Vec<String> {
@@ -110,7 +120,7 @@ mod tests {
         reading.snapshot.budgets = budgets.to_vec();
         let semantics = semantics(37);
         let basis = Basis::new(&reading, &semantics, now());
-        refusing_budgets(&impact, &basis, &RestartPlan::default(), &limits)
+        refusing_budgets(&impact, &basis, restarts, &limits)
     }
 
     #[test]
@@ -133,6 +143,26 @@ mod tests {
         assert_eq!(
             by_eviction(std::slice::from_ref(&refusing)),
             ["PodDisruptionBudget team-a/budget allows no eviction now: 2 pods stay until it does"]
+        );
+        // A rollout replaces one of the pods.
+        let planned = PlannedRestart {
+            state: RestartState {
+                owner: pods[0].name.clone(),
+                resource_version: "7".to_owned(),
+                replicas: 2,
+                blocker: None,
+                progress: RestartProgress::NotBegun,
+            },
+            pods: [pods[0].uid.clone()].into(),
+        };
+        let restarts = RestartPlan {
+            owners: [("web".into(), planned)].into(),
+            ..RestartPlan::default()
+        };
+        let one = std::slice::from_ref(&refusing);
+        assert_eq!(
+            lines_beside(&pods, one, &restarts, Means::Auto, None),
+            ["PodDisruptionBudget team-a/budget allows no eviction now: 1 pod stays until it does"]
         );
         let force = Some(Duration::from_secs(30));
         assert_eq!(

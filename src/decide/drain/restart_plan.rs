@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::facts::UnitPod;
 use super::means::Means;
 use super::restart::{
     RestartBlocker, RestartProgress, RestartState, deployment_of, restart_states, tainted_since,
@@ -111,9 +110,9 @@ impl RestartPlan {
 
     /// Whether the pod leaves by a restart.
     #[must_use]
-    pub fn restarts(&self, pod: &UnitPod) -> bool {
+    pub fn restarts(&self, pod: &Uid) -> bool {
         let mut owners = self.owners.values();
-        owners.any(|restart| restart.pods.contains(&pod.uid))
+        owners.any(|restart| restart.pods.contains(pod))
     }
 
     /// A line for each owner that is going to be restarted.

@@ -227,7 +227,10 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
     lines.extend(lines_of_owners.map(|line| format!("  {line}")));
     // A Deployment is restarted as a whole, so its pods on other devices are replaced as well.
     let elsewhere = restarts.replaced();
-    let by_restart = pods.iter().filter(|pod| restarts.restarts(pod)).count();
+    let by_restart = pods
+        .iter()
+        .filter(|pod| restarts.restarts(&pod.uid))
+        .count();
     if elsewhere > by_restart {
         let leaving = pods
             .iter()
@@ -245,7 +248,9 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
     }
     let (terminating, others): (Vec<&UnitPod>, Vec<&UnitPod>) =
         pods.iter().partition(|pod| pod.is_terminating);
-    let others = others.into_iter().filter(|pod| !restarts.restarts(pod));
+    let others = others
+        .into_iter()
+        .filter(|pod| !restarts.restarts(&pod.uid));
     let classes = by_class(others);
     lines.extend(classes.iter().map(|(class, pods)| {
         let (verb, condition) = treated(*class, limits);
