@@ -6,7 +6,7 @@ use super::state::{UnitProgress, UnitState, drains};
 use super::unit_step::UnitEnd;
 use crate::decide::unreleased_devices::confirmations;
 use crate::error::{ExitStatus, Failure};
-use crate::model::DeviceTaintRule;
+use crate::model::{DeviceTaintRule, NamespacedName};
 use crate::naming::phrase::{counted, few};
 use crate::naming::shell::word;
 
@@ -37,6 +37,9 @@ pub struct DrainEnd {
     pub with_rules: BTreeSet<String>,
     /// Whether a unit is blocked by budgets alone, which `--force` ignores.
     pub needs_force: bool,
+    /// Pods for which the scheduler finds no node and which keep units from being drained: a further run of the same command
+    /// meets them again.
+    pub unplaced: BTreeSet<NamespacedName>,
 }
 
 impl DrainEnd {
@@ -106,6 +109,7 @@ impl DrainEnd {
                 });
                 let force = self.needs_force.then(|| FORCE.to_owned());
                 let hints = self.confirmations.iter().cloned().chain(force);
+                let hints = hints.chain(self.unplaced_hints());
                 let failure = hints.fold(failure, Failure::hint);
                 let advice = interrupted(&self.name, self.requester.as_deref()).into_iter();
                 Err(advice.fold(failure, Failure::hint))
@@ -186,6 +190,21 @@ impl DrainEnd {
         }));
         reversed.retain(|name, _| !reported.contains(name));
         reversed
+    }
+
+    /// What to do about pods for which the scheduler finds no node.
+    fn unplaced_hints(&self) -> Vec<String> {
+        let Some(pod) = self.unplaced.first() else {
+            return Vec::new();
+        };
+        vec![
+            format!(
+                "to see why pod {pod} is pending: kubectl devicetaint explain pod/{} -n {}",
+                pod.name, pod.namespace
+            ),
+            "to continue although replacements stay pending: run the command with --accept-unplaceable"
+                .to_owned(),
+        ]
     }
 
     /// The units of this run.
@@ -308,6 +327,7 @@ mod tests {
     use crate::decide::drain::stage::UnitStage;
     use crate::decide::drain::testing::drain_rule;
     use crate::decide::drain::view::staged_units;
+    use crate::engine::testing::name;
     use crate::model::{Effect, RuleMetadata};
 
     fn ended(end: UnitEnd) -> DrainEnd {
@@ -322,6 +342,7 @@ mod tests {
             confirmations: Vec::new(),
             with_rules: BTreeSet::new(),
             needs_force: false,
+            unplaced: BTreeSet::new(),
         }
     }
 
@@ -499,13 +520,23 @@ mod tests {
     }
 
     #[test]
-    fn force_is_proposed_where_budgets_alone_are_in_the_way() {
+    fn the_way_on_is_proposed_where_budgets_or_unschedulable_pods_are_in_the_way() {
         let blocked = || ended(UnitEnd::Blocked(vec!["pod a/b: no".to_owned()]));
         let hints = |end: DrainEnd| end.status().unwrap_err().hints().to_vec();
         assert!(!hints(blocked()).iter().any(|hint| hint.contains("--force")));
         let mut end = blocked();
         end.needs_force = true;
         assert_eq!(hints(end)[0], FORCE);
+        let mut end = blocked();
+        let pending = ["web-3", "web-4"].map(|pod| name("team-a", pod));
+        end.unplaced = pending.into();
+        assert_eq!(
+            hints(end)[..2],
+            [
+                "to see why pod team-a/web-3 is pending: kubectl devicetaint explain pod/web-3 -n team-a",
+                "to continue although replacements stay pending: run the command with --accept-unplaceable",
+            ]
+        );
     }
 
     #[test]

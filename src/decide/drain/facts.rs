@@ -1,6 +1,7 @@
 //! Facts about one unit, as observed at one time.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use jiff::Timestamp;
 
@@ -12,6 +13,32 @@ use crate::engine::disruption::{BudgetAnswer, disruption};
 use crate::engine::workloads::Owners;
 use crate::engine::{Impact, PodImpact, Verdict};
 use crate::model::{DeviceTaintRule, JobEnd, Kind, NamespacedName, Pod, Reading, Uid, Workload};
+
+/// A pod for which the scheduler finds no node, with the scheduler's message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnschedulablePod {
+    /// Namespace and name.
+    pub name: NamespacedName,
+    /// Message of the PodScheduled condition.
+    pub message: String,
+}
+
+impl UnschedulablePod {
+    /// The pod if the scheduler finds no node for it.
+    #[must_use]
+    pub fn of(pod: &Pod) -> Option<Self> {
+        Some(Self {
+            name: pod.name.clone(),
+            message: pod.has_no_place()?.to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for UnschedulablePod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.message)
+    }
+}
 
 /// Facts about a unit at one time.
 #[derive(Clone, Debug, Default)]
@@ -30,8 +57,8 @@ pub struct UnitFacts {
     pub workloads: BTreeMap<Uid, WorkloadState>,
     /// The Deployments among them, by UID, with how a restart would go and how far it is.
     pub restarts: BTreeMap<Uid, RestartState>,
-    /// Unschedulable pods of these workloads, with the scheduler's message, by workload.
-    pub unschedulable: BTreeMap<Uid, String>,
+    /// An unschedulable pod of each of these workloads that has one.
+    pub unschedulable: BTreeMap<Uid, UnschedulablePod>,
     /// Workloads of which another unit that is drained at the same time has a pod leaving, or that are not ready there.
     pub busy: BTreeSet<Uid>,
     /// What could not be read.

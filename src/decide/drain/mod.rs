@@ -90,7 +90,8 @@ pub use coverage::{refuse_unpublished, scope, untainted_line};
 pub use current_stage::{devices_of, progress_now};
 pub use ending::{DrainEnd, interrupted, next_line};
 pub use facts::{
-    RuleState, UnitFacts, UnitPod, WorkloadState, pods_of, workload_states, workloads_of_waiting,
+    RuleState, UnitFacts, UnitPod, UnschedulablePod, WorkloadState, pods_of, workload_states,
+    workloads_of_waiting,
 };
 pub use means::Means;
 pub use pause::{AbortAction, PauseStep, abort_patch, pause_step, refuse_aborted};

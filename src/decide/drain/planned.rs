@@ -197,7 +197,7 @@ fn replaced(
         }
         let is_same = |(attribute, was): (&String, &String)| found.get(attribute) == Some(was);
         let is_unknown = !planned.is_empty() && !planned.iter().any(is_same);
-        is_unknown.then(|| format!("cannot tell whether {name} is the planned hardware"))
+        is_unknown.then(|| format!("cannot tell whether {name} is still the hardware in the plan"))
     };
     let planned: BTreeSet<&DeviceId> = open.iter().flat_map(|(_, devices)| devices).collect();
     let hardware = file.hardware.iter();
@@ -307,7 +307,7 @@ mod tests {
         );
         assert_eq!(
             outdated(&one, &[], &[]),
-            ["cannot tell whether gpu.example.com/node-1/a is the planned hardware"]
+            ["cannot tell whether gpu.example.com/node-1/a is still the hardware in the plan"]
         );
         assert_eq!(
             outdated(&[unit(&["a", "b"])], &same, &[]),

@@ -1,6 +1,6 @@
 //! Clusters and pods for tests.
 
-use super::facts::UnitPod;
+use super::facts::{UnitPod, UnschedulablePod};
 use super::order::{BudgetState, Harm};
 use super::pod_class::PodClass;
 use super::state::{DrainState, drains};
@@ -154,6 +154,15 @@ pub fn owned(name: &str, owner: Option<(&str, &str)>) -> Pod {
 pub struct Used {
     claim: NamespacedName,
     pub result: AllocationResult,
+}
+
+/// A pod `namespace/name` for which the scheduler finds no device.
+pub fn unschedulable(pod: &str) -> UnschedulablePod {
+    let (namespace, pod) = pod.split_once('/').expect("a namespace");
+    UnschedulablePod {
+        name: name(namespace, pod),
+        message: "no device".to_owned(),
+    }
 }
 
 /// One device.

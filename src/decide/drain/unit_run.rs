@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::facts::{RuleState, UnitFacts, UnitPod, WorkloadState};
+use super::facts::{RuleState, UnitFacts, UnitPod, UnschedulablePod, WorkloadState};
 use super::means::Means;
 use super::pod_class::{PodClass, Treatment};
 use super::recorded_workloads::RecordedWorkloads;
@@ -19,7 +19,7 @@ use super::restart::RestartState;
 use super::restart_run::{Departure, RestartReply, RestartRun};
 use super::unit_limits::UnitLimits;
 use super::unit_step::{EvictionReply, UnitEnd, UnitStep};
-use crate::model::{Kind, Uid};
+use crate::model::{Kind, NamespacedName, Uid};
 
 /// Delay before the first retry of a refused eviction.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
@@ -150,6 +150,13 @@ impl UnitRun {
             && !self.is_raised
             && facts.pods.iter().any(is_refused)
             && !self.is_starved(facts)
+    }
+
+    /// The unschedulable pod that keeps the unit from being drained, if there is one and that is not accepted.
+    #[must_use]
+    pub fn unplaced_pod(&self, facts: &UnitFacts) -> Option<NamespacedName> {
+        let (_, pod) = self.first_unplaced(facts)?;
+        (!self.limits.accepts_unplaceable).then(|| pod.name.clone())
     }
 
     /// Why the owner was not restarted, in the server's words.
@@ -431,7 +438,7 @@ impl UnitRun {
     pub(super) fn first_unplaced<'a>(
         &'a self,
         facts: &'a UnitFacts,
-    ) -> Option<(&'a Uid, &'a String)> {
+    ) -> Option<(&'a Uid, &'a UnschedulablePod)> {
         let mut unplaced = facts.unschedulable.iter();
         unplaced.find(|(uid, _)| self.touched.contains(*uid) && !self.was_short(facts, uid))
     }
@@ -564,7 +571,7 @@ impl UnitRun {
             let ongoing = facts.restarts.get(uid).and_then(RestartState::ongoing);
             let line = ongoing.or_else(|| workload.map(WorkloadState::describe))?;
             Some(match facts.unschedulable.get(uid) {
-                Some(why) => format!("{line}; a pod is unschedulable ({why})"),
+                Some(pod) => format!("{line}; a pod is unschedulable ({pod})"),
                 None => line,
             })
         });
@@ -601,7 +608,7 @@ mod tests {
     use crate::decide::drain::pod_class::{Inclusions, PodClass};
     use crate::decide::drain::recorded_workloads::RecordedWorkload;
     use crate::decide::drain::restart::RestartProgress;
-    use crate::decide::drain::testing::unit_pod;
+    use crate::decide::drain::testing::{unit_pod, unschedulable};
     use crate::report::testing::pod as running;
 
     fn seconds(seconds: u64) -> Duration {
@@ -730,7 +737,7 @@ mod tests {
         };
         // Of three pods, one was unschedulable before the drain.
         let mut short = facts(vec![web("web-2")], ready(2));
-        short.unschedulable = [(Uid::from("web"), "web-3: no device".to_owned())].into();
+        short.unschedulable = [(Uid::from("web"), unschedulable("team-a/web-3"))].into();
         for (before, is_evicted) in [(Some(2), true), (Some(3), false), (None, false)] {
             let step = recorded(before).next(&short, seconds(0));
             assert_eq!(evicts(&step).is_some(), is_evicted, "{before:?}");
@@ -786,7 +793,7 @@ mod tests {
         };
         workloads.insert("monitor".into(), state);
         let at = |pods| UnitFacts {
-            unschedulable: [(Uid::from("monitor"), "monitor-8: no device".to_owned())].into(),
+            unschedulable: [(Uid::from("monitor"), unschedulable("team-a/monitor-8"))].into(),
             ..facts(pods, workloads.clone())
         };
         let one = web("web-1");
@@ -989,11 +996,20 @@ mod tests {
         accept(&mut starved, &web("web-2"));
         let mut waiting = at;
         waiting.workloads = ready(2);
-        waiting.unschedulable = [(Uid::from("web"), "no device".to_owned())].into();
+        waiting.unschedulable = [(Uid::from("web"), unschedulable("team-a/web-3"))].into();
         assert!(
             !starved.needs_force(&waiting),
             "more would wait for a device"
         );
+        let unplaced = |run: &UnitRun| run.unplaced_pod(&waiting).map(|pod| pod.to_string());
+        assert_eq!(unplaced(&starved).as_deref(), Some("team-a/web-3"));
+        let mut accepting = run(UnitLimits {
+            accepts_unplaceable: true,
+            ..limits()
+        });
+        accept(&mut accepting, &web("web-2"));
+        assert_eq!(unplaced(&accepting), None, "it is accepted");
+        assert_eq!(unplaced(&run(limits())), None, "nothing was evicted");
     }
 
     #[test]
@@ -1014,7 +1030,7 @@ mod tests {
     fn a_refusal_beside_a_replacement_without_a_device_ends_the_unit() {
         let (one, two) = (web("web-1"), web("web-2"));
         let starved = |pods| UnitFacts {
-            unschedulable: BTreeMap::from([(Uid::from("web"), "no device".to_owned())]),
+            unschedulable: BTreeMap::from([(Uid::from("web"), unschedulable("team-a/web-3"))]),
             ..facts(pods, ready(2))
         };
         let refused = EvictionReply::Refused("no".to_owned());
@@ -1034,7 +1050,7 @@ mod tests {
             reasons,
             [
                 "pod team-a/web-2: no",
-                "ReplicaSet team-a/web: 2 of 3 ready; a pod is unschedulable (no device)"
+                "ReplicaSet team-a/web: 2 of 3 ready; a pod is unschedulable (team-a/web-3: no device)"
             ]
         );
         // With --force, it continues until --grace has passed.
@@ -1361,7 +1377,7 @@ mod tests {
         let mut run = by_restart(Means::Auto);
         run.restarted(&Uid::from("web"), &RestartReply::Accepted, seconds(0));
         let starved = UnitFacts {
-            unschedulable: BTreeMap::from([(Uid::from("web"), "no device".to_owned())]),
+            unschedulable: BTreeMap::from([(Uid::from("web"), unschedulable("team-a/web-3"))]),
             ..restarting(vec![web("web-1")], ONGOING)
         };
         let step = run.next(&starved, seconds(59));
@@ -1371,7 +1387,7 @@ mod tests {
             [
                 "pod team-a/web-1: Deployment team-a/web: restarted, 2 of 3 pods updated, 3 available",
                 "Deployment team-a/web: restarted, 2 of 3 pods updated, 3 available; \
-                 a pod is unschedulable (no device)"
+                 a pod is unschedulable (team-a/web-3: no device)"
             ]
         );
         // With force it is raised like any other.
@@ -1414,7 +1430,7 @@ mod tests {
             pod("api-1", PodClass::Replicated, Some("api")),
         );
         let starved = |progress| UnitFacts {
-            unschedulable: BTreeMap::from([(Uid::from("web"), "no device".to_owned())]),
+            unschedulable: BTreeMap::from([(Uid::from("web"), unschedulable("team-a/web-3"))]),
             ..restarting(vec![one.clone(), api.clone()], progress)
         };
         let mut run = by_restart(Means::Auto);
@@ -1432,7 +1448,7 @@ mod tests {
         let one = web("web-1");
         let api = pod("api-1", PodClass::Replicated, Some("api"));
         let begun = UnitFacts {
-            unschedulable: BTreeMap::from([(Uid::from("api"), "no device".to_owned())]),
+            unschedulable: BTreeMap::from([(Uid::from("api"), unschedulable("team-a/api-3"))]),
             ..restarting(vec![one], RestartProgress::NotBegun)
         };
         let restart = UnitStep::Restart(Uid::from("web"));

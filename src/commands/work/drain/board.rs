@@ -10,7 +10,7 @@ use crate::commands::work::changer::Changer;
 use crate::commands::work::consent::SafetyLimits;
 use crate::commands::work::mutation_context::MutationContext;
 use crate::decide::drain::{DrainEnd, DrainProgress, StagedUnit, combined, staged_units};
-use crate::model::{DeviceTaintRule, Uid};
+use crate::model::{DeviceTaintRule, NamespacedName, Uid};
 use crate::output::StatusLine;
 
 /// What the units of one run share.
@@ -74,6 +74,11 @@ impl<'a, 'c> Board<'a, 'c> {
     /// Notes that budgets alone keep a unit from being drained.
     pub(super) fn needs_force(&self) {
         self.end.borrow_mut().needs_force = true;
+    }
+
+    /// Notes the unschedulable pod that keeps a unit from being drained.
+    pub(super) fn unplaced(&self, pod: NamespacedName) {
+        self.end.borrow_mut().unplaced.insert(pod);
     }
 
     /// All units with their stages.

@@ -9,9 +9,9 @@ use crate::commands::work::cluster_view::{ClusterView, Pods};
 use crate::commands::work::connect::{Live, failed};
 use crate::decide::Version;
 use crate::decide::drain::{
-    RecordedWorkloads, Unit, UnitFacts, UnitPod, pods_of, recorded_names, recorded_states,
-    restart_states, rule_state, rules_of, tainted_since, untainted_line, workload_states,
-    workloads_of_waiting, workloads_to_record,
+    RecordedWorkloads, Unit, UnitFacts, UnitPod, UnschedulablePod, pods_of, recorded_names,
+    recorded_states, restart_states, rule_state, rules_of, tainted_since, untainted_line,
+    workload_states, workloads_of_waiting, workloads_to_record,
 };
 use crate::engine::holders::holders;
 use crate::engine::{Impact, PodImpact, ProposedTaint};
@@ -139,12 +139,11 @@ impl UnitObserver<'_> {
             .collect()
     }
 
-    /// The scheduler's message about unschedulable pods of the observed workloads, by workload; and the data that could
-    /// not be read.
+    /// An unschedulable pod of each observed workload that has one; and the data that could not be read.
     async fn unschedulable(
         &self,
         view: &ClusterView<Pods>,
-    ) -> Result<(BTreeMap<Uid, String>, Vec<String>), Failure> {
+    ) -> Result<(BTreeMap<Uid, UnschedulablePod>, Vec<String>), Failure> {
         let makers: BTreeMap<&Uid, &Uid> = self
             .seen
             .values()
@@ -175,10 +174,13 @@ impl UnitObserver<'_> {
             let mut others = Vec::new();
             for pod in pods {
                 let maker = pod.controller.as_ref().map(|owner| &owner.uid);
-                match (maker.and_then(|uid| makers.get(uid)), pod.has_no_place()) {
+                match (
+                    maker.and_then(|uid| makers.get(uid)),
+                    UnschedulablePod::of(&pod),
+                ) {
                     (_, None) => {}
-                    (Some(workload), Some(why)) => {
-                        found.insert((*workload).clone(), format!("{}: {why}", pod.name));
+                    (Some(workload), Some(unschedulable)) => {
+                        found.insert((*workload).clone(), unschedulable);
                     }
                     (None, Some(_)) => others.push(pod),
                 }
@@ -202,7 +204,7 @@ impl UnitObserver<'_> {
         pods: Vec<Pod>,
         view: &ClusterView<Pods>,
         workloads: impl Iterator<Item = &Uid>,
-    ) -> Result<BTreeMap<Uid, String>, Failure> {
+    ) -> Result<BTreeMap<Uid, UnschedulablePod>, Failure> {
         let workloads: BTreeSet<&Uid> = workloads.collect();
         if pods.is_empty() || workloads.is_empty() {
             return Ok(BTreeMap::new());
@@ -213,10 +215,7 @@ impl UnitObserver<'_> {
         let waiting = workloads_of_waiting(&reading.snapshot.pods, &reading).into_iter();
         Ok(waiting
             .filter(|(uid, _)| workloads.contains(uid))
-            .filter_map(|(uid, pod)| {
-                let why = pod.has_no_place()?;
-                Some((uid.clone(), format!("{}: {why}", pod.name)))
-            })
+            .filter_map(|(uid, pod)| Some((uid.clone(), UnschedulablePod::of(pod)?)))
             .collect())
     }
 }

@@ -166,6 +166,9 @@ impl UnitDrain<'_, '_, '_> {
                     if run.needs_force(&facts) {
                         self.board.needs_force();
                     }
+                    if let Some(pod) = run.unplaced_pod(&facts) {
+                        self.board.unplaced(pod);
+                    }
                     return Ok(end);
                 }
             }

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use crate::decide::drain::facts::{UnitFacts, UnitPod, WorkloadState};
 use crate::decide::drain::means::Means;
 use crate::decide::drain::pod_class::{Inclusions, PodClass};
-use crate::decide::drain::testing::unit_pod;
+use crate::decide::drain::testing::{unit_pod, unschedulable};
 use crate::decide::drain::{EvictionReply, UnitEnd, UnitLimits, UnitRun, UnitStep};
 use crate::engine::testing::{is_whole, tries};
 use crate::model::{Pod, Reading, Uid};
@@ -304,7 +304,7 @@ impl Simulation {
             workloads: workloads.collect(),
             restarts,
             unschedulable: pending
-                .map(|pod| (key(pod.workload), "no device".to_owned()))
+                .map(|pod| (key(pod.workload), unschedulable("team-a/pending")))
                 .collect::<BTreeMap<_, _>>(),
             unread: if unread {
                 vec!["pods".to_owned()]
