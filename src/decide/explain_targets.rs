@@ -224,7 +224,7 @@ pub fn no_device(id: &DeviceId, known: &[DeviceId], reading: &Reading) -> Failur
         ),
         None => {
             let selector = DeviceSelector::from(id.clone());
-            no_such_device(&selector, known, &reading.snapshot.rules)
+            no_such_device(&selector, known, &reading.snapshot)
         }
     }
 }

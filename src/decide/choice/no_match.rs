@@ -158,7 +158,7 @@ fn no_such_name(
     };
     let known = engine::devices(snapshot, semantics).devices;
     let known: Vec<DeviceId> = known.into_iter().map(|state| state.id).collect();
-    let failure = no_such_device(first, &known, &snapshot.rules);
+    let failure = no_such_device(first, &known, snapshot);
     match (&first.driver, &first.pool, &first.device) {
         (Some(word), None, None) => failure.hint(format!(
             "to use {word} as a taint, add an effect: {word}:NoExecute"

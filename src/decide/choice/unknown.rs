@@ -1,11 +1,15 @@
 //! Devices that do not exist, with similar names.
 
 use std::collections::BTreeMap;
+use std::slice;
 
 use super::numbers::word_of;
+use crate::decide::identity::new_names;
 use crate::engine::{self, ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, DriverName, Kind, Reading, Source};
+use crate::model::{
+    DeviceId, DeviceSelector, DeviceTaintRule, DriverName, Kind, Reading, Snapshot, Source,
+};
 use crate::naming::nearest::nearest;
 use crate::naming::shell::word;
 use crate::naming::{device, suggest};
@@ -28,13 +32,14 @@ pub fn no_devices(rules: &[DeviceTaintRule]) -> String {
     format!("no driver publishes a device, and no claim has one allocated: {way_out}")
 }
 
-/// No device of that name is published or allocated, in a cluster with these `rules`.
+/// No device of that name is published or allocated in `snapshot`; `known` are those that are.
 #[must_use]
 pub fn no_such_device(
     selector: &DeviceSelector,
     known: &[DeviceId],
-    rules: &[DeviceTaintRule],
+    snapshot: &Snapshot,
 ) -> Failure {
+    let rules = &snapshot.rules;
     let failure = Failure::new(
         ExitStatus::Failed,
         match word_of(selector) {
@@ -50,7 +55,21 @@ pub fn no_such_device(
         return failure.hint(no_devices(rules));
     }
     // Devices of another node would be a dangerous correction for those of a driver that is away.
-    if let Some(rule) = rules.iter().find(|rule| is_about(rule, selector)) {
+    let about: Vec<&DeviceTaintRule> = rules
+        .iter()
+        .filter(|rule| is_about(rule, selector))
+        .collect();
+    if selector.device.is_some()
+        && let Some((rule, renamed)) = renamed(&about, snapshot)
+    {
+        return failure
+            .detail(format!(
+                "rule {} recorded the hardware of this device; its driver publishes it as {renamed}",
+                rule.name
+            ))
+            .hint(format!("did you mean {}?", word(&renamed.to_string())));
+    }
+    if let Some(rule) = about.first() {
         let name = &rule.name;
         return failure.hint(format!(
             "rule {name} taints such devices: check that their driver is running (devices are no \
@@ -78,6 +97,19 @@ pub fn no_such_device(
     failure.hint("list the devices with `kubectl devicetaint devices`")
 }
 
+/// The first of these rules whose recorded hardware is published by another name, with that name.
+fn renamed<'a>(
+    rules: &[&'a DeviceTaintRule],
+    snapshot: &Snapshot,
+) -> Option<(&'a DeviceTaintRule, DeviceId)> {
+    // Which names devices have is the same in all versions.
+    let published = engine::devices(snapshot, &Semantics::newest()).devices;
+    rules.iter().find_map(|rule| {
+        let mut names = new_names(slice::from_ref(*rule), &published).flat_map(|(_, names)| names);
+        Some((*rule, names.next()?))
+    })
+}
+
 /// Whether the rule selects devices of that driver and pool by name, among them such as the selector means.
 fn is_about(rule: &DeviceTaintRule, selector: &DeviceSelector) -> bool {
     let Some(own) = &rule.selector else {
@@ -94,7 +126,7 @@ fn is_about(rule: &DeviceTaintRule, selector: &DeviceSelector) -> bool {
 pub fn missing_device(selector: &DeviceSelector, known: &[DeviceId], reading: &Reading) -> Failure {
     match devices_unread(reading) {
         Some(kinds) => unread(selector, &kinds, &reading.source),
-        None => no_such_device(selector, known, &reading.snapshot.rules),
+        None => no_such_device(selector, known, &reading.snapshot),
     }
 }
 
@@ -225,14 +257,18 @@ mod tests {
     #[test]
     fn where_there_is_no_device_nobody_is_sent_to_look_for_one() {
         let anything = DeviceSelector::default();
-        let failure = no_such_device(&anything, &[], &[]);
+        let with = |rules: &[DeviceTaintRule]| Snapshot {
+            rules: rules.to_vec(),
+            ..Snapshot::default()
+        };
+        let failure = no_such_device(&anything, &[], &Snapshot::default());
         let install = "no driver publishes a device, and no claim has one allocated: install a DRA \
             driver, and check `kubectl get resourceslices`";
         assert_eq!(failure.hints(), [install]);
         // Its slices are gone half a minute after the driver: rules still name it.
         let mut rule = crate::decide::testing::named("pull", "NoExecute");
         rule.selector = Some(device::parse("gpu.example.com/node-7/gpu-0").unwrap());
-        let failure = no_such_device(&anything, &[], &[rule]);
+        let failure = no_such_device(&anything, &[], &with(&[rule]));
         let check = "no driver publishes a device, and no claim has one allocated: check the pods of \
             driver gpu.example.com, whose devices rule pull taints";
         assert_eq!(failure.hints(), [check]);
@@ -241,12 +277,18 @@ mod tests {
             pool: "node-7".into(),
             device: "gpu-0".into(),
         };
-        let failure = no_such_device(&anything, std::slice::from_ref(&known), &[]);
+        let failure = no_such_device(
+            &anything,
+            std::slice::from_ref(&known),
+            &Snapshot::default(),
+        );
         let typed = device::parse("nod-7").unwrap();
-        let told = no_such_device(&typed, std::slice::from_ref(&known), &[]).to_string();
+        let told =
+            no_such_device(&typed, std::slice::from_ref(&known), &Snapshot::default()).to_string();
         assert_eq!(told, "no driver or hardware ID nod-7");
         let typed = device::parse("gpu.example.con").unwrap();
-        let told = no_such_device(&typed, std::slice::from_ref(&known), &[]).to_string();
+        let told =
+            no_such_device(&typed, std::slice::from_ref(&known), &Snapshot::default()).to_string();
         assert!(
             told.starts_with("no device matches gpu.example.con/*/*"),
             "{told}"
@@ -256,7 +298,7 @@ mod tests {
         rule.selector = Some(device::parse("gpu.example.com/node-8/gpu-0").unwrap());
         let typed = device::parse("gpu.example.com/node-8/*").unwrap();
         let hinted = |rules: &[DeviceTaintRule]| {
-            let failure = no_such_device(&typed, std::slice::from_ref(&known), rules);
+            let failure = no_such_device(&typed, std::slice::from_ref(&known), &with(rules));
             failure.hints().join("; ")
         };
         assert!(hinted(&[]).contains("node-7"), "{}", hinted(&[]));
@@ -267,5 +309,48 @@ mod tests {
         );
         let list = |hint: &String| hint.contains("`kubectl devicetaint devices`");
         assert!(failure.hints().iter().any(list), "{:?}", failure.hints());
+    }
+
+    #[test]
+    fn the_new_name_of_hardware_that_a_rule_recorded_is_suggested() {
+        use crate::engine::testing::{published, reading, slice};
+        let mut rule = crate::decide::testing::named("pull", "NoSchedule");
+        let mut snapshot = reading().snapshot;
+        snapshot.slices = vec![slice(Vec::new())];
+        let told = |snapshot: &Snapshot, typed: &str| {
+            let known = engine::devices(snapshot, &Semantics::newest()).devices;
+            let known: Vec<DeviceId> = known.into_iter().map(|state| state.id).collect();
+            let failure = no_such_device(&device::parse(typed).unwrap(), &known, snapshot);
+            (failure.details().to_vec(), failure.hints()[0].clone())
+        };
+        let pool = snapshot.slices[0].pool.name.to_string();
+        let old = format!("gpu.example.com/{pool}/gpu-7");
+        rule.selector = Some(device::parse(&old).unwrap());
+        let record = serde_json::json!({"gpu.example.com/uuid": "A"}).to_string();
+        let mut recorded = rule.clone();
+        recorded
+            .metadata
+            .annotations
+            .insert(crate::model::RuleMetadata::IDENTITY.to_owned(), record);
+        // A rule that recorded nothing does not hide the one that did.
+        snapshot.rules = vec![rule, recorded];
+        let device = published("gpu-9", &[("uuid", "B")]);
+        snapshot.slices[0].devices.push(device);
+        let (details, hint) = told(&snapshot, &old);
+        assert!(details.is_empty(), "{details:?}");
+        assert!(hint.contains("check that their driver"), "{hint}");
+        let device = published("gpu-8", &[("uuid", "A")]);
+        snapshot.slices[0].devices.push(device);
+        let (details, hint) = told(&snapshot, &old);
+        let renamed = format!("gpu.example.com/{pool}/gpu-8");
+        assert_eq!(
+            details,
+            [format!(
+                "rule pull recorded the hardware of this device; its driver publishes it as {renamed}"
+            )]
+        );
+        assert_eq!(hint, format!("did you mean {renamed}?"));
+        let (_, hint) = told(&snapshot, "gpu.example.con/node-1/*");
+        assert!(!hint.contains("gpu-8"), "{hint}");
     }
 }
