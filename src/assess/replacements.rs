@@ -448,12 +448,12 @@ impl RequestReplacement {
             Some(needs) => format!("request {request} needs {needs}, {devices} {verb}"),
             None if devices.is_none() => {
                 format!(
-                    "request {request} needs every matching device of a node, but none are available"
+                    "request {request} is for all matching devices of a node, but none are available"
                 )
             }
             None => {
                 format!(
-                    "request {request} needs every matching device of a node, and {devices} {verb}"
+                    "request {request} is for all matching devices of a node, and {devices} {verb}"
                 )
             }
         }
@@ -550,7 +550,7 @@ mod tests {
         assert_eq!(
             lines[11],
             "together, at most 2 of the 14 claims can be reallocated; not checked: \
-             whether several devices are on one node (claim team-a/claim-12 and 1 more)"
+             whether one node has several devices for the same claim (claim team-a/claim-12 and 1 more)"
         );
         assert_eq!(replacements.unplaceable(), Count::between(12, 13));
         assert_eq!(replacements.unplaceable_together(), Count::between(12, 14));
@@ -605,11 +605,11 @@ mod tests {
     fn who_wants_all_devices_of_a_node_has_enough_where_there_is_any() {
         assert_eq!(
             request(None, 3).offer(),
-            "request gpu needs every matching device of a node, and 3 match"
+            "request gpu is for all matching devices of a node, and 3 match"
         );
         assert_eq!(
             request(None, 0).offer(),
-            "request gpu needs every matching device of a node, but none are available"
+            "request gpu is for all matching devices of a node, but none are available"
         );
         let elsewhere = RequestReplacement {
             elsewhere: 4,

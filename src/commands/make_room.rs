@@ -39,10 +39,10 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 ///
 /// Finds a set of pods on one node whose eviction frees devices for all claims of the pending pod, and costs
 /// least. A set costs less if its eviction violates no PodDisruptionBudget, and still less if, in addition, no
-/// grace period is longer than 10s. Sets that violate budgets need --force. Sets that are equal in both respects
-/// are compared by these numbers, in this order: pods, the highest priority of a pod, the sum of the priorities,
-/// devices that the pods claim, and pods without a controller. The first number that differs decides: the set
-/// with the lower number costs less. The command does not check whether the node has enough CPU and memory for
+/// grace period is longer than 10s. Sets that are equal in both respects are compared by these numbers, in this
+/// order: pods, the highest priority of a pod, the sum of the priorities, devices that the pods claim, and pods
+/// without a controller. The first number that differs decides: the set with the lower number costs less. Sets
+/// that violate budgets need --force. The command does not check whether the node has enough CPU and memory for
 /// the pending pod, or whether the pending pod's affinity to other pods is satisfied.
 ///
 /// Reserves the devices for the pending pod with a temporary taint, devicetaint.dev/make-room. The claims

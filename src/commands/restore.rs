@@ -333,7 +333,7 @@ fn unit_line(unit: &UnitState, slices: &[ResourceSlice]) -> String {
         UnitProgress::Draining => "pods are being evicted, possibly by another run",
         UnitProgress::Waiting => "not started",
         UnitProgress::Blocked => "blocked",
-        UnitProgress::Idle => "was idle when it was drained",
+        UnitProgress::Idle => "was idle when its drain ended",
         UnitProgress::Held => "drained, except for pods that the drain does not evict",
         UnitProgress::Reversed(why) => why,
     };

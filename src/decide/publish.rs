@@ -96,7 +96,7 @@ pub fn check_preview(rule: &DeviceTaintRule, draft: &RuleDraft) -> Result<(), Fa
     Err(Failure::new(
         ExitStatus::Failed,
         format!(
-            "rule {} exists, and no longer previews this taint: its taint is {}",
+            "rule {} exists, but is no longer the published preview of this taint: its taint is {}",
             rule.name, rule.taint
         ),
     ))

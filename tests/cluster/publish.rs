@@ -284,7 +284,7 @@ fn rule_that_somebody_escalated_is_left_alone() {
 
     let output = preview(plane, &format!("{driver} --publish --cleanup"));
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    assert!(stderr(&output).contains("no longer previews this taint"));
+    assert!(stderr(&output).contains("no longer the published preview of this taint"));
     assert_eq!(rules_of(plane, &driver).len(), 1);
 }
 

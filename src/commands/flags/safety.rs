@@ -30,8 +30,8 @@ pub(crate) struct SafetyArgs {
     ///
     /// A file from `preview -o json`, or the value of its field digest (sha256:…) or hardwareDigest (hardware:…).
     /// With each of them, the command is refused if a device selected by name was replaced since the report. With
-    /// hardware:…, only these devices are compared. With sha256:…, any other difference in taints, devices
-    /// selected by name, pods or outcomes is refused, too, even if the impact is smaller. With a file, the
+    /// hardware:…, nothing else is compared. With sha256:…, any other difference in taints, devices selected by
+    /// name, pods or outcomes is refused, too, even if the impact is smaller. With a file, the
     /// command is also refused if the taints differ, if a pod would be evicted that is not evicted in the file,
     /// if a pod would be evicted earlier than in the file, or if data on which evictions depend was read for the
     /// file, but cannot be read now. Hazards and severities are never compared (see `help hazards`).

@@ -549,7 +549,7 @@ fn no_comparison(text: &str) -> Failure {
     if let Some((name, value)) = text.split_once("!=") {
         let expression = format!("!(device.attributes[\"DRIVER\"].{name} == {value:?})");
         return failure.hint(format!(
-            "for inequality, use an expression: --where {}",
+            "to use !=, write an expression: --where {}",
             word(&expression)
         ));
     }
@@ -826,7 +826,7 @@ mod tests {
             ("a==b", "use a single =: --attribute a=b"),
             (
                 "a!=b",
-                r#"for inequality, use an expression: --where '!(device.attributes["DRIVER"].a == "b")'"#,
+                r#"to use !=, write an expression: --where '!(device.attributes["DRIVER"].a == "b")'"#,
             ),
         ] {
             assert_eq!(no_comparison(text).hints(), [hint]);

@@ -164,7 +164,7 @@ fn refuse_other_causes(
         | RootCause::Constraints(_)
         | RootCause::ConstraintsAndTaints(_) => return Ok(()),
         RootCause::Elsewhere => {
-            "does not wait for devices that other pods hold: a node has all devices that it needs; the scheduler has not tried yet, or something else prevents the pod from running on that node"
+            "does not wait for devices that other pods hold: a node has enough free devices for the pod; the scheduler has not tried yet, or something else prevents the pod from running on that node"
                 .to_owned()
         }
         RootCause::NoClass(class) => format!("requests device class {class}, which does not exist"),

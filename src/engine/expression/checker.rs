@@ -250,7 +250,7 @@ impl Checker {
                 Ok((Part::Optional, *inner))
             }
             (true, Type::Optional(_) | Type::Dyn | Type::Variable(_)) => Err(Wrong::unsupported(
-                "an optional part of a list or a map of unknown type",
+                "an optional element (`?`) of unknown type in a list or map",
             )),
             (true, other) => Err(Wrong::at(
                 at,

@@ -204,7 +204,7 @@ impl<'a> Evaluation<'a> {
         let value = self.value(element)?;
         if matches!(value, Value::Semver(_)) && !list.is_empty() {
             return Err(Fault::Panic(
-                "a version is looked up in a list literal: hash of unhashable type".to_owned(),
+                "`in` with a list literal fails for a version (hash of unhashable type): compare with == instead".to_owned(),
             ));
         }
         super::value::contains(list, &value).map(Value::Bool)
