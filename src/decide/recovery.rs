@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
+
 use crate::assess::EvictedOutcome;
+use crate::engine::{self, ProposedTaint, Semantics, Verdict};
 use crate::model::{
-    DeviceTaintRule, Effect, JobEnd, Kind, NamespacedName, Reading, RuleMetadata, Taint, Warning,
-    Workload,
+    DeviceTaintRule, Effect, JobEnd, Kind, NamespacedName, Reading, RuleMetadata, Taint, Uid,
+    Warning, Workload,
 };
 use crate::naming::phrase::{counted, few};
 
@@ -111,7 +114,38 @@ pub fn recovery(evicted: &[EvictedFacts], reading: &Reading) -> Recovery {
     recovery
 }
 
+/// The pods that `rules` evict at `now` and that are not terminating yet: until the controller has evicted them, nothing
+/// shows what recovers from that. Of each rule counts what it is in `reading`; one that is gone evicts no pod.
+#[must_use]
+pub fn due_pods(
+    rules: &[DeviceTaintRule],
+    reading: &Reading,
+    now: Timestamp,
+    semantics: &Semantics,
+) -> Vec<NamespacedName> {
+    let followed: BTreeSet<&Uid> = rules.iter().map(|rule| &rule.uid).collect();
+    let current = reading.snapshot.rules.iter();
+    let evicting = current
+        .filter(|rule| followed.contains(&rule.uid) && rule.taint.effect == Effect::NoExecute);
+    let taints = ProposedTaint::of_rules(evicting, now);
+    let impact = engine::preview(&reading.snapshot, &taints, now, semantics);
+    let due = impact.pods.iter().filter(|pod| match pod.verdict {
+        Verdict::Evicted { at } => at <= now,
+        Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => false,
+    });
+    due.map(|pod| pod.pod.name.clone()).collect()
+}
+
 impl Recovery {
+    /// The recovery, with pods that are to be evicted first.
+    #[must_use]
+    pub fn with_due(mut self, pods: Vec<NamespacedName>) -> Self {
+        for pod in pods {
+            self.add_open(&pod, format!("{pod} is not evicted yet"));
+        }
+        self
+    }
+
     fn add_open(&mut self, name: &NamespacedName, message: String) {
         let name = name.clone();
         self.open.push(Unrecovered { name, message });
@@ -243,6 +277,7 @@ impl Recovery {
         let has_other_end = !lost.is_empty() || !without_pods.is_empty();
         let ends = format!("{lost}{without_pods}");
         match &open[..] {
+            [] if self.pods == 0 => "no pod was evicted, so no workload has to recover".to_owned(),
             [] if !has_other_end => format!("{pods} evicted, all workloads recovered"),
             [] if lost.is_empty() && self.recovered > 0 => {
                 format!("{pods} evicted, all other workloads recovered{ends}")
@@ -447,6 +482,55 @@ mod tests {
             bare(2).line(),
             "2 pods evicted, no workload is recovering; will not recover: 2 pods"
         );
-        assert_eq!(bare(0).line(), "0 pods evicted, all workloads recovered");
+        let none = bare(0);
+        let line = "no pod was evicted, so no workload has to recover";
+        assert_eq!(none.line(), line);
+    }
+
+    #[test]
+    fn nothing_has_recovered_while_pods_are_about_to_be_evicted() {
+        use crate::engine::testing::{claim_in_use, now, pod, published, semantics, slice};
+        let mut reading = crate::engine::testing::reading();
+        reading.snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
+        let mut user = pod("ml", "train-0");
+        user.claims = vec![crate::model::PodClaim {
+            name: "gpu".into(),
+            source: crate::model::ClaimSource::Claim("train-0-gpu".into()),
+        }];
+        reading.snapshot.claims = vec![claim_in_use(&user)];
+        reading.snapshot.pods = vec![user.clone()];
+        let rule = |effect: &str| {
+            let mut rule = crate::decide::testing::rule(effect);
+            rule.uid = "uid-1".into();
+            rule.selector = Some(crate::decide::testing::selector("gpu-0"));
+            rule
+        };
+        let due = |current: &[DeviceTaintRule], reading: &Reading| {
+            let mut reading = reading.clone();
+            reading.snapshot.rules = current.to_vec();
+            let semantics = semantics(37);
+            let due = due_pods(&[rule("NoExecute")], &reading, now(), &semantics);
+            recovery(&[], &reading).with_due(due).line()
+        };
+        let open = "0 pods evicted; ml/train-0 is not evicted yet";
+        let nothing = "no pod was evicted, so no workload has to recover";
+        assert_eq!(due(&[rule("NoExecute")], &reading), open);
+        assert_eq!(due(&[rule("NoSchedule")], &reading), nothing);
+        assert_eq!(due(&[rule("None")], &reading), nothing, "it is no preview");
+        assert_eq!(due(&[], &reading), nothing, "it was removed");
+        let mut other = rule("NoExecute");
+        other.uid = "uid-2".into();
+        assert_eq!(due(&[other], &reading), nothing, "it has only the name");
+        user.deletion = Some(crate::model::Deletion {
+            at: now(),
+            grace_period_seconds: None,
+            finalizers: Vec::new(),
+        });
+        reading.snapshot.pods = vec![user];
+        assert_eq!(
+            due(&[rule("NoExecute")], &reading),
+            nothing,
+            "it is evicted"
+        );
     }
 }

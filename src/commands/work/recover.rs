@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::cluster_view::ClusterView;
 use super::history::{describe, sources_of};
 use crate::commands::context::Context;
-use crate::decide::recovery::{EvictedFacts, Recovery, recovery};
+use crate::decide::recovery::{EvictedFacts, Recovery, due_pods, recovery};
 use crate::decide::wait_advice;
 use crate::engine::settle::Patience;
 use crate::error::{ExitStatus, Failure};
@@ -100,7 +100,9 @@ impl Recover<'_> {
                 == (&other.namespace, &other.name, other.eviction_time)
         });
         let evicted: Vec<EvictedFacts> = evicted.iter().map(EvictedFacts::from).collect();
-        Ok(recovery(&evicted, &sources.view.reading))
+        let view = &sources.view;
+        let due = due_pods(self.rules, &view.reading, view.now, &view.semantics);
+        Ok(recovery(&evicted, &view.reading).with_due(due))
     }
 
     fn over(
