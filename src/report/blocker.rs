@@ -88,11 +88,11 @@ pub enum BlockerReason {
     KubeletSilent,
     /// A claim holds the device.
     Held,
-    /// The pod was force-deleted: the API shows its devices as free, but its node has not confirmed
-    /// the release.
+    /// The pod was force-deleted: the API no longer shows that it uses devices, but its node has not
+    /// confirmed their release.
     ForceDeleted,
-    /// The pod was stuck in Terminating when it was last seen, and is deleted. The API shows its devices as
-    /// free, but its node has not confirmed the release.
+    /// The pod was stuck in Terminating when it was last seen, and is deleted. The API no longer shows that
+    /// it uses devices, but its node has not confirmed their release.
     EndNotObserved,
     /// A workload whose pods were evicted has fewer ready pods than desired, or an unknown number.
     Recovering,
@@ -197,6 +197,12 @@ impl Blocker {
                 "{device} is not released, and may be the same hardware as a device that the rules select: {} could not be read",
                 kind.plural()
             )
+        } else if let RemovalObjection::MayBeSameHardware { device: other } = objection
+            && other == device
+        {
+            format!(
+                "{device} is not published, and may be the same hardware as a device that the rules select: restart its driver"
+            )
         } else {
             format!("{device}: {}", removal_message(objection))
         };
@@ -257,7 +263,7 @@ impl Blocker {
         let node = pod.node.as_ref().map(ToString::to_string);
         let place = node.as_deref().unwrap_or("its node");
         let message = format!(
-            "{} {}: the API shows {what} as free, but {place} has not confirmed the release",
+            "{} {}: the API no longer shows that it uses {what}, but {place} has not confirmed the release",
             pod.pod,
             how_it_went(pod.end)
         );
@@ -437,6 +443,21 @@ mod tests {
             held.message,
             "gpu.example.com/node-7/gpu-9 is not released, and may be the same hardware as a \
              device that the rules select: resourceslices could not be read"
+        );
+        let absent = |of: &str| {
+            let device = testing::device("gpu-8");
+            let objection = RemovalObjection::MayBeSameHardware { device };
+            Blocker::held(&testing::device(of), &objection).message
+        };
+        assert_eq!(
+            absent("gpu-8"),
+            "gpu.example.com/node-7/gpu-8 is not published, and may be the same hardware as a device \
+             that the rules select: restart its driver"
+        );
+        assert_eq!(
+            absent("gpu-9"),
+            "gpu.example.com/node-7/gpu-9: gpu.example.com/node-7/gpu-8 is not published, and may be \
+             the same hardware: restart its driver"
         );
     }
 
