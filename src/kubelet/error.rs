@@ -58,7 +58,7 @@ pub enum KubeletError {
         limit: Duration,
     },
     /// It is asked too often, by others too.
-    #[error("the kubelet at {} is overloaded, and rejected every attempt of this request for \
+    #[error("the kubelet at {} is overloaded, and accepted no attempt of this request within \
         {}s", path.display(), seconds(*limit))]
     Busy {
         /// Which.

@@ -166,14 +166,15 @@ impl Lister {
         Q: Message + Clone + 'static,
         A: Message + Weighed + Default + 'static,
     {
-        let late = |_| KubeletError::TimedOut {
-            path: self.path.clone(),
-            limit: self.limit,
-        };
+        let (path, limit) = (self.path.clone(), self.limit);
+        // An attempt that ends with the deadline says less than the rejections before it.
+        let mut late = KubeletError::TimedOut { path, limit };
         loop {
-            let answered = timeout_at(deadline, self.once(method, question.clone()))
-                .await
-                .map_err(late)??;
+            let Ok(answered) = timeout_at(deadline, self.once(method, question.clone())).await
+            else {
+                return Err(late);
+            };
+            let answered = answered?;
             let is_busy = match &answered {
                 Answered::Said(_) => false,
                 Answered::Refused(status) => status.code() == Code::ResourceExhausted,
@@ -181,12 +182,12 @@ impl Lister {
             if !is_busy {
                 return Ok(answered);
             }
-            // Sleeping past the deadline would be reported as a timeout, with the hint for a kubelet that hangs.
+            late = KubeletError::Busy {
+                path: self.path.clone(),
+                limit: self.limit,
+            };
             if deadline.saturating_duration_since(Instant::now()) <= PAUSE {
-                return Err(KubeletError::Busy {
-                    path: self.path.clone(),
-                    limit: self.limit,
-                });
+                return Err(late);
             }
             // The kubelet's limiter lets the next call pass after 10 ms (100 per second for all clients).
             sleep(PAUSE).await;

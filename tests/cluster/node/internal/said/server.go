@@ -40,7 +40,7 @@ func Main(arguments []string) int {
 	socket := flags.String("socket", "", "where to listen")
 	list := flags.String("list", "", "file with the answer to List, as JSON")
 	allocatable := flags.String("allocatable", "", "file with the answer to GetAllocatableResources, as JSON")
-	mood := flags.String("mood", "well", "well, unknown-fields, many, another, gates-off, hangs, slow, limited, busy, unavailable, refuses or drops")
+	mood := flags.String("mood", "well", "well, unknown-fields, many, another, gates-off, hangs, slow, limited, limited-then-hangs, busy, unavailable, refuses or drops")
 	_ = flags.Parse(arguments)
 	if err := serve(*socket, *list, *allocatable, *mood); err != nil {
 		fmt.Fprintf(os.Stderr, "error: %v\n", err)
@@ -167,6 +167,12 @@ func (server *server) suffer(ctx context.Context) error {
 		if server.calls < 3 {
 			return status.Error(codes.ResourceExhausted, "rejected by rate limit")
 		}
+	case "limited-then-hangs":
+		if server.calls < 3 {
+			return status.Error(codes.ResourceExhausted, "rejected by rate limit")
+		}
+		<-ctx.Done()
+		return ctx.Err()
 	case "unavailable":
 		return status.Error(codes.Unavailable, "not ready yet")
 	case "refuses":
