@@ -15,7 +15,7 @@ pub enum Outcome {
     EvictedNow,
     /// It would be evicted when its toleration ends, or at the taint's timeAdded if that is in the future.
     EvictedLater,
-    /// It uses a selected device and is not evicted, because it tolerates the taint forever.
+    /// It uses a selected device and is not evicted, because it tolerates the taints forever.
     Tolerates,
     /// It is already terminating.
     Terminating,

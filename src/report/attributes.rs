@@ -25,7 +25,8 @@ impl AttributeColumns {
     }
 }
 
-/// The value of an attribute; null for a type that this plugin does not know.
+/// The value of an attribute: a boolean, an integer, a string (also for a version), or a list of one of
+/// these types; null for a type that this plugin does not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum AttributeView {

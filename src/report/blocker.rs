@@ -26,11 +26,13 @@ use crate::naming::phrase::{counted, few};
 pub struct Blocker {
     /// Code of the reason.
     pub reason: BlockerReason,
-    /// Namespace of the pod, claim or workload that blocks the wait; null if it is none of these.
+    /// Namespace of the pod, claim or workload that blocks the wait; null if none of these does, or if
+    /// several workloads do.
     pub namespace: Option<String>,
-    /// Name of the pod, claim, workload or rule that blocks the wait; null if it is none of these.
+    /// Name of the pod, claim, workload or rule that blocks the wait; null if none of these does, or if
+    /// several workloads do.
     pub name: Option<String>,
-    /// The pod's node; null if it has none.
+    /// The node of the pod, or of a pod of the claim; null if there is none, and if unknown.
     pub node: Option<String>,
     /// UID of the pod or claim; null for others, and if unknown.
     pub uid: Option<String>,
@@ -53,7 +55,7 @@ pub struct Blocker {
 pub enum BlockerReason {
     /// The pod's eviction is due, and the controller has not evicted it yet.
     Controller,
-    /// The pod tolerates the taint until the given time.
+    /// The pod tolerates the taint until untilTime.
     Tolerates,
     /// The rule's effect does not evict pods.
     EffectDoesNotEvict,
@@ -62,7 +64,7 @@ pub enum BlockerReason {
     ComesBack,
     /// The pod is terminating within its grace period.
     GracePeriod,
-    /// The pod's containers have ended, and the driver has not released its devices.
+    /// The pod's containers have ended, and a driver has not released the pod's devices.
     DriverDown,
     /// The pod's containers have ended, and its sandbox cannot be stopped.
     Sandbox,
@@ -94,9 +96,10 @@ pub enum BlockerReason {
     /// The pod was stuck in Terminating when it was last seen, and is deleted. The API no longer shows that
     /// it uses devices, but its node has not confirmed their release.
     EndNotObserved,
-    /// A workload whose pods were evicted has fewer ready pods than desired, or an unknown number.
+    /// A workload whose pods were evicted has fewer ready pods than desired, or its number of ready pods is
+    /// unknown.
     Recovering,
-    /// No pods are left, but not yet for as long as --settle requires.
+    /// The condition of the wait is met, but not yet for as long as --settle requires.
     Settling,
 }
 

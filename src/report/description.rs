@@ -45,7 +45,7 @@ pub struct RuleDescription {
     pub metadata: Metadata,
     /// The rule's name.
     pub name: String,
-    /// The taint.
+    /// The rule's taint.
     pub taint: Taint,
     /// Which devices the rule selects; null for a rule without a selector.
     pub selector: Option<Selector>,
@@ -92,12 +92,13 @@ pub struct RuleDescription {
     #[serde(skip)]
     expires: Option<String>,
     /// Pods that the rule evicts and that still exist, including terminating ones, and what each waits for.
+    /// With effect None, also the pods that NoExecute would evict.
     pub remaining_pods: Vec<RemainingPod>,
     /// The pods that use devices of the rule and that the rule does not evict, ordered by name.
     #[serde(default)]
     pub not_evicted_pods: Vec<NotEvictedPod>,
-    /// Events about the rule, and events of the controller about pods that the rule affects, oldest first. By
-    /// default, the server deletes events after an hour.
+    /// Events about the rule, and events of the controller about pods that the rule evicts or may have
+    /// evicted, oldest first. By default, the server deletes events after an hour.
     pub events: Vec<Event>,
     /// Past evictions of the rule that can still be read; absent unless requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,13 +114,13 @@ pub struct RuleDescription {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleAnnotations {
-    /// User that created the rule.
+    /// User that created the rule; null if not recorded.
     pub created_by: Option<String>,
-    /// User that last changed the spec.
+    /// User that last changed the rule's spec; null if not recorded.
     pub changed_by: Option<String>,
-    /// Why the rule exists: the text given with --reason.
+    /// Why the rule exists: the text given with --reason; null if not recorded.
     pub reason: Option<String>,
-    /// Ticket reference.
+    /// Ticket or discussion link given with --ticket; null if not recorded.
     pub ticket: Option<String>,
     /// When the rule expires; null without an expiry, and if the annotation is not a valid time.
     pub expiration_time: Option<Time>,

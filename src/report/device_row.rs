@@ -31,18 +31,18 @@ pub struct DeviceRow {
     /// Whether the driver publishes the device now; a device may be allocated and no longer published. Null
     /// if unknown.
     pub published: Option<bool>,
-    /// Taints of the device: first the driver's taints, then the taints of rules, ordered by the name of the
-    /// rule.
+    /// Taints of the device: first the driver's taints, then the taints of rules, ordered by the name of
+    /// the rule. Null if unknown.
     pub taints: Option<Vec<Taint>>,
     /// Names of the dedications to which the device belongs, according to the taints of rules; null if rules
     /// are unknown.
     #[serde(default)]
     pub dedications: Option<Vec<String>>,
-    /// The claims that hold the device.
+    /// The claims that hold the device; null if unknown.
     pub claims: Option<Vec<ObjectReference>>,
     /// Claims that hold the device with admin access only.
     pub admin_claims: Vec<ObjectReference>,
-    /// The pods for which the claims are reserved.
+    /// The pods for which the claims of the device are reserved; null if unknown.
     pub pods: Option<Vec<ObjectReference>>,
     /// PodGroups for which the claims of the device are reserved; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -74,12 +74,12 @@ pub struct DeviceRow {
     pub unreleased_devices: Vec<String>,
     /// Pods that use the device with admin access only, such as monitors.
     pub admin_pods: Vec<ObjectReference>,
-    /// Attributes by name, as published by the driver: a name without a domain belongs to the
-    /// driver. Absent if not requested, and if unknown because no driver publishes the device.
+    /// Attributes by name, as published by the driver; a name without a domain belongs to the driver.
+    /// Absent if not requested, and if no driver publishes the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attributes: Option<BTreeMap<String, AttributeView>>,
-    /// Capacities by name, as published by the driver. Absent if not requested, and if unknown because no
-    /// driver publishes the device.
+    /// Capacities by name, as published by the driver: quantities such as `40Gi`. Absent if not requested,
+    /// and if no driver publishes the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<BTreeMap<String, String>>,
 }

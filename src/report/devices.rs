@@ -44,8 +44,8 @@ pub struct DeviceReport {
     /// Counts of the listed devices.
     #[serde(default)]
     pub device_counts: DeviceCounts,
-    /// Counts for each node, ordered by name; devices that are not local to a node are counted in the entry
-    /// whose node is null.
+    /// Counts for each node, ordered by name; devices that are not local to a node, or whose node is
+    /// unknown, are counted in an entry whose node is null.
     #[serde(default)]
     pub nodes: Vec<NodeCounts>,
     /// Warnings that do not prevent the report.

@@ -10,7 +10,7 @@ use super::time::Time;
 use crate::engine::{Cause, Impact};
 use crate::model::{self, DeviceTaintRule, Effect, NamespacedName, Uid};
 
-/// An event of a component.
+/// A Kubernetes event about a rule, or about a pod.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
@@ -23,11 +23,11 @@ pub struct Event {
     /// Normal or Warning.
     #[serde(rename = "type")]
     pub event_type: String,
-    /// Code of the event.
+    /// Reason of the event: a code set by the component that reported the event.
     pub reason: String,
     /// Text of the event.
     pub message: String,
-    /// When the event last occurred.
+    /// When the event last occurred; null if the event has no time.
     pub last_time: Option<Time>,
 }
 

@@ -25,19 +25,19 @@ pub struct EvictedPod {
     pub namespace: String,
     /// Name of the object.
     pub name: String,
-    /// UID of the pod, which a later pod of the same name does not have.
+    /// UID of the pod, which a later pod of the same name does not have; null if unknown.
     pub uid: Option<String>,
     /// When the controller evicted the pod; null if the event has no time.
     pub eviction_time: Option<Time>,
-    /// The workload of the pod; null for a bare pod, and if unknown.
+    /// The controller of the pod, such as a ReplicaSet; null for a bare pod, and if unknown.
     pub workload: Option<Owner>,
     /// Its node, as far as the pod is still there.
     #[serde(skip)]
     pub node: Option<String>,
     /// Outcome of the pod after the eviction, such as whether it was replaced.
     pub after_eviction: EvictedOutcome,
-    /// Whether the rule certainly caused the eviction, because no other taint evicts the pod. False for a
-    /// deleted pod, because events do not show which taint evicted it.
+    /// Whether the rule certainly caused the eviction: the pod still exists, and no other taint evicts the
+    /// pod. False for a deleted pod, because events do not show which taint evicted it.
     pub certain: bool,
 }
 

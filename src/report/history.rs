@@ -39,18 +39,20 @@ const EVICTS: &str = "Marking for deletion";
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleHistory {
-    /// Whether eviction events could be read; otherwise evicted pods are unknown.
+    /// Whether events about evictions could be read; if false, evictedPods is empty although the rule may
+    /// have evicted pods.
     pub events_known: bool,
     /// Number of pods that the rule has evicted since the eviction controller started, according to the rule's
     /// status; null if the status has no count.
     pub controller_evicted_pod_count: Option<usize>,
     /// The evicted pods, the earliest eviction first.
     pub evicted_pods: Vec<EvictedPod>,
-    /// Jobs of evicted pods that failed after the eviction, and why.
+    /// Failed Jobs of the evicted pods, each with the reason.
     pub failed_jobs: Vec<FailedJob>,
     /// Replacement pods that are not running yet.
     pub pending_pods: Vec<PendingPod>,
-    /// Data that is no longer available or was never recorded; empty if the history is complete.
+    /// What is unknown about past evictions, as text, because data could not be read, is no longer
+    /// available or was never recorded; empty if nothing is unknown.
     pub unknown: Vec<String>,
 }
 
@@ -74,9 +76,9 @@ pub struct PendingPod {
     pub namespace: String,
     /// Name of the object.
     pub name: String,
-    /// UID of the pod, which a later pod of the same name does not have.
+    /// UID of the pod, which a later pod of the same name does not have; null if unknown.
     pub uid: Option<String>,
-    /// The workload of the pod; null for a bare pod.
+    /// The controller of the pod, such as a ReplicaSet; null for a bare pod.
     pub workload: Option<Owner>,
 }
 

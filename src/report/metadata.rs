@@ -21,18 +21,19 @@ pub struct Metadata {
     pub server: Option<String>,
     /// The server's version, such as `v1.37.0`; null if unknown, and if no cluster was read.
     pub server_version: Option<String>,
-    /// Where the data was read from; absent if nothing was read.
+    /// Where the data was read from. Absent in reports about what a command did (ChangeReport, WaitReport,
+    /// RoomReport, CommandEvent), in a VersionReport, and in a list of several clusters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_source: Option<DataSource>,
     /// The Kubernetes version whose behavior was applied, such as `1.37`; absent if none was applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub semantics: Option<String>,
-    /// Time at which the report was evaluated: the server's clock, or the time of the files; absent
-    /// if nothing was read.
+    /// Time at which the report was evaluated: the server's clock, or the time of the files. Absent if
+    /// dataSource is absent, and if it is Kubelet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_time: Option<Time>,
     /// The resourceVersion (an opaque string) of each list that was read; the key is the plural name of the
-    /// resource. Absent if nothing was read.
+    /// resource. Absent if none is known.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub resource_versions: BTreeMap<String, String>,
 }
@@ -154,7 +155,7 @@ pub enum DataSource {
 pub struct Warning {
     /// Code of the warning, such as `EmptySelector`; stable.
     pub reason: String,
-    /// The warning, with the name of the object.
+    /// The warning as text, with the name of the object if the warning is about a single object.
     pub message: String,
     /// Suggested fix; null if there is none.
     pub fix: Option<String>,
@@ -197,10 +198,10 @@ pub struct Incomplete {
 /// Which results depend on missing data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Affects {
-    /// Evictions: the numbers of evicted pods are unknown.
+    /// The evictions: which pods are evicted, and how many, is not fully known.
     #[default]
     Evictions,
-    /// Only details, such as other taints or events.
+    /// Only details, such as other taints, budgets, nodes or events.
     Details,
 }
 

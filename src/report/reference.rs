@@ -76,7 +76,7 @@ impl fmt::Display for ObjectReference {
     }
 }
 
-/// An object that owns pods, in their namespace.
+/// An object that owns pods. Its namespace is that of the pods.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Owner {

@@ -21,9 +21,9 @@ pub struct RemainingPod {
     pub namespace: String,
     /// The pod's name.
     pub name: String,
-    /// The node of the pod; null while it has none.
+    /// The node of the pod; null while the pod is not scheduled.
     pub node: Option<String>,
-    /// UID of the pod, which a later pod of the same name does not have.
+    /// UID of the pod, which a later pod of the same name does not have; null if unknown.
     pub uid: Option<String>,
     /// The reason as text.
     pub message: String,
@@ -31,18 +31,18 @@ pub struct RemainingPod {
     pub reason: BlockerReason,
     /// Time since which this reason applies; null if unknown.
     pub since_time: Option<Time>,
-    /// The latest time until which the pod waits; null if there is none.
+    /// When the toleration or the grace period ends; null for other reasons.
     pub until_time: Option<Time>,
     /// Drivers that may not have released the pod's devices; empty unless the reason is DriverDown.
     #[serde(default)]
     pub drivers: Vec<HoldingDriver>,
-    /// Finalizers that block the deletion.
+    /// Finalizers of the pod, which block its deletion; empty if the pod is not terminating.
     pub finalizers: Vec<String>,
     /// Whether the pod is already terminating.
     pub terminating: bool,
 }
 
-/// A driver that has not released a pod's devices.
+/// A driver that may not have released a pod's devices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HoldingDriver {

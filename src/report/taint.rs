@@ -46,9 +46,10 @@ pub struct Taint {
     pub effect: String,
     /// When the taint was added; tolerationSeconds count from then. Null if unknown.
     pub time_added: Option<Time>,
-    /// Source of the taint.
+    /// Source of the taint: DeviceTaintRule or ResourceSlice.
     pub source: TaintSource,
-    /// Name of the rule or of the slice; null for a rule that does not exist yet, and if unknown.
+    /// Name of the DeviceTaintRule or ResourceSlice; null for a rule that does not exist yet, and if
+    /// unknown.
     pub source_name: Option<String>,
 }
 

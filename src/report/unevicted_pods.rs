@@ -17,9 +17,9 @@ pub struct NotEvictedPod {
     pub namespace: String,
     /// Name of the object.
     pub name: String,
-    /// UID of the pod, which a later pod of the same name does not have.
+    /// UID of the pod, which a later pod of the same name does not have; null if unknown.
     pub uid: Option<String>,
-    /// The node of the pod; null if it has none.
+    /// The node of the pod; null while the pod is not scheduled.
     pub node: Option<String>,
     /// Why the pod is not evicted.
     pub reason: NotEvictedCode,

@@ -14,21 +14,21 @@ pub struct GuardResult {
     pub expression: String,
     /// Value of the signal, the left side of the guard; null if unknown.
     pub count: Option<usize>,
-    /// Base of the percentage; null if the guard has no percentage, or if unknown.
+    /// Total of which the guard takes a percentage; null if the guard has no percentage, or if unknown.
     pub total_count: Option<usize>,
     /// Whether the guard tripped: the comparison is true, or may be true because data is unknown. If so, the
     /// command changes nothing.
     pub tripped: bool,
-    /// The lowest possible value; only if count is null.
+    /// The lowest possible value of count; absent if count is not null.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<usize>,
-    /// The highest possible value; only if count is null and the value has an upper bound.
+    /// The highest possible value of count; absent if count is not null, or if there is no upper bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<usize>,
-    /// The missing data that makes count or totalCount unknown.
+    /// The missing data that makes count or totalCount unknown; absent if no data is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
-    /// The file of the policy with the guard; absent for --abort-if.
+    /// The file of the policy with the guard; absent for a guard given with --abort-if.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
 }

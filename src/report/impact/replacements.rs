@@ -32,10 +32,10 @@ pub struct ClaimReplacement {
     /// Whether the scheduler's allocator could allocate the claim on some node, alone and with all
     /// other allocations unchanged; null if unknown.
     pub placeable: Option<bool>,
-    /// Why placeable is null.
+    /// Why placeable is null, one reason each; absent if placeable is not null.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<String>,
-    /// Requests of the claim, each alternative separately.
+    /// The requests of the claim; each subrequest of a request with firstAvailable has an entry of its own.
     pub requests: Vec<RequestReplacement>,
     /// Properties of the claim that maxPlaceableClaimCount ignores: Constraints, Counters,
     /// Capacity, AllDevices, SeveralDevices.

@@ -71,8 +71,8 @@ pub struct ImpactReport {
     /// be evicted. Ordered by name.
     #[serde(default)]
     pub siblings: Vec<Sibling>,
-    /// The controller's own condition for each taint, in the order of proposedTaints; only with
-    /// --publish.
+    /// The condition that the controller itself wrote for each taint, in the order of proposedTaints;
+    /// absent without --publish.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published_rules: Vec<Published>,
     /// The guards that were given, and whether each tripped.
@@ -107,7 +107,7 @@ pub struct TaintImpact {
     /// Which devices the selector matches in this version of Kubernetes.
     #[serde(default)]
     pub selector_scope: SelectorScope,
-    /// The taint, with its proposed effect.
+    /// The proposed taint; a proposed effect None is shown as NoExecute.
     pub taint: Taint,
     /// Counts of the eviction controller for this rule alone.
     pub counts: Counts,
@@ -155,13 +155,15 @@ pub struct Selector {
     pub pool: Option<String>,
     /// Name of the device; null means any.
     pub device: Option<String>,
-    /// Name of the device class; only rules of Kubernetes 1.33 and 1.34 have one.
+    /// Name of the DeviceClass, which only rules of Kubernetes 1.33 and 1.34 can have; absent means any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_class_name: Option<String>,
-    /// CEL expressions that all have to be true; only rules of Kubernetes 1.33 and 1.34 have any.
+    /// CEL expressions that all have to be true, which only rules of Kubernetes 1.33 and 1.34 can have;
+    /// absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expressions: Vec<String>,
-    /// Names of selector fields that are newer than this plugin; the controller ignores them.
+    /// Names of selector fields that are newer than this plugin; the controller ignores them. Absent if
+    /// there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_fields: Vec<String>,
 }
@@ -213,7 +215,7 @@ pub struct Summary {
     pub evicted_now_pod_count: usize,
     /// Pods with the outcome EvictedLater: they would be evicted later.
     pub evicted_later_pod_count: usize,
-    /// Pods that use a selected device and tolerate the taint forever.
+    /// Pods that use a selected device and tolerate the taints forever.
     pub tolerating_pod_count: usize,
     /// Pods that use a selected device and are already terminating.
     pub terminating_pod_count: usize,
@@ -238,7 +240,7 @@ pub struct Summary {
     /// Workloads of replicated pods that would have no ready pod left.
     #[serde(default)]
     pub down_workload_count: usize,
-    /// Evicted pods, by the worst of their hazards.
+    /// Numbers of evicted pods, by the severity of the worst hazard of each.
     #[serde(default)]
     pub severities: Severities,
     /// Claims whose pods would be evicted and that cannot be reallocated even alone.
@@ -250,16 +252,16 @@ pub struct Summary {
     /// All devices of the classes of the selected devices.
     #[serde(default)]
     pub class_device_count: usize,
-    /// When the first pod would be evicted; null if none would be.
+    /// When the first pod would be evicted; null if no pod would be evicted.
     pub first_eviction_time: Option<Time>,
-    /// When the last pod would be evicted; null if none would be.
+    /// When the last pod would be evicted; null if no pod would be evicted.
     pub last_eviction_time: Option<Time>,
     /// Bounds of the counts in this object that are not exact; absent if all are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
 }
 
-/// Evicted pods, by the worst of their hazards.
+/// Numbers of evicted pods, by the severity of the worst hazard of each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Severities {
@@ -283,13 +285,14 @@ pub struct Workload {
     pub kind: String,
     /// The workload's name.
     pub name: String,
-    /// Desired pods of the workload; null if it has no such field, or was not read.
+    /// Desired pods of the workload; null if the workload has no such field, or was not read.
     pub replicas: Option<i32>,
-    /// Ready pods of the workload; null if it has no such field, or was not read.
+    /// Ready pods of the workload; null if the workload has no such field, or was not read.
     pub ready_replicas: Option<i32>,
     /// Pods of the workload that would be evicted, now or later.
     pub evicted_pod_count: usize,
-    /// Ready pods that would be left; null if unknown, or if the pods do not replace each other.
+    /// Ready pods of the workload that would be left after the evictions; null if unknown, or if the pods
+    /// are not interchangeable replicas, as in a Job.
     pub ready_replicas_left: Option<i32>,
 }
 
@@ -339,14 +342,14 @@ pub struct Pod {
     pub workload: Option<Owner>,
     /// Quality of service: Guaranteed, Burstable or BestEffort; null if the server has not set it.
     pub qos_class: Option<String>,
-    /// Scheduling priority.
+    /// Scheduling priority of the pod.
     pub priority: i32,
     /// Name of the priority class; empty if the pod has none.
     pub priority_class_name: String,
     /// Termination grace period of the pod, in seconds.
     pub grace_period_seconds: i64,
-    /// Names of the PodDisruptionBudgets in the pod's namespace that match the pod; only for a pod that would
-    /// be evicted.
+    /// Names of the PodDisruptionBudgets in the pod's namespace that match the pod; absent if there are
+    /// none, and if the pod would not be evicted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub budget_names: Vec<String>,
     /// Hazards of the pod, in a fixed order; `help hazards` lists them in kebab-case.
@@ -354,7 +357,7 @@ pub struct Pod {
     /// Severity of the worst known hazard of the pod; Ok if no hazard is known.
     #[serde(default)]
     pub severity: Severity,
-    /// Hazards of the pod, each with its severity and reason, in a fixed order.
+    /// Hazards of the pod, each with its severity and reason, in a fixed order; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
     /// Why the pod is not evicted, and other notes.
@@ -380,7 +383,7 @@ impl Pod {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cause {
-    /// The taint, with its proposed effect.
+    /// The taint that evicts the pod; for a proposed taint with effect None, with effect NoExecute.
     pub taint: Taint,
     /// The tainted device, as DRIVER/POOL/DEVICE.
     pub device: String,
@@ -402,7 +405,7 @@ pub struct UsedClaim {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AllocatedDevice {
-    /// The request of the claim that it satisfies, as REQUEST or REQUEST/SUBREQUEST.
+    /// The request of the claim for which the device is allocated, as REQUEST or REQUEST/SUBREQUEST.
     pub request: String,
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
@@ -447,8 +450,8 @@ pub struct Device {
     /// unknown.
     #[serde(default)]
     pub not_released_reason: Option<NotReleased>,
-    /// Whether a claim that waits for devices tolerates the taints of the device, so that this claim may get
-    /// the device when the device becomes free.
+    /// Whether a claim that waits for devices tolerates the taints of the device, so that this claim may
+    /// get the device when the device becomes free. Also false if unknown.
     #[serde(default)]
     pub may_be_reallocated: bool,
     /// When it becomes free if the nodes and drivers of its pods are running, where that is not known; for words.
@@ -462,23 +465,25 @@ pub struct Device {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub enum NotReleased {
-    /// A pod that uses it is not evicted.
+    /// A pod that uses the device is not evicted.
     PodStays,
-    /// A pod that uses it cannot terminate: its node is not ready or does not exist, or the driver is not
-    /// running on the node.
+    /// A pod that uses the device cannot terminate: the pod's node is not ready or does not exist, or the
+    /// driver is not running on the node.
     PodStuck,
-    /// A pod that uses it is recreated, scheduled to it again, and evicted again.
+    /// A pod that uses the device is recreated, scheduled to the device again, and evicted again.
     PodReturns,
-    /// A claim holds it, and no pod of the claim is known.
+    /// A claim holds the device, and no pod of the claim is known.
     NoKnownPod,
-    /// Another device on its hardware, a partition or a device of another driver, stays in use.
+    /// Another device on the same hardware, such as a partition or a device of another driver, stays in
+    /// use.
     HardwareInUse,
-    /// A pod that uses it is already terminating: when this pod ends is unknown.
+    /// A pod that uses the device is already terminating: when this pod ends is unknown.
     PodTerminating,
-    /// A pod that uses it is recreated and may be scheduled to it again: whether the device becomes free is
-    /// unknown.
+    /// A pod that uses the device is recreated and may be scheduled to the device again: whether the device
+    /// becomes free is unknown.
     PodMayReturn,
-    /// Another device on its hardware may stay in use: whether the selected device becomes free is unknown.
+    /// Another device on the same hardware may stay in use: whether the selected device becomes free is
+    /// unknown.
     HardwareMayBeInUse,
 }
 
