@@ -25,7 +25,7 @@ pub enum DryRun {
     /// No dry run.
     #[default]
     None,
-    /// The plugin sent nothing.
+    /// The plugin sent no change to the server.
     Client,
     /// The server validated the change and did not store it.
     Server,
@@ -70,7 +70,8 @@ pub struct RuleOutcome {
     pub manifest: Option<Value>,
 }
 
-/// Result of a change to a rule, in the terms of kubectl.
+/// Result of a change to a rule, in the terms of kubectl; with a dry run, the result that the change would
+/// have.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]

@@ -32,14 +32,14 @@ pub struct Card {
     /// Devices that consume the same counter sets as this device: its partitions, or the device of which it
     /// is a partition; null if unknown.
     pub partitions: Option<Vec<String>>,
-    /// Other devices on the same hardware, each with the attribute that it has in common with this device;
-    /// null if unknown.
+    /// Other names of the same hardware, each with the reason why it is the same; null if unknown.
     pub aliases: Option<Vec<SameHardware>>,
-    /// Devices on the same PCIe root or in the same NVLink domain; null if unknown.
+    /// Other devices on the same PCIe root or in the same NVLink domain; null if unknown.
     pub peers: Option<Vec<Peers>>,
-    /// Taints of the device, each with the time at which it was added.
+    /// Taints of the device.
     pub taints: Vec<Taint>,
-    /// Claims and claim templates that tolerate the device's taints for scheduling.
+    /// Claims and claim templates that tolerate the device's taints for scheduling, as `claim
+    /// NAMESPACE/NAME` or `claim template NAMESPACE/NAME`.
     pub tolerated_by: Vec<String>,
     /// Whether what the device is could not be read.
     #[serde(skip)]
@@ -52,13 +52,14 @@ pub struct Card {
     tolerations_unread: bool,
 }
 
-/// Another device on the same hardware.
+/// Another name of the same hardware, such as a device of another driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SameHardware {
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// The attribute that both devices have in common, such as a uuid.
+    /// Why both devices are the same hardware, as text: the number that they have in common, such as `uuid
+    /// GPU-18db`; `renamed by the driver`; or `through another device`.
     pub shares: String,
 }
 
@@ -66,7 +67,7 @@ pub struct SameHardware {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Peers {
-    /// The attribute that the devices have in common, such as the PCIe root.
+    /// What the devices have in common, as text: `PCIe root` or `NVLink domain`, and the value.
     pub shares: String,
     /// The devices, as DRIVER/POOL/DEVICE.
     pub devices: Vec<String>,

@@ -33,7 +33,7 @@ pub struct ChangeReport {
     /// Whether anything was changed, or would have been without the dry run. True if at least one rule was
     /// changed. Null if no rule is known to be changed, and the result of at least one change is unknown.
     pub changed: Option<bool>,
-    /// Why the command failed; null if it did not.
+    /// Why the command failed, as text; null if it did not fail.
     #[serde(default)]
     pub error: Option<String>,
     /// The rules and the result of each change, in the order of processing.
@@ -52,19 +52,19 @@ pub struct ChangedRule {
     pub name: String,
     /// Result of the change.
     pub result: RuleResult,
-    /// Whether the rule was changed; null if unknown.
+    /// Whether the rule was changed, or would have been without the dry run; null if unknown.
     pub changed: Option<bool>,
     /// The taint before the change; null if the rule did not exist, or was not read.
     pub before: Option<Taint>,
-    /// The taint after the change; null if the rule was deleted, or if unknown.
+    /// The taint after the change; null if the rule does not exist then, or if unknown.
     pub after: Option<Taint>,
     /// When `escalate --for` restores effect None; null if the effect is permanent.
     #[serde(default)]
     pub effect_expiration_time: Option<Time>,
-    /// Why the change failed; null if it did not.
+    /// Why the change failed, as text; null if it did not fail.
     pub error: Option<String>,
-    /// The rule after the change, or as it would be without the dry run, with all its fields; null
-    /// if not requested.
+    /// The rule after the change, or as it would be without the dry run, with all its fields. Set only in
+    /// the ChangeReport of `add`; otherwise, and if the change failed, null.
     #[serde(default)]
     pub manifest: Option<Value>,
 }

@@ -26,7 +26,7 @@ pub struct CommandEvent {
     /// Which report this is.
     #[schemars(extend("const" = "CommandEvent"))]
     pub kind: String,
-    /// The cluster; without context and server before it is contacted.
+    /// The cluster; context and server are null until the command has contacted the cluster.
     pub metadata: Metadata,
     /// When the event happened, according to the clock of the machine that runs the command.
     pub event_time: Time,
@@ -41,7 +41,7 @@ pub struct CommandEvent {
 pub enum EventDetail {
     /// The command has begun.
     Began {
-        /// The subcommand.
+        /// Name of the subcommand, such as `add`.
         command: String,
     },
     /// The command processed a rule.
@@ -117,15 +117,15 @@ pub enum EventDetail {
         added_names: Vec<String>,
         /// Names that were in the previous result and are not in this one.
         removed_names: Vec<String>,
-        /// Data that could not be read. If this list is not empty, more objects may exist than the report
-        /// lists.
+        /// Data that could not be read. If this list is not empty, more objects may exist than the result
+        /// has.
         incomplete: Vec<Incomplete>,
     },
     /// The command has ended; nothing follows.
     Ended {
         /// Exit code of the command.
         exit_code: u8,
-        /// Why the command failed; null if it did not.
+        /// Why the command failed, as text; null if it did not fail.
         error: Option<String>,
         /// Suggested next steps.
         hints: Vec<String>,

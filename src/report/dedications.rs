@@ -50,17 +50,20 @@ pub enum Extent {
 pub struct Dedication {
     /// Name of the dedication: the value of the taint.
     pub name: String,
-    /// The effect of the taint, as recorded in the policies; null if no policy records it.
+    /// The effect of the taint, as recorded in the policies; if no policy records it, the effect on the
+    /// first dedicated device. Null if there is neither.
     pub effect: Option<String>,
     /// Names of the namespaces whose claims may use the devices; null if the namespaces are selected by
     /// labels, or if no policy records them.
     pub namespaces: Option<Vec<String>>,
-    /// Label selector of the namespaces whose claims may use the devices; null if namespaces are
-    /// listed by name.
+    /// Label selector of the namespaces whose claims may use the devices; null if the namespaces are listed
+    /// by name, or if no policy records them.
     pub namespace_selector: Option<String>,
-    /// Namespaces outside the dedication whose claims may tolerate its taint (`--allow`).
+    /// Namespaces outside the dedication whose claims may tolerate its taint (`--allow`); empty if no
+    /// policy records any.
     pub allowed_namespaces: Vec<String>,
-    /// Whether requests with admin access may tolerate the taint of the dedication, in every namespace.
+    /// Whether requests with admin access may tolerate the taint of the dedication, in every namespace;
+    /// false if no policy records it.
     pub allow_admin_access: bool,
     /// Whether the dedication is enforced by its policies, bindings and rules.
     pub enforcement: Enforcement,
@@ -109,17 +112,17 @@ pub struct DedicationPolicy {
     pub kind: String,
     /// Name of the object.
     pub name: String,
-    /// State of the policy.
+    /// State of the policy or binding.
     pub policy_state: PolicyStateReport,
-    /// Differences from the expected object, each with the path of the field; or why the object could not be
-    /// read.
+    /// Differences from the expected object, each with the path of the field; or why the object could not
+    /// be read. Empty if there is nothing to report.
     pub messages: Vec<String>,
 }
 
-/// State of a policy of a dedication.
+/// State of a policy or binding of a dedication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum PolicyStateReport {
-    /// Unmodified.
+    /// It is unmodified.
     Unmodified,
     /// It does not exist.
     Missing,
@@ -156,17 +159,17 @@ impl DedicationPolicy {
 pub struct DedicatedDeviceReport {
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// The rule that taints the device.
+    /// Name of the rule that taints the device.
     pub rule: String,
     /// The effect of the taint on the device.
     pub effect: String,
-    /// Which claims hold the device.
+    /// Whether claims hold the device, and whether these claims may use it.
     pub usage: DedicatedUsage,
-    /// The claims that hold the device; null if unknown.
+    /// The claims that hold the device, including claims with admin access; null if unknown.
     pub claims: Option<Vec<ObjectReference>>,
 }
 
-/// Which claims hold a dedicated device.
+/// Whether claims hold a dedicated device, and whether these claims may use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum DedicatedUsage {
     /// No claim holds the device, except with admin access.

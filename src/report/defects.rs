@@ -18,7 +18,7 @@ pub struct KnownDefect {
     pub defect: String,
     /// Description of the defect.
     pub message: String,
-    /// The first version with the defect.
+    /// The first release with the defect.
     pub introduced_in: String,
     /// The first release without the defect; null if unknown.
     pub fixed_in: Option<String>,

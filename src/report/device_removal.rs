@@ -32,7 +32,7 @@ pub struct DeviceRemovalReport {
     pub kind: String,
     /// Source of the data of the Kubernetes API.
     pub metadata: Metadata,
-    /// The node.
+    /// Name of the node.
     pub node: String,
     /// The devices, ordered by name.
     pub items: Vec<DeviceRemovalRow>,
@@ -60,7 +60,7 @@ pub struct DeviceRemovalRow {
     /// Whether a taint blocks the allocation of the device; otherwise the device may be allocated again at
     /// any time. Null if taints could not be read.
     pub tainted: Option<bool>,
-    /// Reasons why the device is not safe to pull.
+    /// Reasons why the device is not safe to pull; empty if it is safe.
     pub objections: Vec<ObjectionView>,
     /// Identity of the device, and other devices on the same hardware or close to it.
     #[serde(flatten)]
@@ -77,7 +77,8 @@ pub struct ObjectionView {
     pub pod: Option<ObjectReference>,
     /// The claim that the reason refers to; null if there is none.
     pub claim: Option<ObjectReference>,
-    /// The other device that the reason refers to, as DRIVER/POOL/DEVICE; null if it refers to this device.
+    /// The other device that the reason refers to, as DRIVER/POOL/DEVICE; null if the reason refers to this
+    /// device, or to several other devices.
     pub device: Option<String>,
     /// The reason as text.
     pub message: String,
@@ -94,7 +95,8 @@ pub enum RemovalCode {
     NotReserved,
     /// A pod still uses it, although a taint on it evicts the pod.
     TaintedAndInUse,
-    /// The kubelet has it prepared, but lists no pod that uses it: the pod was force-deleted.
+    /// The kubelet has prepared it for a claim and not released it, but lists no pod that uses it: the pod
+    /// may have been force-deleted.
     Prepared,
     /// The kubelet's checkpoint lists a claim without devices, to which this device may belong.
     MayBePrepared,
@@ -116,13 +118,13 @@ pub enum RemovalCode {
     NotesUnread,
     /// Data of the Kubernetes API could not be read.
     Unread,
-    /// Another name or a part of the same hardware is not safe to pull.
+    /// Another device on the same hardware is not safe to pull.
     SameHardware,
     /// A device that is allocated, or known to the kubelet, is not published: it may be the same hardware.
     MayBeSameHardware,
     /// No taint blocks new pods.
     NotTainted,
-    /// No taint blocks new pods on other names and parts of the same hardware.
+    /// No taint blocks new pods on other devices on the same hardware, such as partitions.
     PartsNotTainted,
     /// An unallocated claim or a claim template tolerates its taints for scheduling, so a new pod may get the
     /// device.

@@ -43,10 +43,11 @@ pub struct Drain {
     /// Users and teams that need the devices of the drain out of service; empty if none is recorded.
     #[serde(default)]
     pub requesters: Vec<String>,
-    /// Why the rule exists: the text given with --reason.
+    /// Why the devices are drained: the text given with --reason; several texts are separated by `; `. Null
+    /// if not recorded.
     #[serde(default)]
     pub reason: Option<String>,
-    /// Ticket reference.
+    /// Ticket or discussion link given with --ticket; null if not recorded.
     #[serde(default)]
     pub ticket: Option<String>,
     /// The units of the drain, ordered by name.
@@ -57,14 +58,15 @@ pub struct Drain {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DrainUnit {
-    /// The node, DRIVER/POOL or DRIVER/POOL/DEVICE.
+    /// Name of the unit: a node, DRIVER/POOL or DRIVER/POOL/DEVICE.
     pub name: String,
     /// Stage of the unit.
     pub unit_stage: UnitStage,
     /// When the stage was recorded; null if unknown.
     #[serde(default)]
     pub unit_stage_time: Option<Time>,
-    /// Why pods cannot be evicted, or which change reversed the unit, one reason each.
+    /// Facts about the unit as text, such as the change that reversed it, or that a claim holds a device
+    /// again; empty if there are none.
     pub messages: Vec<String>,
     /// User that last changed a rule of the unit; null if not recorded.
     pub changed_by: Option<String>,
@@ -74,7 +76,7 @@ pub struct DrainUnit {
     pub devices: Vec<String>,
     /// The claims that hold the devices of the unit; null if unknown.
     pub claims: Option<Vec<ObjectReference>>,
-    /// The pods for which the claims in `claims` are reserved; null if unknown.
+    /// The pods and PodGroups for which the claims in `claims` are reserved; null if unknown.
     pub holding_pods: Option<Vec<ObjectReference>>,
 }
 

@@ -50,7 +50,7 @@ pub struct PodRow {
     pub namespace: String,
     /// Name of the object.
     pub name: String,
-    /// Always null: the kubelet does not report it.
+    /// Always null: the kubelet does not report the UID.
     #[serde(default)]
     pub uid: Option<String>,
     /// The containers of the pod.
@@ -65,7 +65,7 @@ pub struct ContainerRow {
     pub name: String,
     /// DRA devices of the container, ordered by claim and device.
     pub dynamic_resources: Vec<DeviceInUseRow>,
-    /// Devices of device plugins.
+    /// Devices of device plugins that the container uses, one entry for each resource.
     pub plugin_devices: Vec<PluginDevicesRow>,
 }
 
@@ -75,7 +75,7 @@ pub struct ContainerRow {
 pub struct DeviceInUseRow {
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// The claim of the device.
+    /// The claim of the device; its UID is null, because the kubelet does not report it.
     pub claim: ObjectReference,
     /// ID of the share; null if the device is not shared.
     #[serde(rename = "shareID")]

@@ -29,11 +29,12 @@ pub struct RoomReport {
     pub dry_run: DryRun,
     /// The pod that waits for devices; null if none was found.
     pub waiting_pod: Option<ObjectReference>,
-    /// How the command ended.
+    /// Outcome of the command.
     pub room_outcome: RoomOutcome,
-    /// Node of the pod; null if it is not scheduled.
+    /// Node of the waiting pod; null if the pod is not scheduled.
     pub node: Option<String>,
-    /// Devices that the claims of the pod hold, as DRIVER/POOL/DEVICE; empty if it is not scheduled.
+    /// Devices that the claims of the waiting pod hold, as DRIVER/POOL/DEVICE; empty if the pod is not
+    /// scheduled.
     pub devices: Vec<String>,
     /// The chosen set of pods; null if no set was chosen.
     pub chosen_room: Option<Room>,
@@ -47,7 +48,7 @@ pub struct RoomReport {
     pub competitors: Vec<RoomCompetitor>,
     /// What was left out or could not be checked, and what the command waits for.
     pub messages: Vec<String>,
-    /// Why a command or a cluster failed, as text; null if it did not.
+    /// Why the command failed, as text; null if it did not fail.
     pub error: Option<String>,
 }
 
@@ -60,15 +61,15 @@ pub enum RoomOutcome {
     Scheduled,
     /// No allowed set of pods gives the pod its devices; nothing was changed.
     NothingHelps,
-    /// Another pod got a device first.
+    /// Another pod got a device that was meant for the waiting pod.
     Lost,
-    /// The pod was not scheduled in time.
+    /// The pod was not scheduled before the command's timeout.
     TimedOut,
-    /// The pod was deleted meanwhile.
+    /// The pod was deleted while the command ran.
     Deleted,
     /// Another user or program changed or removed a rule.
     Reversed,
-    /// The command was refused or failed before or while pods were evicted; see error.
+    /// The command was refused or failed before or while pods were evicted; `error` has the reason.
     Failed,
 }
 
@@ -78,15 +79,16 @@ pub enum RoomOutcome {
 pub struct Room {
     /// Name of the node; null if the devices are not local to one.
     pub node: Option<String>,
-    /// Devices that the allocator chooses for the pod after the evictions, as DRIVER/POOL/DEVICE.
+    /// Devices that the allocator chooses for the waiting pod after the evictions, as DRIVER/POOL/DEVICE.
     pub devices: Vec<String>,
-    /// Devices that the evicted pods use; the command taints them with effect NoExecute.
+    /// Devices that the evicted pods use, as DRIVER/POOL/DEVICE; the command taints them with effect
+    /// NoExecute.
     pub emptied_devices: Vec<String>,
-    /// Free devices that other pods must not get in the meantime; the command taints them with effect
-    /// NoSchedule.
+    /// Free devices that other pods must not get in the meantime, as DRIVER/POOL/DEVICE; the command taints
+    /// them with effect NoSchedule.
     pub reserved_devices: Vec<String>,
-    /// Tier of the cost: whether the evictions violate no PodDisruptionBudget, and whether every grace period
-    /// is at most 10 seconds.
+    /// Tier of the cost: whether the evictions violate a PodDisruptionBudget, and whether a grace period is
+    /// longer than 10 seconds.
     pub cost_tier: CostTier,
     /// Devices that the claims of evicted pods hold.
     pub claimed_device_count: usize,
@@ -104,7 +106,7 @@ pub struct Room {
 pub struct RoomEviction {
     /// The pod.
     pub pod: ObjectReference,
-    /// Scheduling priority.
+    /// Scheduling priority of the pod.
     pub priority: i32,
     /// Termination grace period of the pod, in seconds.
     pub grace_period_seconds: i64,
@@ -121,9 +123,9 @@ pub struct RoomEviction {
 pub struct RoomCompetitor {
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// The claim.
+    /// The claim that got the device.
     pub claim: ObjectReference,
-    /// Pods for which claims are reserved.
+    /// Pods for which the claim is reserved.
     pub pods: Vec<ObjectReference>,
 }
 

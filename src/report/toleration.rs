@@ -10,7 +10,7 @@ use crate::model::{Operator, Toleration};
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Toleration")]
 pub struct TolerationView {
-    /// The key; absent for all keys.
+    /// The key; absent if the toleration matches every key.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub key: String,
     /// Operator of the toleration: Exists or Equal.
@@ -18,10 +18,10 @@ pub struct TolerationView {
     /// The value; absent if empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub value: String,
-    /// The effect; absent for all effects.
+    /// The effect; absent if the toleration matches every effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<String>,
-    /// tolerationSeconds of the API; absent means forever.
+    /// Seconds for which the taint is tolerated, counted from its timeAdded; absent means forever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub toleration_seconds: Option<i64>,
 }

@@ -9,7 +9,7 @@ use super::table::{Column, NONE, Section, Table, View};
 use super::taint::Taint;
 use super::toleration::TolerationView;
 
-/// Taints, the tolerations of each, and every claim and template that tolerates one of them.
+/// Taints, and every claim and template that tolerates one of them, with the tolerations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "TolerationList")]
@@ -45,17 +45,17 @@ pub struct TolerantReport {
     pub name: String,
     /// How the taint is tolerated: Key or Wildcard.
     pub tolerance: ToleranceReport,
-    /// Whether all requests of the claim that tolerate the taint have admin access.
+    /// Whether all requests of the claim or template that tolerate the taint have admin access.
     pub admin_access: bool,
     /// The tolerations that match the taint.
     pub tolerations: Vec<TolerationView>,
     /// The tolerations as text has them.
     #[serde(skip)]
     pub tolerations_text: Vec<String>,
-    /// Whether the tolerations lack effect NoExecute, so that a NoExecute taint evicts the pods
+    /// Whether none of the tolerations has effect NoExecute, so that a NoExecute taint evicts the pods
     /// anyway.
     pub scheduling_only: bool,
-    /// The devices that the claim holds, as DRIVER/POOL/DEVICE.
+    /// The devices that the claim holds, as DRIVER/POOL/DEVICE; empty for a template.
     pub devices: Vec<String>,
 }
 

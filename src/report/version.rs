@@ -25,11 +25,11 @@ pub struct VersionReport {
     /// Which report this is.
     #[schemars(extend("const" = "VersionReport"))]
     pub kind: String,
-    /// The server; without context and server if none was contacted, or none responded.
+    /// The server; context and server are null if no server was contacted, or none responded.
     pub metadata: Metadata,
     /// This program.
     pub client: Client,
-    /// The server; null if none was contacted, or none responded.
+    /// The server; null if no server was contacted, or none responded.
     pub api_server: Option<Server>,
 }
 
@@ -99,7 +99,7 @@ pub struct Release {
     pub copies_tolerations: bool,
     /// Whether the effect `None` exists.
     pub has_effect_none: bool,
-    /// Whether the controller writes a condition to rules.
+    /// Whether the controller writes the condition EvictionInProgress to rules.
     pub has_condition: bool,
     /// Whether an unknown effect blocks allocation.
     pub unknown_effect_blocks: bool,
@@ -123,8 +123,8 @@ pub struct Server {
     pub server: String,
     /// The version of the server, such as `v1.37.0`; null if unknown.
     pub version: Option<String>,
-    /// The Kubernetes version whose behavior is applied to the server; null if the server has no device
-    /// taints.
+    /// The Kubernetes version whose behavior is applied to the server: the newest supported version if the
+    /// server's version is unknown. Null if the server has no device taints.
     pub semantics: Option<String>,
     /// Whether the server serves DeviceTaintRules; otherwise only taints of drivers apply.
     pub serves_rules: bool,

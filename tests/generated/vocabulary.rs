@@ -296,7 +296,7 @@ fn the_group_is_said_in_one_place() {
 const SHARED: [(&str, &str); 78] = [
     (
         "adminAccess",
-        "Whether devices are used with admin access only.",
+        "Whether devices are used, or a taint is tolerated, with admin access only.",
     ),
     (
         "allocationCount",
@@ -345,7 +345,7 @@ const SHARED: [(&str, &str); 78] = [
     ),
     (
         "error",
-        "Why a command or a cluster failed, as text; null if it did not.",
+        "Why a command, a change or a cluster failed, as text; null if it did not fail.",
     ),
     (
         "evictedPodCount",
@@ -406,7 +406,7 @@ const SHARED: [(&str, &str); 78] = [
     ),
     (
         "reason",
-        "Stable code of the reason; in `annotations` the free text given with `--reason`.",
+        "Stable code of the reason; in `annotations` and in the items of a DrainList, the free text given with `--reason`.",
     ),
     (
         "request",
@@ -421,7 +421,7 @@ const SHARED: [(&str, &str); 78] = [
     ),
     ("server", "The server, as its URL."),
     ("severity", "Severity of the impact on a pod."),
-    ("shares", "The attribute that the devices have in common."),
+    ("shares", "What the devices have in common, as text."),
     (
         "sinceTime",
         "Time since which a pod waits, or since which something blocks a wait; null if unknown.",
@@ -442,7 +442,7 @@ const SHARED: [(&str, &str); 78] = [
         "unit",
         "The unit: a node, a pool as DRIVER/POOL, or a device as DRIVER/POOL/DEVICE.",
     ),
-    ("unknown", "Unknown data, and why it is unknown."),
+    ("unknown", "What is unknown, and why, as text."),
     (
         "untilTime",
         "Time until which a pod waits at most; null if there is none.",
@@ -460,7 +460,7 @@ const SHARED: [(&str, &str); 78] = [
     ("warnings", "Warnings that do not prevent the report."),
     (
         "workload",
-        "The workload of a pod; null for a bare pod, and if unknown.",
+        "The workload of a pod, or its controller; null for a bare pod, and if unknown.",
     ),
 ];
 

@@ -60,18 +60,21 @@ pub struct SingleChange {
     pub verdict: Option<ExplainedVerdict>,
     /// Outcome of the pod after the change, as text.
     pub outcome_message: String,
-    /// Object and field of the change; null for a change of an argument of the command.
+    /// Object and field of the change; null if no field is known, as for a taint of a driver.
     pub field_ref: Option<FieldReference>,
-    /// The rule that is removed or changed; null for other changes.
+    /// Name of the rule that is removed or changed; null for other changes, and for a rule that does not
+    /// exist yet.
     pub rule: Option<String>,
-    /// Device of the taint that is added, or of the driver's taint that is removed; null for other changes.
+    /// Device of the taint that is added, or of the driver's taint that is removed, as DRIVER/POOL/DEVICE;
+    /// null for other changes.
     pub device: Option<String>,
     /// The taint that is removed: a driver's taint, or any taint that keeps devices from a waiting pod. Null
     /// for other changes.
     pub taint: Option<Taint>,
-    /// The claim that is changed; null for other changes.
+    /// The claim that the change is about, even if the change needs a new claim; null for other changes.
     pub claim: Option<ObjectReference>,
-    /// The request that is changed, as REQUEST or REQUEST/SUBREQUEST; null for other changes.
+    /// The request of the claim to which a toleration is added, or from which it is removed, as REQUEST or
+    /// REQUEST/SUBREQUEST; null for other changes.
     pub request: Option<String>,
     /// The toleration that is added or removed, with the fields of the API; null for other changes.
     pub toleration: Option<TolerationView>,

@@ -70,7 +70,7 @@ pub struct Excluded {
     pub field_ref: Option<FieldReference>,
     /// The expression that is false (Class, Selector) or fails (Fails); null for other reasons.
     pub expression: Option<String>,
-    /// The taint that excludes the devices; null for other reasons.
+    /// The taint that excludes the devices; null if the reason is not Taint.
     pub taint: Option<Taint>,
     /// Number of devices that this reason excludes.
     pub device_count: usize,

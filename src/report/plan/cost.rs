@@ -6,12 +6,14 @@ use serde::Serialize;
 use crate::engine::set_search::{Burden, SetCost, Tier};
 use crate::naming::phrase::counted;
 
-/// Cost of a set, the most important number first: the first number that differs between two sets decides.
+/// Cost of a set. Sets are compared by costTier, dangerHazardCount, warningHazardCount, noticeHazardCount,
+/// evictedPodCount, claimedDeviceCount and barePodCount, in this order: the first field that differs
+/// decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cost {
-    /// Tier of the cost: whether the evictions violate no PodDisruptionBudget, and whether every grace period
-    /// is at most 10 seconds.
+    /// Tier of the cost: whether the evictions violate a PodDisruptionBudget, and whether a grace period is
+    /// longer than 10 seconds.
     pub cost_tier: CostTier,
     /// Hazards of severity Danger; a pod with two such hazards counts twice.
     pub danger_hazard_count: usize,
@@ -34,7 +36,7 @@ pub struct Cost {
 pub enum CostTier {
     /// No PodDisruptionBudget is violated, and every grace period is at most 10 seconds.
     ShortGrace,
-    /// No PodDisruptionBudget is violated.
+    /// No PodDisruptionBudget is violated, and a grace period is longer than 10 seconds.
     WithinBudgets,
     /// A PodDisruptionBudget is violated.
     BudgetsViolated,

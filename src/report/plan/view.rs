@@ -124,7 +124,7 @@ impl SpreadOver {
 /// Whether another set may cost less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum Optimality {
-    /// No other set costs less.
+    /// No other allowed set costs less.
     Optimal,
     /// A set that costs less than the plan may exist, but none costs less than lowerBound.
     Bounded,
@@ -134,13 +134,13 @@ pub enum Optimality {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanUnit {
-    /// The device as DRIVER/POOL/DEVICE, or the node.
+    /// The unit: a device as DRIVER/POOL/DEVICE, or a node.
     pub unit: String,
     /// Node of the unit; null if the devices of the unit are not local to a node.
     pub node: Option<String>,
     /// The devices, as DRIVER/POOL/DEVICE.
     pub devices: Vec<String>,
-    /// Pods that are or would be evicted if only this unit were drained.
+    /// Pods that would be evicted if only this unit were drained.
     pub evicted_pod_count: usize,
 }
 
