@@ -38,8 +38,8 @@ pub struct Card {
     pub peers: Option<Vec<Peers>>,
     /// Taints of the device.
     pub taints: Vec<Taint>,
-    /// Claims and claim templates that tolerate the device's taints for scheduling, as `claim
-    /// NAMESPACE/NAME` or `claim template NAMESPACE/NAME`.
+    /// Claims and claim templates that tolerate the device's taints for scheduling, as
+    /// `claim NAMESPACE/NAME` or `claim template NAMESPACE/NAME`.
     pub tolerated_by: Vec<String>,
     /// Whether what the device is could not be read.
     #[serde(skip)]
@@ -58,8 +58,8 @@ pub struct Card {
 pub struct SameHardware {
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// Why both devices are the same hardware, as text: the number that they have in common, such as `uuid
-    /// GPU-18db`; `renamed by the driver`; or `through another device`.
+    /// Why both devices are the same hardware, as text: the number that they have in common, such as
+    /// `uuid GPU-18db`; `renamed by the driver`; or `through another device`.
     pub shares: String,
 }
 
