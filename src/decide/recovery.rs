@@ -10,6 +10,7 @@ use crate::model::{
     DeviceTaintRule, Effect, JobEnd, Kind, NamespacedName, Reading, RuleMetadata, Taint, Uid,
     Warning, Workload,
 };
+use crate::naming::age::human_duration;
 use crate::naming::phrase::{counted, few};
 
 /// A pod that was evicted.
@@ -114,34 +115,41 @@ pub fn recovery(evicted: &[EvictedFacts], reading: &Reading) -> Recovery {
     recovery
 }
 
-/// The pods that `rules` evict at `now` and that are not terminating yet: until the controller has evicted them, nothing
-/// shows what recovers from that. Of each rule counts what it is in `reading`; one that is gone evicts no pod.
+/// The pods that `rules` evict now or later and that are not terminating yet, with the time: until the controller has
+/// evicted them, nothing shows what recovers from that. Of each rule counts what it is in `reading`; one that is gone evicts
+/// no pod.
 #[must_use]
 pub fn due_pods(
     rules: &[DeviceTaintRule],
     reading: &Reading,
     now: Timestamp,
     semantics: &Semantics,
-) -> Vec<NamespacedName> {
+) -> Vec<(NamespacedName, Timestamp)> {
     let followed: BTreeSet<&Uid> = rules.iter().map(|rule| &rule.uid).collect();
     let current = reading.snapshot.rules.iter();
     let evicting = current
         .filter(|rule| followed.contains(&rule.uid) && rule.taint.effect == Effect::NoExecute);
     let taints = ProposedTaint::of_rules(evicting, now);
     let impact = engine::preview(&reading.snapshot, &taints, now, semantics);
-    let due = impact.pods.iter().filter(|pod| match pod.verdict {
-        Verdict::Evicted { at } => at <= now,
-        Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => false,
+    let due = impact.pods.iter().filter_map(|pod| match pod.verdict {
+        Verdict::Evicted { at } => Some((pod.pod.name.clone(), at)),
+        Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => None,
     });
-    due.map(|pod| pod.pod.name.clone()).collect()
+    due.collect()
 }
 
 impl Recovery {
     /// The recovery, with pods that are to be evicted first.
     #[must_use]
-    pub fn with_due(mut self, pods: Vec<NamespacedName>) -> Self {
-        for pod in pods {
-            self.add_open(&pod, format!("{pod} is not evicted yet"));
+    pub fn with_due(mut self, pods: Vec<(NamespacedName, Timestamp)>, now: Timestamp) -> Self {
+        for (pod, at) in pods {
+            let text = if at <= now {
+                format!("{pod} is not evicted yet")
+            } else {
+                let left = human_duration(at.duration_since(now));
+                format!("{pod} is evicted in {left}")
+            };
+            self.add_open(&pod, text);
         }
         self
     }
@@ -510,7 +518,7 @@ mod tests {
             reading.snapshot.rules = current.to_vec();
             let semantics = semantics(37);
             let due = due_pods(&[rule("NoExecute")], &reading, now(), &semantics);
-            recovery(&[], &reading).with_due(due).line()
+            recovery(&[], &reading).with_due(due, now()).line()
         };
         let open = "0 pods evicted; ml/train-0 is not evicted yet";
         let nothing = "no pod was evicted, so no workload has to recover";
@@ -518,6 +526,25 @@ mod tests {
         assert_eq!(due(&[rule("NoSchedule")], &reading), nothing);
         assert_eq!(due(&[rule("None")], &reading), nothing, "it is no preview");
         assert_eq!(due(&[], &reading), nothing, "it was removed");
+        let mut later = reading.clone();
+        let allocation = later.snapshot.claims[0].allocation.as_mut().unwrap();
+        let tolerates = |seconds| crate::model::Toleration {
+            key: String::new(),
+            operator: crate::model::Operator::Exists,
+            value: String::new(),
+            effect: Some(Effect::NoExecute),
+            seconds,
+        };
+        allocation.results[0].tolerations = vec![tolerates(Some(3_600))];
+        let mut tainted = rule("NoExecute");
+        tainted.taint.time_added = Some(now());
+        assert_eq!(
+            due(std::slice::from_ref(&tainted), &later),
+            "0 pods evicted; ml/train-0 is evicted in 60m"
+        );
+        let allocation = later.snapshot.claims[0].allocation.as_mut().unwrap();
+        allocation.results[0].tolerations = vec![tolerates(None)];
+        assert_eq!(due(&[tainted], &later), nothing, "it stays");
         let mut other = rule("NoExecute");
         other.uid = "uid-2".into();
         assert_eq!(due(&[other], &reading), nothing, "it has only the name");

@@ -102,7 +102,7 @@ impl Recover<'_> {
         let evicted: Vec<EvictedFacts> = evicted.iter().map(EvictedFacts::from).collect();
         let view = &sources.view;
         let due = due_pods(self.rules, &view.reading, view.now, &view.semantics);
-        Ok(recovery(&evicted, &view.reading).with_due(due))
+        Ok(recovery(&evicted, &view.reading).with_due(due, view.now))
     }
 
     fn over(
