@@ -231,10 +231,14 @@ impl Blocker {
         // A claim of several pods that leave is held by each of them; one is enough to see what is wrong.
         let leaving = holder.leaving.first();
         let leaving = leaving.map(|left| format!("; {}", remaining_line(left, now)));
-        let possible = if holder.is_possible {
-            "; not published, and may be the same hardware as a device that the rules select"
-        } else {
-            ""
+        let possible = match (holder.is_possible, &devices[..]) {
+            (false, _) => "",
+            (true, [_]) => {
+                "; this device is not published, and may be the same hardware as a device that the rules select"
+            }
+            (true, _) => {
+                "; these devices are not published, and may be the same hardware as devices that the rules select"
+            }
         };
         let message = format!(
             "{} {verb} allocated to claim {claim}{users}{possible}{}",
@@ -286,8 +290,8 @@ impl Blocker {
         // The usual cause: the scheduler accepts a toleration without effect or with seconds, and the eviction
         // controller evicts the pod all the same, at once or when the seconds are over.
         let message = format!(
-            "the pods of {kind}/{} in {} are recreated and evicted each time ({} seen); their claims \
-             need a toleration with effect NoExecute and without tolerationSeconds",
+            "the pods of {kind}/{} in {} are evicted again each time they are recreated ({} seen); to \
+             prevent this, give their claims a toleration with effect NoExecute and without tolerationSeconds",
             name.name,
             name.namespace,
             counted(*evicted, "eviction")
@@ -380,7 +384,7 @@ fn unsettled(rule: &DeviceTaintRule, evicting: EvictionStatus) -> String {
         EvictionStatus::Unknown => "not set yet",
         EvictionStatus::Outdated => "not updated for the current generation yet",
         EvictionStatus::Leftover => {
-            "evictions are pending, although no pod is left; the condition may be stale"
+            "evictions are pending, although no pod is left to evict; the condition may be stale"
         }
     };
     format!("controller condition of rule {name}: {why}")

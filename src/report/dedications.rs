@@ -343,7 +343,7 @@ impl Dedication {
             Section::list("Policies", policies.collect()),
             Section::table(table).captioned("Devices"),
             Section::list(
-                "Claims created before the policies, without the toleration: they cannot get these devices",
+                "Claims that were created before the policies and lack the toleration: they cannot get these devices",
                 names(&self.claims_lacking_toleration),
             ),
             Section::list(

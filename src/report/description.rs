@@ -365,10 +365,10 @@ impl View for RuleDescription {
             Section::list(
                 match self.taint.effect == Effect::NoExecute.to_string() {
                     true => {
-                        "Evictions since its taint was added, by this rule or by another taint (events do not record which)"
+                        "Evictions since the taint of this rule was added, by this rule or by another taint (events do not record which)"
                     }
                     false => {
-                        "Evictions since the rule was created, by this rule or by another taint (events do not record which)"
+                        "Evictions since this rule was created, by this rule or by another taint (events do not record which)"
                     }
                 },
                 self.events_of(Attribution::Possible),
@@ -456,7 +456,7 @@ impl RuleDescription {
         let is_over = at.0 <= self.metadata.observed().0;
         (*effect == Effect::NoSchedule.to_string()).then(|| {
             if is_over {
-                format!("{at} (expired, still {effect})")
+                format!("{at} (in the past, but the effect is still {effect})")
             } else {
                 at.to_string()
             }
@@ -556,11 +556,11 @@ impl RuleDescription {
         let pods = self.known.pods;
         match check.counted_pod_count {
             Some(then) => format!(
-                "counted once{written}, not updated while the effect is None: {} then, {pods} now",
+                "the controller counted once{written}, and not again while the effect is None: {} then, {pods} now",
                 counted(then, "pod")
             ),
             None => format!(
-                "counted once{written}, not updated while the effect is None; pods counted now: {pods}"
+                "the controller counted once{written}, and not again while the effect is None; pods now: {pods}"
             ),
         }
     }
@@ -722,8 +722,8 @@ mod tests {
         let message = "4 published devices selected. 4 allocated devices selected. 88 pods would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.";
         let frozen = described(&rule("None", Some(("NoEffect", message))), &[], 0);
         assert_eq!(
-            line(&frozen, "counted once"),
-            "counted once at 2026-11-21T00:59:34Z, not updated while the effect is None: 88 pods then, \
+            line(&frozen, "the controller counted once"),
+            "the controller counted once at 2026-11-21T00:59:34Z, and not again while the effect is None: 88 pods then, \
              92 now"
         );
         let check = frozen.condition_check.as_ref().unwrap();
@@ -742,7 +742,10 @@ mod tests {
     fn an_effect_that_should_have_been_taken_back_is_described_so() {
         let mut timed = rule("NoSchedule", None);
         assert_eq!(line(&described(&timed, &[], 0), "Effect ends"), "");
-        for (seconds, suffix) in [(1, ""), (0, " (expired, still NoSchedule)")] {
+        for (seconds, suffix) in [
+            (1, ""),
+            (0, " (in the past, but the effect is still NoSchedule)"),
+        ] {
             let at = testing::after(seconds).to_string();
             let key = RuleMetadata::EFFECT_EXPIRES.to_owned();
             timed.metadata.annotations.insert(key, at.clone());

@@ -218,21 +218,21 @@ fn code(objection: &RemovalObjection) -> RemovalCode {
 #[rustfmt::skip] // A sentence an arm.
 pub(super) fn message(objection: &RemovalObjection) -> String {
     match objection {
-        RemovalObjection::InUse { pod, container, claim } => format!("the kubelet lists container {container} of pod {pod} as using it, through claim {claim}"),
-        RemovalObjection::InUseAndFree { pod } => format!("the kubelet lists pod {pod} as using it, but in the API it is free"),
-        RemovalObjection::NotReserved { pod, claim } => format!("the kubelet lists pod {pod} as using it, but claim {claim} \
-            is not reserved for that pod"),
-        RemovalObjection::TaintedAndInUse => "its NoExecute taint evicts a pod that still uses it".to_owned(),
+        RemovalObjection::InUse { pod, container, claim } => format!("according to the kubelet, in use by container {container} of pod {pod}, through claim {claim}"),
+        RemovalObjection::InUseAndFree { pod } => format!("in use by pod {pod} according to the kubelet, but free according to the API"),
+        RemovalObjection::NotReserved { pod, claim } => format!("in use by pod {pod} according to the kubelet, but \
+            claim {claim} is not reserved for that pod"),
+        RemovalObjection::TaintedAndInUse => "still in use by a pod that the NoExecute taint evicts".to_owned(),
         RemovalObjection::Prepared { claim } => format!("the kubelet has not released claim {claim}, but \
-            does not list its pod: the pod may have been force-deleted"),
-        RemovalObjection::MayBePrepared { claim } => format!("its driver is preparing claim {claim}, with \
-            unknown devices"),
-        RemovalObjection::ClaimedAndUnused { claim } => format!("it is allocated to claim {claim}, \
-            although the kubelet lists no container that uses it"),
-        RemovalObjection::Claimed { claim } => format!("it is allocated to claim {claim}"),
+            does not list a pod of the claim: the pod may have been force-deleted"),
+        RemovalObjection::MayBePrepared { claim } => format!("its driver is preparing claim {claim}; for which \
+            devices is unknown"),
+        RemovalObjection::ClaimedAndUnused { claim } => format!("allocated to claim {claim}, but in use \
+            by no container that the kubelet lists"),
+        RemovalObjection::Claimed { claim } => format!("allocated to claim {claim}"),
         RemovalObjection::Leaving { pod } => format!("pod {pod} was deleted, but is still terminating"),
-        RemovalObjection::DriverDown => "its driver publishes no devices on the node any more, and may \
-            not have released this one: restart the driver".to_owned(),
+        RemovalObjection::DriverDown => "its driver no longer publishes devices on the node, and may not \
+            have released the hardware: restart the driver".to_owned(),
         RemovalObjection::DriverUnknown => "the status of its driver is unknown".to_owned(),
         RemovalObjection::NodeUnproven => "cannot verify that this is the node's kubelet; if you are \
             sure, add --confirm-node".to_owned(),
@@ -245,11 +245,11 @@ pub(super) fn message(objection: &RemovalObjection) -> String {
         RemovalObjection::SameHardware { device, link, objection } => format!("{device} is the same hardware ({link}): {}", message(objection)),
         RemovalObjection::MayBeSameHardware { device } => format!("{device} is not published, and may \
             be the same hardware: restart its driver"),
-        RemovalObjection::NotTainted => "no taint blocks new pods, so it may be in use again at any time".to_owned(),
+        RemovalObjection::NotTainted => "no taint blocks new pods, so a pod may use the device again at any time".to_owned(),
         RemovalObjection::PartsNotTainted { devices } => parts_not_tainted(devices),
-        RemovalObjection::Tolerated { by } => format!("{by} tolerates its taint for scheduling, so a new pod \
-            may get the device"),
-        RemovalObjection::NotSettled => "it has not been idle for long enough (--settle)".to_owned(),
+        RemovalObjection::Tolerated { by } => format!("{by} tolerates the taint of the device for \
+            scheduling, so a new pod may get the device"),
+        RemovalObjection::NotSettled => "not yet free for long enough (--settle)".to_owned(),
     }
 }
 

@@ -75,7 +75,7 @@ fn draining_message(since: Option<Timestamp>, now: Timestamp) -> String {
         format!(" {age} ago")
     });
     format!(
-        "started{since}; whether a command is still draining it is unknown: if none is, run the same `drain` command \
+        "started{since}; it is unknown whether a `drain` command is still running: if none is, run the same command \
          again to continue"
     )
 }
@@ -98,7 +98,7 @@ fn of_unit(
     // The recorded stage is of the past. A claim that holds a device now contradicts it.
     let is_used_again = unit.progress == UnitProgress::Idle && !holding.is_empty();
     if is_used_again {
-        messages.push("was idle, but a claim holds a device again".to_owned());
+        messages.push("was idle when its drain ended, but a claim holds a device again".to_owned());
     }
     let drift = warnings_among(&unit.rules, basis.reading, published.devices()).into_iter();
     messages.extend(drift.map(|warning| warning.message));

@@ -320,7 +320,10 @@ impl View for PodResourcesReport {
             Some(resources) => vec![Section::table(allocatable_table(resources))],
             None => vec![
                 Section::folded(pods_table(&self.items), &[0, 1, 2]),
-                Section::list("Prepared for pods that are not listed", unlisted(self)),
+                Section::list(
+                    "Claims prepared for pods that the kubelet does not list",
+                    unlisted(self),
+                ),
             ],
         }
     }

@@ -124,7 +124,7 @@ pub(in crate::report) fn stuck(blocker: &TerminationBlocker, now: Timestamp) -> 
     let ago = |since: &Timestamp| human_duration(now.duration_since(*since));
     match blocker {
         TerminationBlocker::Driver { holders, since } if holders.is_empty() => format!(
-            "its containers have ended, and for {} an unknown driver has not released its devices",
+            "its containers have ended, but an unknown driver has not released its devices for {}",
             ago(since)
         ),
         TerminationBlocker::Driver { holders, since } => {
@@ -218,7 +218,7 @@ pub fn release_lines(
     let deciding: Vec<String> = deciding.map(|kind| format!("{kind}s")).collect();
     if !deciding.is_empty() {
         let unknown = format!(
-            "cannot tell whether the devices are schedulable again: {} not readable",
+            "unknown whether the devices are schedulable again: {} could not be read",
             deciding.join(" and ")
         );
         let held: Vec<String> = released.iter().filter_map(held).collect();
@@ -252,7 +252,7 @@ pub fn release_lines(
     if !doubtful.is_empty() {
         let count = counted(doubtful.len(), "device");
         lines.push(format!(
-            "{count} untainted, release by the node not confirmed: {}",
+            "{count} untainted, but the release was not confirmed by the node: {}",
             few(&names(&doubtful))
         ));
     }
@@ -310,7 +310,7 @@ fn not_free(device: &DeviceRelease<'_>) -> Option<String> {
         return Some(format!("but in use through partitions ({pods} per device)"));
     }
     if device.is_blocked_partition {
-        return Some("but other devices of the same hardware use the shared counters".to_owned());
+        return Some("but other devices of the same hardware use up the shared counters".to_owned());
     }
     if !device.in_use_by.is_empty() {
         let names: Vec<String> = device.in_use_by.iter().map(ToString::to_string).collect();
@@ -319,7 +319,11 @@ fn not_free(device: &DeviceRelease<'_>) -> Option<String> {
     if !device.possibly_in_use_by.is_empty() {
         let names = device.possibly_in_use_by.iter();
         let names: Vec<String> = names.map(ToString::to_string).collect();
-        return Some(format!("possibly in use as unpublished {}", few(&names)));
+        let verb = if names.len() == 1 { "is" } else { "are" };
+        return Some(format!(
+            "possibly in use as {}, which {verb} not published",
+            few(&names)
+        ));
     }
     let node = device.node.as_ref()?;
     let name = &node.name;
@@ -713,7 +717,7 @@ mod tests {
             [
                 "1 device untainted, but in use through partitions (1 pod per device): \
                  gpu.example.com/node-7/gpu-3",
-                "1 device untainted, but other devices of the same hardware use the shared counters: \
+                "1 device untainted, but other devices of the same hardware use up the shared counters: \
                  gpu.example.com/node-7/gpu-2",
                 "1 device untainted, but the hardware is in use as gpu.example.com/node-7/gpu-9: \
                  gpu.example.com/node-7/gpu-4",
@@ -752,7 +756,7 @@ mod tests {
         let recorded = BTreeSet::from([forced.device.clone()]);
         assert_eq!(
             release_lines(&[forced], &recorded, &BTreeSet::new()),
-            ["1 device untainted, release by the node not confirmed: \
+            ["1 device untainted, but the release was not confirmed by the node: \
                  gpu.example.com/node-7/gpu-0"]
         );
         // Without claims nobody knows which of them are free.
@@ -791,7 +795,7 @@ mod tests {
         ] {
             let unread: BTreeSet<Kind> = unread.into_iter().collect();
             let unknown = format!(
-                "cannot tell whether the devices are schedulable again: {what} not readable"
+                "unknown whether the devices are schedulable again: {what} could not be read"
             );
             let lines =
                 |released: &[DeviceRelease<'_>]| release_lines(released, &BTreeSet::new(), &unread);

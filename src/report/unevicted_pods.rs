@@ -83,7 +83,7 @@ fn words(stay: NotEvictedReason) -> (NotEvictedCode, &'static str) {
         NotEvictedReason::Tolerates => (NotEvictedCode::Tolerates, "tolerates the taint"),
         NotEvictedReason::Administrates => (
             NotEvictedCode::AdminAccess,
-            "tolerates the taint, has admin access",
+            "tolerates the taint, and has admin access",
         ),
         NotEvictedReason::EffectDoesNotEvict => (
             NotEvictedCode::EffectDoesNotEvict,
@@ -91,9 +91,12 @@ fn words(stay: NotEvictedReason) -> (NotEvictedCode, &'static str) {
         ),
         NotEvictedReason::Ended => (
             NotEvictedCode::Ended,
-            "has ended, its claim is not released",
+            "has ended, but its claim is not released",
         ),
-        NotEvictedReason::Leaves => (NotEvictedCode::Leaving, "was deleted, still terminating"),
+        NotEvictedReason::Leaves => (
+            NotEvictedCode::Leaving,
+            "was deleted, but is still terminating",
+        ),
         NotEvictedReason::NotEvicted(why) => (NotEvictedCode::NotEvicted, not_evicted(why)),
     }
 }
@@ -143,7 +146,7 @@ mod tests {
             not_evicted_line(&both).as_deref(),
             Some(
                 "2 pods stay on the devices: ops/monitor (tolerates the taint), ops/monitor \
-                 (tolerates the taint, has admin access)"
+                 (tolerates the taint, and has admin access)"
             )
         );
         let one = view(NotEvictedReason::NotEvicted(NotEvicted::NotScheduled));

@@ -283,7 +283,7 @@ impl Server {
         let version = self.version.as_deref().unwrap_or("unknown version");
         let semantics = match &self.semantics {
             Some(semantics) => format!("treated like {semantics}"),
-            None => "which has no device taints".to_owned(),
+            None => "a version without device taints".to_owned(),
         };
         format!("Server: {version} at {}, {semantics}", self.server)
     }

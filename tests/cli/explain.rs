@@ -15,10 +15,11 @@ fn a_pod_is_explained_by_its_answer_the_deciding_links_and_fixes() {
 
       WHY rule node-10-decommission taints gpu.example.com/node-10/gpu-0 with
           example.com/decommission:NoExecute
-          toleration in claim fold-jsg5p-gpu-ktkm8: 1800s, ends 2026-11-20T10:35:00Z
+          claim fold-jsg5p-gpu-ktkm8 tolerates this taint for 1800s, until
+          2026-11-20T10:35:00Z
       FIX remove rule node-10-decommission
-          or for later pods: tolerate example.com/decommission:NoExecute in request
-          gpu of a ResourceClaimTemplate that replaces fold-gpu
+          or for later pods: add toleration example.com/decommission:NoExecute to
+          request gpu of a ResourceClaimTemplate that replaces fold-gpu
     [exit status: 0]
     ");
 }
@@ -30,10 +31,11 @@ fn the_whole_chain_has_the_field_of_each_link() {
 
       WHY rule node-10-decommission taints gpu.example.com/node-10/gpu-0 with
           example.com/decommission:NoExecute
-          toleration in claim fold-jsg5p-gpu-ktkm8: 1800s, ends 2026-11-20T10:35:00Z
+          claim fold-jsg5p-gpu-ktkm8 tolerates this taint for 1800s, until
+          2026-11-20T10:35:00Z
       FIX remove rule node-10-decommission
-          or for later pods: tolerate example.com/decommission:NoExecute in request
-          gpu of a ResourceClaimTemplate that replaces fold-gpu
+          or for later pods: add toleration example.com/decommission:NoExecute to
+          request gpu of a ResourceClaimTemplate that replaces fold-gpu
 
       claim fold-jsg5p-gpu-ktkm8, generated from a template
           (Pod research/fold-jsg5p: .spec.resourceClaims[0])
@@ -76,12 +78,12 @@ fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
     insta::assert_snapshot!(explain("training/llm-2").shown(), @"
     pod/llm-2 -n training: waits for devices that are excluded by the driver's taint gpu.example.com/ecc-errors=uncorrectable:NoSchedule on gpu.example.com/node-4/gpu-2; without that taint a node has enough devices
 
-      WHY request gpus of class h200.example.com: needs 4, 9 match and are free
+      WHY request gpus of class h200.example.com: needs 4; 9 match and are free
             10 devices are allocated to other claims
             1 device is excluded by taint
               gpu.example.com/ecc-errors=uncorrectable:NoSchedule of its driver,
               which the request does not tolerate
-          request nic of class nic.example.com: needs 1, 4 match and are free
+          request nic of class nic.example.com: needs 1; 4 match and are free
             2 devices are allocated to other claims
           not checked: free CPU and memory, pod affinity
           scheduler message: 0/12 nodes are available: 1 node(s) had untolerated
@@ -89,8 +91,8 @@ fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
           available: 12 Preemption is not helpful for scheduling.
       FIX repair gpu.example.com/node-4/gpu-2, so that its driver removes taint
           gpu.example.com/ecc-errors=uncorrectable:NoSchedule
-          or tolerate gpu.example.com/ecc-errors=uncorrectable:NoSchedule in request
-          gpus of a new claim
+          or add toleration gpu.example.com/ecc-errors=uncorrectable:NoSchedule to
+          request gpus of a new claim
     [exit status: 0]
     ");
 }
@@ -102,8 +104,8 @@ fn a_device_and_a_rule_are_explained() {
 
       published for node node-9; generation 2 of pool node-9 is current
       taint gpu.example.com/unhealthy=xid-79:NoExecute of the driver, since
-          2026-11-20T08:02:33Z (132m ago): evicts pods that do not tolerate it, and
-          blocks new allocations
+          2026-11-20T08:02:33Z (132m ago): evicts pods whose claims do not tolerate
+          it, and blocks new allocations to such claims
       allocated to claim research/xid-triage
         pod research/xid-triage: stays: it tolerates the taints that would evict it
 
@@ -320,7 +322,7 @@ fn a_toleration_is_advised_before_the_removal_of_a_rule_which_is_named_with_its_
         panic!("{told:?}");
     };
     assert!(
-        first.starts_with("tolerate example.com/firmware"),
+        first.starts_with("add toleration example.com/firmware"),
         "{told:?}"
     );
     assert_eq!(last, "remove rule firmware (created by anna, ticket OPS-7)");
@@ -433,7 +435,7 @@ fn what_keeps_a_pending_pod_beside_devices_is_told_with_the_words_of_the_schedul
     let tainted = json!({"taints": [taint]});
     let tolerating = json!({"tolerations": [{"key": "reserved", "operator": "Exists"}]});
     let closed = "waits for devices on the nodes on which it can be scheduled: none of them \
-                  has free devices that meet all its requests, but another node has such devices";
+                  has free devices that meet all requests of the pod, but another node has such devices";
     let not_checked = "not checked: free CPU and memory, pod affinity";
     for (more, node, part) in [
         (
@@ -536,7 +538,7 @@ fn each_missing_link_is_told_with_what_can_still_be_said() {
     pod/classless -n ml: waits for devices: DeviceClass gone does not exist
 
       claim waiting
-        not allocated: it has no device
+        not allocated: the claim has no device
           request gpu: 1 device of class gone
     [exit status: 0]
     ");
@@ -589,7 +591,7 @@ fn what_was_not_read_makes_a_verdict_unknown_and_strict_fails() {
     pod/train -n ml: outcome unknown: the data is incomplete
 
       claim claim
-        claims were not read: its devices are unknown
+        claims were not read: the devices of this claim are unknown
 
     Incomplete:
       resourceslices: the input contains no ResourceSlice: running drivers, unallocated devices, and taints set by drivers are unknown
@@ -648,7 +650,7 @@ fn what_was_not_read_is_unknown_and_not_none() {
         (
             "ResourceSlice",
             device,
-            "its taints are not all known",
+            "not all of its taints are known",
             "no taint",
         ),
         (
@@ -673,7 +675,7 @@ fn what_was_not_read_is_unknown_and_not_none() {
             "DeviceTaintRule",
             device,
             "outcome unknown",
-            "could get it now",
+            "could get the device now",
         ),
     ] {
         let told = explained(missing, what);

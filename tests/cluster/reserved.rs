@@ -90,7 +90,7 @@ async fn a_pod_that_is_reserved_for_under_another_name_is_counted_and_not_evicte
     let told = String::from_utf8_lossy(&waited.stderr);
     assert_eq!(waited.status.code(), Some(5), "{told}");
     assert!(
-        told.contains("although no pod is left; the condition may be stale"),
+        told.contains("although no pod is left to evict; the condition may be stale"),
         "{told}"
     );
     assert_eq!(is_deleted("renamed").await, None);

@@ -173,7 +173,7 @@ fn refuse_other_causes(
             joined(errors.iter().map(ToString::to_string))
         ),
         RootCause::Unknown(reasons) => format!(
-            "waits for devices for an unknown reason: {}",
+            "waits for devices; why is unknown: {}",
             joined(reasons.iter().map(ToString::to_string))
         ),
     };

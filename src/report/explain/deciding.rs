@@ -84,17 +84,21 @@ fn tolerated(
     let by = decision.by.and_then(|place| tolerations.get(place));
     match (by, decision.deadline) {
         (Some(toleration), Deadline::Never) => {
-            format!("claim {name} tolerates it forever: {toleration}")
+            format!("claim {name} tolerates this taint forever: {toleration}")
         }
         (Some(toleration), Deadline::At(at)) => {
             let seconds = toleration.seconds.unwrap_or_default();
-            let ends = if at < input.now { "ended" } else { "ends" };
-            format!("toleration in claim {name}: {seconds}s, {ends} {at}")
+            let verb = if at < input.now {
+                "tolerated"
+            } else {
+                "tolerates"
+            };
+            format!("claim {name} {verb} this taint for {seconds}s, until {at}")
         }
         // Up to 1.34 a toleration in the claim's spec does not reach the allocation, where the controller looks.
         (None, _) if !input.semantics.copies_tolerations => {
             "this version of Kubernetes does not copy tolerations to the allocation".to_owned()
         }
-        (None, _) => format!("claim {name} does not tolerate it"),
+        (None, _) => format!("claim {name} does not tolerate this taint"),
     }
 }

@@ -57,7 +57,7 @@ pub fn explain_device(
             count => format!("allocated to {}", counted(count, "claim")),
         },
         match taints.len() {
-            0 if !teller.knows_taints() => "its taints are not all known".to_owned(),
+            0 if !teller.knows_taints() => "not all of its taints are known".to_owned(),
             0 => "no taint".to_owned(),
             count => counted(count, "taint"),
         },
@@ -65,20 +65,24 @@ pub fn explain_device(
             () if teller.is_unread(Kind::ResourceClaim) =>
                 "requests of pending claims are unknown".to_owned(),
             () if teller.is_unread(Kind::ResourceSlice) =>
-                "whether a request of a pending claim matches it is unknown".to_owned(),
+                "unknown whether a request of a pending claim matches the device".to_owned(),
             // Which devices a request can get is known from its class.
             () if candidates.is_empty() && teller.is_unread(Kind::DeviceClass) =>
-                "whether a request of a pending claim matches it is unknown".to_owned(),
+                "unknown whether a request of a pending claim matches the device".to_owned(),
             () if !teller.knows_taints() && !candidates.is_empty() =>
-                "whether a request of a pending claim could get it is unknown".to_owned(),
+                "unknown whether a request of a pending claim could get the device".to_owned(),
             () => queue(&candidates),
         }
     );
     let tainted = taints.iter().map(|evaluated| {
         let (whose, source) = origin(evaluated.origin, evaluated.place, publication, &input);
         let effect = match &evaluated.taint.effect {
-            Effect::NoExecute => "evicts pods that do not tolerate it, and blocks new allocations",
-            Effect::NoSchedule => "blocks new allocations, and evicts no pods",
+            Effect::NoExecute => {
+                "evicts pods whose claims do not tolerate it, and blocks new allocations to such claims"
+            }
+            Effect::NoSchedule => {
+                "blocks new allocations to claims that do not tolerate it, and evicts no pods"
+            }
             Effect::None => "no consequence",
             Effect::Unknown(_) => "no known consequence",
         };
@@ -136,8 +140,8 @@ impl<'t> DeviceSteps<'t> {
                 let whole = if complete.contains(&(&id.driver, &id.pool)) {
                     ""
                 } else {
-                    ", but some of its slices are missing: devices of the pool cannot be allocated \
-                     until all of its slices are published"
+                    ", but some slices of this generation are missing: no device of the pool can be \
+                     allocated until all are published"
                 };
                 let node = slice
                     .devices
@@ -156,7 +160,7 @@ impl<'t> DeviceSteps<'t> {
             }
             Publication::Outdated(slice, newest) => {
                 let text = format!(
-                    "published only in generation {} of pool {}; the current one is {newest}",
+                    "published only in generation {} of pool {}, whose current generation is {newest}",
                     slice.pool.generation, id.pool
                 );
                 let path = ".spec.pool.generation";
@@ -333,15 +337,20 @@ fn queue(candidates: &[CandidateClaim<'_>]) -> String {
         requests(&|candidate| candidate.exclusions.is_empty()),
     ) {
         (0, _) => "no pending claim could get this device".to_owned(),
-        (1, 0) => "1 request of a pending claim matches it, but cannot get it now".to_owned(),
-        (1, _) => {
-            "1 request of a pending claim could get it now, considering devices only".to_owned()
+        (1, 0) => {
+            "1 request of a pending claim matches the device, but cannot get it now".to_owned()
         }
-        (all, 0) => format!("{all} requests of pending claims match it, but none can get it now"),
+        (1, _) => {
+            "1 request of a pending claim could get the device now, considering devices only"
+                .to_owned()
+        }
+        (all, 0) => {
+            format!("{all} requests of pending claims match the device, but none can get it now")
+        }
         (all, now) => {
             format!(
-                "{all} requests of pending claims match it, {now} of them could get it now, considering \
-                 devices only"
+                "{all} requests of pending claims match the device; {now} of them could get it now, \
+                 considering devices only"
             )
         }
     }
@@ -352,11 +361,11 @@ fn candidate_step(candidate: &CandidateClaim<'_>, teller: &DeviceSteps<'_>) -> S
     let claim = candidate.claim;
     let against: Vec<String> = candidate.exclusions.iter().map(against).collect();
     let could = if !against.is_empty() {
-        format!("matches it, but {}", against.join(", "))
+        format!("matches the device, but {}", against.join(", "))
     } else if teller.knows_taints() {
-        "could get it now".to_owned()
+        "could get the device now".to_owned()
     } else {
-        "matches it; its taints are not all known".to_owned()
+        "matches the device, but not all taints of the device are known".to_owned()
     };
     let spec = claim.spec.as_deref();
     let asked = spec.and_then(|spec| {

@@ -155,7 +155,7 @@ impl SingleChange {
             change_type: ChangeType::WithToleration,
             message: format!("with one more toleration in request {name} of a new claim"),
             fix: Some(format!(
-                "tolerate {toleration} in request {name} of a new claim"
+                "add toleration {toleration} to request {name} of a new claim"
             )),
             outcome_message: THERE_WOULD_BE.to_owned(),
             field_ref: FieldReference::new("ResourceClaim", claim, tolerations_path),
@@ -269,7 +269,7 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
             } else {
                 ""
             };
-            let text = format!("with effect NoExecute of {whose}{renewed}");
+            let text = format!("if {whose} had effect NoExecute{renewed}");
             SingleChange {
                 field_ref: of_rule(".spec.taint.effect"),
                 ..named(ChangeType::WithNoExecute, text)
@@ -301,7 +301,7 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
             ),
             // Its claim keeps the tolerations that were copied when it was allocated.
             fix: Some(format!(
-                "for later pods: tolerate {} in request {} of {}",
+                "for later pods: add toleration {} to request {} of {}",
                 wanted.toleration,
                 wanted.request,
                 origin_of(&wanted.claim, chain)

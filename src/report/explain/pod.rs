@@ -142,7 +142,7 @@ pub fn explain_unread_pod(name: &NamespacedName, why: &str, basis: &Basis<'_>) -
 /// A pod that refers to no claim at all.
 #[must_use]
 pub fn explain_pod_without_claims(name: &NamespacedName) -> Explained {
-    let text = "it references no claim, so it uses no device";
+    let text = "the pod references no claim, so it uses no device";
     let source = FieldReference::new("Pod", name, ".spec.resourceClaims");
     Explained {
         message: "stays: it uses no device, so no taint affects it".to_owned(),
@@ -285,14 +285,14 @@ impl PodSteps<'_, '_> {
                 return self.missing(text, &format!(".spec.resourceClaims[{place}]"));
             }
             ClaimEntry::ExtendedResource(name) => (
-                format!("claim {name}, made for extended resources"),
+                format!("claim {name}, created for extended resources"),
                 ".status.extendedResourceClaimStatus".to_owned(),
             ),
         };
         let step = Step::new(StepType::Claim, text, FieldReference::new("Pod", pod, path));
         let Some(claim) = link.claim else {
             let text = if self.is_unread(Kind::ResourceClaim) {
-                "claims were not read: its devices are unknown"
+                "claims were not read: the devices of this claim are unknown"
             } else {
                 "claim not found: it was deleted, or has not been created yet"
             };
@@ -326,7 +326,7 @@ impl PodSteps<'_, '_> {
                 at(place),
             ),
             Reservation::Absent => (
-                "not reserved for this pod, so the pod does not use it".to_owned(),
+                "not reserved for this pod, so the pod does not use the claim".to_owned(),
                 FieldReference::new("ResourceClaim", &claim.name, ".status.reservedFor"),
             ),
         };
@@ -347,7 +347,7 @@ impl PodSteps<'_, '_> {
     ) -> Vec<Step> {
         if claim.allocation.is_none() {
             let source = FieldReference::new("ResourceClaim", &claim.name, ".status.allocation");
-            let text = "not allocated: it has no device";
+            let text = "not allocated: the claim has no device";
             let mut waiting = waits.map_or_else(Vec::new, |waits| waits.steps_of(claim));
             if waiting.is_empty() {
                 let spec = claim.spec.iter().flat_map(|spec| &spec.requests);
@@ -425,7 +425,7 @@ impl PodSteps<'_, '_> {
                 let whole = if complete.contains(&(&id.driver, &id.pool)) {
                     ""
                 } else {
-                    ", but some of its slices are missing"
+                    ", but some slices of this generation are missing"
                 };
                 let text = format!(
                     "pool {}: generation {} is current{whole}",
@@ -437,7 +437,7 @@ impl PodSteps<'_, '_> {
             }
             Publication::Outdated(slice, newest) => {
                 let text = format!(
-                    "pool {}: generation {newest} is current, and the device is only in generation \
+                    "pool {}: generation {newest} is current, but the device is only in generation \
                      {}",
                     id.pool, slice.pool.generation
                 );
@@ -479,7 +479,10 @@ impl PodSteps<'_, '_> {
             }
             (Some(Deadline::At(at)), _) => eviction("evicts", at, now),
             (Some(Deadline::Never), _) => "tolerated forever".to_owned(),
-            (None, Effect::NoSchedule) => "blocks new allocations, and evicts no pods".to_owned(),
+            (None, Effect::NoSchedule) => {
+                "blocks new allocations to claims that do not tolerate it, and evicts no pods"
+                    .to_owned()
+            }
             (None, Effect::None | Effect::NoExecute | Effect::Unknown(_)) => {
                 "evicts no pods".to_owned()
             }

@@ -38,7 +38,7 @@ fn wanted(terms: &RequestTerms) -> String {
             // The API server refuses a count below 1; only a saved file can have one.
             counted(usize::try_from(*count).unwrap_or_default(), "device")
         }
-        DeviceAmount::All => "all devices of a node".to_owned(),
+        DeviceAmount::All => "all matching devices of a node".to_owned(),
         DeviceAmount::Unknown(mode) => format!("devices with allocationMode {mode}"),
     };
     format!("{devices} of class {}", terms.class)

@@ -87,7 +87,7 @@ pub(super) fn scheduling_exclusion(
             ("gates", "gates are")
         };
         return Some(format!(
-            "waits for scheduling {noun} {gates}: the scheduler ignores it until the {are} removed"
+            "waits for scheduling {noun} {gates}: the scheduler ignores the pod until the {are} removed"
         ));
     }
     // The same question without the pod's own node selector and affinity tells whether these keep it.
@@ -106,14 +106,14 @@ pub(super) fn scheduling_exclusion(
     };
     if lacks_devices && !closed.is_empty() && is_placeable(question) {
         return Some(
-            "waits for devices on the nodes on which it can be scheduled: none of them has free devices that meet all its requests, but another node has such devices"
+            "waits for devices on the nodes on which it can be scheduled: none of them has free devices that meet all requests of the pod, but another node has such devices"
                 .to_owned(),
         );
     }
     let is_bound = lacks_devices && !scheduling.nodes.is_empty() && is_placeable(&anywhere);
     is_bound.then(|| {
         "waits for devices on the nodes that its node selector or affinity allows: none of them \
-         has free devices that meet all its requests, but another node has such devices"
+         has free devices that meet all requests of the pod, but another node has such devices"
             .to_owned()
     })
 }
@@ -202,18 +202,28 @@ pub(super) fn root_cause(
     searched: SearchedNodes,
 ) -> String {
     let listed = |owners: &[TaintOwner]| some(&owners.iter().map(owner).collect::<Vec<_>>());
+    let which = |places: &[usize]| {
+        plural(
+            places.len(),
+            "that constraint",
+            "any one of these constraints",
+        )
+    };
     match blame {
         RootCause::Elsewhere => {
-            "waits, but not for devices: a node has free devices for all its requests".to_owned()
+            "waits, but not for devices: a node has free devices for all requests of the pod"
+                .to_owned()
         }
         RootCause::Constraints(places) => format!(
-            "waits for devices that are excluded by {}; without that constraint a node has enough devices",
-            constraints(places, spec)
+            "waits for devices that are excluded by {}; a node has enough devices if {} is removed",
+            constraints(places, spec),
+            which(places)
         ),
         RootCause::ConstraintsAndTaints(places) => format!(
-            "waits for devices that are excluded by {} together with taints; without that constraint and \
-             without any taint a node has enough devices",
-            constraints(places, spec)
+            "waits for devices that are excluded by {} together with taints; a node has enough devices if \
+             {} and all taints are removed",
+            constraints(places, spec),
+            which(places)
         ),
         RootCause::Taints(owners) => match owners.as_slice() {
             [only] => format!(
@@ -228,7 +238,7 @@ pub(super) fn root_cause(
         },
         RootCause::TaintCombination(owners) if owners.is_empty() => {
             "waits for devices that are excluded by taints; a node has enough devices if all taints are \
-             removed; whether it is enough to remove fewer was not computed"
+             removed; whether removing fewer would be enough was not computed"
                 .to_owned()
         }
         RootCause::TaintCombination(owners) => format!(
@@ -244,7 +254,7 @@ pub(super) fn root_cause(
                 _ => " and any one of its constraints",
             };
             format!(
-                "waits for devices: {} has free devices that meet all its requests, even if all \
+                "waits for devices: {} has free devices that meet all requests of the pod, even if all \
                  taints{constrained} are ignored",
                 searched.none()
             )
@@ -261,7 +271,7 @@ pub(super) fn root_cause(
         }
         RootCause::Unknown(why) => {
             let why: Vec<String> = why.iter().map(ToString::to_string).collect();
-            format!("waits for devices for an unknown reason: {}", why.join("; "))
+            format!("waits for devices; why is unknown: {}", why.join("; "))
         }
     }
 }

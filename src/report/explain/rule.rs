@@ -146,11 +146,11 @@ impl RuleSteps<'_, '_> {
     fn selector(&self) -> Vec<Step> {
         let Some(selector) = &self.rule.selector else {
             let all = if self.basis.semantics.nil_selector_evicts {
-                "no selector: in this version it selects every published device"
+                "no selector: in this version of Kubernetes, the rule selects every published device"
             } else if self.basis.semantics.nil_selector_blocks {
-                "no selector: it evicts no pods, but the scheduler treats every device as tainted"
+                "no selector: the rule evicts no pods, but the scheduler treats every device as tainted"
             } else {
-                "no selector: it selects no device"
+                "no selector: the rule selects no device"
             };
             return vec![Step::new(
                 StepType::Selector,

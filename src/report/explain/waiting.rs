@@ -240,7 +240,7 @@ impl WaitingRequest {
     fn lines(&self, knows_usable: bool) -> Vec<String> {
         let needs = match self.needed_device_count {
             Some(count) => count.to_string(),
-            None => "all devices of a node at once".to_owned(),
+            None => "all matching devices of a node at once".to_owned(),
         };
         let usable = match self.usable_devices.len() {
             _ if !knows_usable => "the number of matching free devices is unknown".to_owned(),
@@ -248,7 +248,7 @@ impl WaitingRequest {
             usable => format!("{usable} match and are free"),
         };
         let first = format!(
-            "request {} of class {}: needs {needs}, {usable}",
+            "request {} of class {}: needs {needs}; {usable}",
             self.request, self.device_class_name,
         );
         // What an expression excludes was not asked for; one that fails is the answer.
@@ -265,7 +265,7 @@ impl WaitingRequest {
     fn step(&self, claim: &NamespacedName, path: &str) -> Step {
         let needs = match self.needed_device_count {
             Some(count) => counted(usize::try_from(count).unwrap_or_default(), "device"),
-            None => "all devices of a node at once".to_owned(),
+            None => "all matching devices of a node at once".to_owned(),
         };
         let text = format!(
             "request {}: {needs} of class {}",
@@ -531,7 +531,7 @@ impl RequestedItem<'_> {
             "invalid-pool" => plain(format!(
                 "{is} in inconsistent pools, which the scheduler skips"
             )),
-            _ => plain(format!("may match, which is unknown: {why}")),
+            _ => plain(format!("may or may not match: {why}")),
         };
         let view = |taint: &model::Taint| match &owner {
             Some(TaintOwner::Rule(name)) => Taint::of_rule(taint, Some(name.as_str())),
@@ -622,20 +622,20 @@ mod tests {
             ),
             (
                 RootCause::Devices,
-                "waits for devices: no node has free devices that meet all its requests, even if all \
+                "waits for devices: no node has free devices that meet all requests of the pod, even if all \
                  taints and any one of its constraints are ignored",
             ),
             (
                 RootCause::Constraints(vec![0, 1]),
                 "waits for devices that are excluded by matchAttribute gpu.example.com/numa of requests a, \
-                 b, or distinctAttribute gpu.example.com/rack of all requests; without that \
-                 constraint a node has enough devices",
+                 b, or distinctAttribute gpu.example.com/rack of all requests; a node has enough \
+                 devices if any one of these constraints is removed",
             ),
             (
                 RootCause::ConstraintsAndTaints(vec![1]),
                 "waits for devices that are excluded by distinctAttribute gpu.example.com/rack of all \
-                 requests together with taints; without that constraint and without any taint a \
-                 node has enough devices",
+                 requests together with taints; a node has enough devices if that constraint and \
+                 all taints are removed",
             ),
             (
                 RootCause::NoClass("gone".into()),
@@ -658,7 +658,7 @@ mod tests {
             assert_eq!(
                 self::root_cause(&RootCause::Devices, None, searched),
                 format!(
-                    "waits for devices: {none} has free devices that meet all its requests, even if all \
+                    "waits for devices: {none} has free devices that meet all requests of the pod, even if all \
                      taints are ignored"
                 )
             );

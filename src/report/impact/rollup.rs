@@ -28,7 +28,7 @@ pub(super) fn sections(
     let bare = |pod: &Pod| match bare.get(pod.namespace.as_str()) {
         // The only bare pod of its namespace keeps its name, which says more than the words for several.
         Some(1) => format!("Pod/{}", pod.name),
-        Some(_) | None => "pods without controller".to_owned(),
+        Some(_) | None => "pods without a controller".to_owned(),
     };
     for pod in evicted {
         let owner = workload(pod).unwrap_or_else(|| bare(pod));
@@ -158,7 +158,7 @@ mod tests {
         });
         let together = text(&several, Format::Table, None);
         assert!(
-            together.contains("alone/pods without controller"),
+            together.contains("alone/pods without a controller"),
             "{together}"
         );
         assert!(!together.contains("Pod/bare"), "{together}");

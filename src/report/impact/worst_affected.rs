@@ -104,7 +104,7 @@ fn with_bare_pods_together(groups: Vec<(String, Vec<&Pod>)>) -> Vec<(String, Vec
             .find(|(_, known)| is_alike(known[0], pods[0]));
         match known {
             Some((known_name, known)) => {
-                *known_name = format!("pods without controller in {}", pods[0].namespace);
+                *known_name = format!("pods without a controller in {}", pods[0].namespace);
                 known.extend(pods);
             }
             None => together.push((name, pods)),
@@ -275,7 +275,7 @@ mod tests {
         let lines = report.worst_of_all();
         assert_eq!(lines.len(), 2, "{lines:?}");
         assert!(lines[0].contains("/critical: "), "{lines:?}");
-        let bare = format!("pods without controller in {} (24 pods): ", pod.namespace);
+        let bare = format!("pods without a controller in {} (24 pods): ", pod.namespace);
         assert!(lines[1].contains(&bare), "{lines:?}");
     }
 

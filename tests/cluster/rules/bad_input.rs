@@ -59,7 +59,7 @@ fn who_may_not_look_at_devices_may_still_remove_and_brake() {
     let silent = world.run(&format!("remove {name} --others")).ended(0);
     assert!(!silent.stderr.contains("schedulable"), "{silent:#?}");
     let unknown =
-        "cannot tell whether the devices are schedulable again: ResourceSlices not readable";
+        "unknown whether the devices are schedulable again: ResourceSlices could not be read";
     let removed = world
         .seen_by(&without_slices.kubeconfig)
         .run(&format!("remove {other} --others -o json"))

@@ -147,7 +147,7 @@ fn a_rule_whose_command_was_killed_says_so_and_the_same_command_takes_it_back() 
     let described = world.run(&format!("describe {name}")).ended(0);
     let described = described.saying(&next);
     assert!(
-        described.stdout.contains("(expired, still NoSchedule)"),
+        described.stdout.contains("effect is still NoSchedule)"),
         "{described:#?}"
     );
     let line = format!("escalate {name} --to NoSchedule --for 1s --yes");

@@ -112,7 +112,7 @@ fn a_wait_ends_when_pods_are_created_again_and_evicted_again() {
     run.ended(5)
         .saying("evicted pods are replaced and evicted again")
         .saying(&format!(
-            "the pods of DaemonSet/exporter in {} are recreated and evicted each time (",
+            "the pods of DaemonSet/exporter in {} are evicted again each time they are recreated (",
             world.namespace
         ))
         .saying("seen); their claims need a toleration with effect NoExecute");
