@@ -161,11 +161,11 @@ impl<'a> HazardEvidence<'a> {
         let pod = impact.pod;
         let gang = self.gangs.get(&pod.uid)?;
         let needs = match gang.needs {
-            Some(needs) => format!("needs {needs}"),
-            None => "needs an unknown number of pods".to_owned(),
+            Some(needs) => format!(", but needs {needs}"),
+            None => "; how many pods it needs is unknown".to_owned(),
         };
         Some(HazardReason::Since(format!(
-            "{} loses {}, {needs}, and at most {} would be left",
+            "{} would lose {} and keep at most {}{needs}",
             gang.group,
             counted(gang.lost, "pod"),
             gang.left
@@ -784,7 +784,7 @@ mod tests {
         assert!(
             found[0]
                 .1
-                .starts_with("PodGroup team-a/ranks loses 1 pod, needs 1"),
+                .starts_with("PodGroup team-a/ranks would lose 1 pod and keep at most 0, but"),
             "{found:?}"
         );
     }

@@ -218,7 +218,7 @@ hazards! {
         of: Evicted,
         after: MadeAgain,
         reads: [Nodes],
-        meaning: "its node cannot stop it: the pod would hang in Terminating",
+        meaning: "its node is not ready or does not exist: the pod would stay in Terminating",
         find: HazardEvidence::node_not_ready,
     }
     /// The driver of its device is away from its node.
@@ -278,7 +278,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Pods],
-        meaning: "is system-critical: priority 2000000000 or more",
+        meaning: "is system-critical: by its priority (2000000000 or more) or by an annotation",
         find: evidence::critical,
     }
     /// It has data on its node that go with it.
@@ -326,7 +326,7 @@ hazards! {
         of: Evicted,
         after: MadeAgain,
         reads: [Holders],
-        meaning: "other pods keep using the same hardware, through partitions or shares",
+        meaning: "other pods keep using the same hardware, through partitions, shares or other drivers",
         find: HazardEvidence::sibling_in_use,
     }
     /// It has ended, and still holds the device.

@@ -33,12 +33,16 @@ pub fn warning(
     }
     let devices = possible.keys().filter(|device| selected.contains(device));
     let devices: Vec<String> = devices.map(ToString::to_string).collect();
-    let verb = if others.len() == 1 { "is" } else { "are" };
+    let (verb, noun) = if others.len() == 1 {
+        ("is", "device")
+    } else {
+        ("are", "devices")
+    };
     Some(Warning {
         code: "may-be-same-hardware",
         message: format!(
             "{} may be the same hardware as {}, which {verb} allocated but not published; the taint does not \
-             evict pods that use this hardware through another device",
+             evict the pods that use the unpublished {noun}",
             few(&devices),
             few(&others)
         ),

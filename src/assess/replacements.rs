@@ -412,7 +412,7 @@ impl ClaimReplacement {
             .collect();
         let requests = requests.join("; ");
         if self.requests.iter().all(RequestReplacement::has_enough) {
-            return format!("{requests}; no node has all that the claim needs");
+            return format!("{requests}; no node has all devices that the claim needs");
         }
         requests
     }
@@ -433,19 +433,22 @@ impl RequestReplacement {
         let offer = self.offer_of_allowed_nodes();
         match self.elsewhere {
             0 => offer,
-            more => format!("{offer} ({more} more on nodes where its pod cannot be scheduled)"),
+            more => format!("{offer} ({more} more on nodes where the pod cannot be scheduled)"),
         }
     }
 
     fn offer_of_allowed_nodes(&self) -> String {
         let (request, devices) = (&self.request, self.devices);
         let verb = if devices.exact() == Some(1) {
-            "matches"
+            "is"
         } else {
-            "match"
+            "are"
         };
         match self.needs {
-            Some(needs) => format!("request {request} needs {needs}, {devices} {verb}"),
+            Some(needs) => format!(
+                "request {request} needs {}, and {devices} {verb} available",
+                counted(usize::try_from(needs).unwrap_or_default(), "device")
+            ),
             None if devices.is_none() => {
                 format!(
                     "request {request} is for all matching devices of a node, but none are available"
@@ -453,7 +456,7 @@ impl RequestReplacement {
             }
             None => {
                 format!(
-                    "request {request} is for all matching devices of a node, and {devices} {verb}"
+                    "request {request} is for all matching devices of a node, and {devices} {verb} available"
                 )
             }
         }
@@ -540,11 +543,11 @@ mod tests {
         assert_eq!(lines.len(), 12, "{lines:?}");
         assert_eq!(
             lines[1],
-            "claim team-a/claim-1 cannot be reallocated: request gpu needs 2, 1 matches"
+            "claim team-a/claim-1 cannot be reallocated: request gpu needs 2 devices, and 1 is available"
         );
         assert_eq!(
             lines[2],
-            "claim team-a/claim-2 cannot be reallocated: request gpu needs 2, 2 match; no node has all that the claim needs"
+            "claim team-a/claim-2 cannot be reallocated: request gpu needs 2 devices, and 2 are available; no node has all devices that the claim needs"
         );
         assert_eq!(lines[10], "2 more claims cannot be reallocated either");
         assert_eq!(
@@ -605,7 +608,7 @@ mod tests {
     fn who_wants_all_devices_of_a_node_has_enough_where_there_is_any() {
         assert_eq!(
             request(None, 3).offer(),
-            "request gpu is for all matching devices of a node, and 3 match"
+            "request gpu is for all matching devices of a node, and 3 are available"
         );
         assert_eq!(
             request(None, 0).offer(),
@@ -617,7 +620,7 @@ mod tests {
         };
         assert_eq!(
             elsewhere.offer(),
-            "request gpu needs 1, 0 match (4 more on nodes where its pod cannot be scheduled)"
+            "request gpu needs 1 device, and 0 are available (4 more on nodes where the pod cannot be scheduled)"
         );
         assert!(request(None, 1).has_enough());
         assert!(!request(None, 0).has_enough());

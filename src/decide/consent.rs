@@ -546,7 +546,7 @@ mod tests {
           3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at
             2026-11-21T03:30:34Z).
           3 more pods use a selected device: 1 tolerating the taint, 1 already
-            terminating, 1 not evicted for other reasons.
+            terminating, 1 staying for other reasons.
           unknown: poddisruptionbudgets: access denied
           warning   team-b/bare-0: has no controller: nothing recreates it
           notice    ReplicaSet/train-6d of team-a (2 pods): evicted now, on node-7

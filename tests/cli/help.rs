@@ -225,15 +225,15 @@ fn hazards_are_explained() {
     job-restart              warning  its Job may recreate it, count the eviction as
                                       a failure, or fail
     do-not-disrupt           warning  an annotation forbids its disruption
-    node-not-ready           warning  its node cannot stop it: the pod would hang in
-                                      Terminating
+    node-not-ready           warning  its node is not ready or does not exist: the
+                                      pod would stay in Terminating
     driver-down              warning  the driver of its device is not running: the
                                       pod would hang in Terminating
     node-maintenance         notice   its node is cordoned or under maintenance
     unmanaged                warning  has no controller: nothing recreates it
     daemonset                notice   its DaemonSet recreates it on the same node
-    critical                 danger   is system-critical: priority 2000000000 or
-                                      more
+    critical                 danger   is system-critical: by its priority
+                                      (2000000000 or more) or by an annotation
     local-data               notice   has emptyDir volumes, whose data is deleted
                                       with it
     long-grace               notice   has a grace period of more than 10s, and may
@@ -242,7 +242,7 @@ fn hazards_are_explained() {
                                       Kubernetes up to 1.37.1 does not evict such
                                       pods
     sibling-in-use           notice   other pods keep using the same hardware,
-                                      through partitions or shares
+                                      through partitions, shares or other drivers
     terminal-still-reserved  notice   has already ended, and still holds the device
     tolerates-schedule-only  warning  replacements may be evicted too: their claims
                                       need a NoExecute toleration without
@@ -304,9 +304,10 @@ fn guards_are_explained() {
       budgets.violated      PodDisruptionBudgets that the evictions would violate
       claims.unplaceable    claims of evicted pods that cannot be reallocated, each
                             checked as if it were the only one
-      claims.unplaceable.together  claims of evicted pods that stay without a device
-                                   even if as many as possible are reallocated: 1 if
-                                   two compete for the last device
+      claims.unplaceable.together  claims of evicted pods that stay without devices
+                                   even if as many claims as possible are
+                                   reallocated: 1 if two claims compete for the last
+                                   device
       devices.available     devices that stay available: free or with capacity left,
                             and without a NoSchedule or NoExecute taint; in the
                             DeviceClasses of the selected devices; % of all devices

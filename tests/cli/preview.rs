@@ -40,7 +40,7 @@ fn one_device_is_asked_about_without_a_taint() {
 
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
-    3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
+    3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
     The last evicted pod is gone after about 5m30s (at full grace period; replacements may be evicted again); the device is not free then: not all of its pods are evicted.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     [stderr]
@@ -68,8 +68,8 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
 
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
-      danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods and would have none left; no other device for claim embed-5f6b8c9d77-mdd2q-gpu-72g96: request gpu needs 1, 0 match (and 1 more of this kind)
-      warning   research/notebook-anna: no other device for claim notebooks: request gpu needs 1, 0 match; has no controller: nothing recreates it
+      danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods and would have none left; no other device for claim embed-5f6b8c9d77-mdd2q-gpu-72g96: request gpu needs 1 device, and 0 are available (and 1 more of this kind)
+      warning   research/notebook-anna: no other device for claim notebooks: request gpu needs 1 device, and 0 are available; has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              DEVICE                         WORKLOAD            RISKS
     danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   gpu.example.com/node-7/gpu-0   Deployment/rerank   pdb-violated, last-replica (+3)
@@ -92,7 +92,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
       4 published devices selected. 6 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Replacements:
-      3 claims cannot be reallocated (research/notebooks, serving/embed-5f6b8c9d77-f6ln5-gpu-kq8sm, serving/embed-5f6b8c9d77-mdd2q-gpu-72g96): request gpu needs 1, 0 match
+      3 claims cannot be reallocated (research/notebooks, serving/embed-5f6b8c9d77-f6ln5-gpu-kq8sm, serving/embed-5f6b8c9d77-mdd2q-gpu-72g96): request gpu needs 1 device, and 0 are available
       together, at most 1 of the 4 claims can be reallocated; not checked: capacity of shared devices (claim serving/rerank-6b4d9f8c5-wxh7f-gpu-cknml)
 
     Still in use on the same hardware:
@@ -105,7 +105,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     4 pods in 2 namespaces would be evicted: 3 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     3 claims cannot be reallocated: no other devices are available to them.
-    3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
+    3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
     Guard claims.unplaceable>2 tripped: the value is 3.
     The last evicted pod is gone after about 5m30s (at full grace period; replacements may be evicted again); 3 of the 4 devices are free then; not free: 1 (not all of its pods are evicted).
     All on node-7.
@@ -134,7 +134,7 @@ fn whole_driver_is_one_segment() {
     15 pods in 4 namespaces would be evicted: 12 now, 3 later (last in 10m at 2026-11-20T10:25:00Z).
     3 PodDisruptionBudgets would be violated; taint evictions ignore PodDisruptionBudgets.
     9 claims cannot be reallocated: no other devices are available to them.
-    3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
+    3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
     The last evicted pod is gone after about 60m (at full grace period; replacements may be evicted again); 34 of the 40 devices are free then, unless a replacement of another pod gets one; not free: 1 (not all of its pods are evicted), 1 (no pod of its claim is known); not known to be free: 4 (the evicted pod may be recreated and scheduled to the same device).
     [stderr]
     warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
@@ -215,7 +215,7 @@ fn every_device_has_to_be_said_in_so_many_words() {
     15 pods in 4 namespaces would be evicted: 12 now, 3 later (last in 10m at 2026-11-20T10:25:00Z).
     3 PodDisruptionBudgets would be violated; taint evictions ignore PodDisruptionBudgets.
     9 claims cannot be reallocated: no other devices are available to them.
-    3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
+    3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
     The last evicted pod is gone after about 60m (at full grace period; replacements may be evicted again); 40 of the 46 devices are free then, unless a replacement of another pod gets one; not free: 1 (not all of its pods are evicted), 1 (no pod of its claim is known); not known to be free: 4 (the evicted pod may be recreated and scheduled to the same device).
     [stderr]
     warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
@@ -236,7 +236,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
     gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      danger    DaemonSet/gpu-monitor of monitoring: no other device for claim gpu-monitor-ztccc-all-lc9v7: request all is for all matching devices of a node, but none are available (27 more on nodes where its pod cannot be scheduled); its priority class is system-node-critical
+      danger    DaemonSet/gpu-monitor of monitoring: no other device for claim gpu-monitor-ztccc-all-lc9v7: request all is for all matching devices of a node, but none are available (27 more on nodes where the pod cannot be scheduled); its priority class is system-node-critical
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
       warning   Job/sweep of training: Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
 
@@ -257,7 +257,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Replacements:
-      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request all is for all matching devices of a node, but none are available (27 more on nodes where its pod cannot be scheduled)
+      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request all is for all matching devices of a node, but none are available (27 more on nodes where the pod cannot be scheduled)
       together, at most 3 of the 4 claims can be reallocated; not checked: whether one node has several devices for the same claim (claim training/llm-1-gpus-rsbmk)
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
@@ -286,7 +286,7 @@ fn no_schedule_evicts_nobody() {
     a:NoSchedule   <none>   gpu.example.com/node-7/gpu-0           1             5      0            0
 
     No pod would be evicted: effect NoSchedule does not evict.
-    6 pods use a selected device: 1 already terminating, 5 not evicted for other reasons.
+    6 pods use a selected device: 1 already terminating, 5 staying for other reasons.
     [exit status: 0]
     ");
 }
@@ -406,7 +406,7 @@ fn manifest_is_asked_about_before_it_is_created() {
     gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      danger    DaemonSet/gpu-monitor of monitoring: no other device for claim gpu-monitor-ztccc-all-lc9v7: request all is for all matching devices of a node, but none are available (27 more on nodes where its pod cannot be scheduled); its priority class is system-node-critical
+      danger    DaemonSet/gpu-monitor of monitoring: no other device for claim gpu-monitor-ztccc-all-lc9v7: request all is for all matching devices of a node, but none are available (27 more on nodes where the pod cannot be scheduled); its priority class is system-node-critical
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
       warning   Job/sweep of training: Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
 
@@ -427,7 +427,7 @@ fn manifest_is_asked_about_before_it_is_created() {
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Replacements:
-      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request all is for all matching devices of a node, but none are available (27 more on nodes where its pod cannot be scheduled)
+      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request all is for all matching devices of a node, but none are available (27 more on nodes where the pod cannot be scheduled)
       together, at most 3 of the 4 claims can be reallocated; not checked: whether one node has several devices for the same claim (claim training/llm-1-gpus-rsbmk)
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
@@ -620,7 +620,7 @@ fn tripped_guard_is_a_refusal_with_the_whole_report() {
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:NoExecute --abort-if pods.evicted>10% --abort-if namespaces.affected>9").answer(), @"
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
-    3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
+    3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
     Guard pods.evicted>10% tripped: the value is 3 of 17.
     The last evicted pod is gone after about 5m30s (at full grace period; replacements may be evicted again); the device is not free then: not all of its pods are evicted.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
@@ -735,7 +735,7 @@ fn now_decides_what_is_due() {
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:NoExecute --now 2026-11-21T00:00:00+01:00").answer(), @"
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T23:05:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
-    3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
+    3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
     The last evicted pod is gone after about 5m30s (at full grace period; replacements may be evicted again); the device is not free then: not all of its pods are evicted.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     [exit status: 0]

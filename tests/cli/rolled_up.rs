@@ -88,7 +88,7 @@ fn many_pods_are_rolled_up_by_workload_and_the_summary_is_last() {
       350 published devices selected. 350 allocated devices selected. 350 pods would be evicted in 35 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Replacements:
-      350 claims cannot be reallocated (team-00/model-0-0, team-00/model-0-1, team-00/model-0-2, team-00/model-0-3, team-00/model-0-4 and 345 more): request gpu needs 1, 0 match
+      350 claims cannot be reallocated (team-00/model-0-0, team-00/model-0-1, team-00/model-0-2, team-00/model-0-3, team-00/model-0-4 and 345 more): request gpu needs 1 device, and 0 are available
 
     350 pods in 35 namespaces would be evicted now.
     350 claims cannot be reallocated: no other devices are available to them.

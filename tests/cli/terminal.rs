@@ -186,7 +186,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     1 PodDisruptionBudget would be violated; taint evictions ignore
     PodDisruptionBudgets.
     3 more pods use a selected device: 1 tolerating the taint, 1 already
-    terminating, 1 not evicted for other reasons.
+    terminating, 1 staying for other reasons.
     The last evicted pod is gone after about 5m30s (at full grace period;
     replacements may be evicted again); the device is not free then: not all of its
     pods are evicted.
@@ -225,7 +225,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
 
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
-    3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
+    3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
     The last evicted pod is gone after about 5m30s (at full grace period; replacements may be evicted again); the device is
     not free then: not all of its pods are evicted.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
@@ -262,7 +262,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
 
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
-    3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 not evicted for other reasons.
+    3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
     The last evicted pod is gone after about 5m30s (at full grace period; replacements may be evicted again); the device is not free then: not all of its pods are evicted.
     All on node-7, all using gpu.example.com/node-7/gpu-0.
     ");

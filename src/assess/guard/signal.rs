@@ -196,8 +196,8 @@ signals! {
         whole: None,
         reads: [Pods, Replacements],
         unsaid: "device classes, nodes, results of expressions, or checks of constraints, counters and capacity",
-        meaning: "claims of evicted pods that stay without a device even if as many as possible are \
-            reallocated: 1 if two compete for the last device",
+        meaning: "claims of evicted pods that stay without devices even if as many claims as possible are \
+            reallocated: 1 if two claims compete for the last device",
         count: |_, totals| totals.claims_unplaceable_together,
     }
     /// Devices of the same classes that stay allocatable.

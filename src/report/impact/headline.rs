@@ -239,7 +239,7 @@ fn in_and_at(time: Time, now: Time) -> String {
 fn others(totals: &Totals) -> Option<String> {
     let has_others = totals.pods_tolerating.counted() > 0 || totals.pods_terminating.counted() > 0;
     let not_evicted = if has_others {
-        "not evicted for other reasons"
+        "staying for other reasons"
     } else {
         "not evicted"
     };

@@ -165,7 +165,7 @@ fn a_pod_without_replacement_that_leaves_others_behind_says_both() {
     assert_eq!(
         messages,
         [
-            "no other device for claim train-0-gpu: request gpu needs 1, 0 match",
+            "no other device for claim train-0-gpu: request gpu needs 1 device, and 0 are available",
             "gpu.example.com/node-7/gpu-1, on the same hardware as gpu.example.com/node-7/gpu-0, stays in use by pod team-a/infer-0",
         ]
     );
@@ -191,7 +191,7 @@ fn a_pod_without_replacement_that_leaves_others_behind_says_both() {
     let text = format!("{:?}", report.sections());
     for line in [
         "1 claim cannot be reallocated: no other devices are available to it.",
-        "claim team-a/train-0-gpu cannot be reallocated: request gpu needs 1, 0 match",
+        "claim team-a/train-0-gpu cannot be reallocated: request gpu needs 1 device, and 0 are available",
         "gpu.example.com/node-7/gpu-1 is part of the same hardware as gpu.example.com/node-7/gpu-0, and stays in use by pod team-a/infer-0",
     ] {
         assert!(text.contains(line), "{line}: {text}");
