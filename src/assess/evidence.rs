@@ -247,7 +247,7 @@ impl<'a> HazardEvidence<'a> {
                 format!("node {name} {state}: the pod would hang in Terminating")
             }
             None => format!(
-                "node {name} not found: the pod stays in Terminating until pod garbage collection deletes it"
+                "node {name} not found: the pod would stay in Terminating until pod garbage collection deletes it"
             ),
         }))
     }

@@ -464,7 +464,7 @@ mod tests {
         assert_eq!(
             absent("gpu-9"),
             "gpu.example.com/node-7/gpu-9: gpu.example.com/node-7/gpu-8 is not published, and may be \
-             the same hardware: restart its driver"
+             the hardware of this device: restart the driver of gpu.example.com/node-7/gpu-8"
         );
     }
 

@@ -326,9 +326,10 @@ fn condition_check(
             "it is for generation {}, but the rule is at generation {}",
             condition.observed_generation, rule.generation
         )),
-        EvictionStatus::Leftover => {
-            Some("every pod that the rule evicts is gone or terminating".to_owned())
-        }
+        EvictionStatus::Leftover => Some(
+            "it reports pending evictions, but every pod that the rule evicts is gone or terminating"
+                .to_owned(),
+        ),
     };
     // The reason too: until the controller has seen a change to None, the condition is that of the effect before.
     let frozen = rule.taint.effect == Effect::None && condition.reason == "NoEffect";

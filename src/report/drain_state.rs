@@ -111,7 +111,10 @@ fn of_unit(
     let elsewhere: BTreeSet<&DeviceId> = elsewhere.filter(|id| !devices.contains(*id)).collect();
     if !elsewhere.is_empty() {
         let names: Vec<String> = elsewhere.iter().map(ToString::to_string).collect();
-        messages.push(format!("its hardware is allocated as {}", few(&names)));
+        messages.push(format!(
+            "its hardware is allocated under another name: {}",
+            few(&names)
+        ));
     }
     // Of a reversed unit, the reason is named already.
     let left = match &unit.progress {
@@ -305,7 +308,7 @@ mod tests {
             .iter()
             .find(|line| line.contains("is now named"));
         assert!(drift.is_some(), "{:?}", unit.messages);
-        let name = "its hardware is allocated as gpu.example.com/node-7/gpu-9";
+        let name = "its hardware is allocated under another name: gpu.example.com/node-7/gpu-9";
         assert!(unit.messages.iter().any(|line| line == name));
         let published = PublishedHardware::of(&basis);
         let devices = devices_of(&drain.units[0], &basis);

@@ -405,7 +405,7 @@ fn against(exclusion: &Exclusion) -> String {
         Exclusion::OtherDevices => "other devices that the claim needs are not free".to_owned(),
         Exclusion::PodUnschedulable(why) => why.clone(),
         Exclusion::Incomplete => "its pool is published incompletely".to_owned(),
-        Exclusion::Invalid => "its pool is inconsistent".to_owned(),
+        Exclusion::Invalid => "the slices of its pool contradict each other".to_owned(),
         Exclusion::Unknown(why) => format!("unknown: {why}"),
     }
 }

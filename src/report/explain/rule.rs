@@ -262,9 +262,10 @@ impl RuleSteps<'_, '_> {
                 "stale: it is for generation {}, but the rule is at generation {}",
                 condition.observed_generation, self.rule.generation
             )),
-            EvictionStatus::Leftover => {
-                Some("stale: every pod that the rule evicts is gone or terminating".to_owned())
-            }
+            EvictionStatus::Leftover => Some(
+                "stale: it reports pending evictions, but every pod that the rule evicts is gone or terminating"
+                    .to_owned(),
+            ),
         };
         let recurring = recurring.map(|message| format!("recurring: {message}"));
         let notes = stale.into_iter().chain(recurring);

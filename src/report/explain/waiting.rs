@@ -303,8 +303,10 @@ impl Excluded {
             .saturating_sub(self.solely_excluded_device_count)
         {
             0 => String::new(),
-            others if others == self.device_count => ", among other reasons".to_owned(),
-            others => format!(", {others} of them also for other reasons"),
+            others if others == self.device_count => {
+                " (also excluded for other reasons)".to_owned()
+            }
+            others => format!(" ({others} of them also excluded for other reasons)"),
         };
         let text = format!(
             "{} {}{others}: {}",
@@ -529,7 +531,7 @@ impl RequestedItem<'_> {
                 "{is} in incompletely published pools, which the scheduler skips"
             )),
             "invalid-pool" => plain(format!(
-                "{is} in inconsistent pools, which the scheduler skips"
+                "{is} in pools that the scheduler skips, because the slices of the pool contradict each other"
             )),
             _ => plain(format!("may or may not match: {why}")),
         };
@@ -681,8 +683,9 @@ mod tests {
             excluded.step().message
         };
         assert_eq!(line(1, 1), "1 device is held: x");
-        assert_eq!(line(2, 0), "2 devices are held, among other reasons: x");
-        let some = "3 devices are held, 2 of them also for other reasons: x";
+        let all = "2 devices are held (also excluded for other reasons): x";
+        assert_eq!(line(2, 0), all);
+        let some = "3 devices are held (2 of them also excluded for other reasons): x";
         assert_eq!(line(3, 1), some);
     }
 }

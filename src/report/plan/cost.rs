@@ -63,7 +63,9 @@ impl CostTier {
             Self::ShortGrace => "no PodDisruptionBudget violated; grace periods of at most 10s",
             Self::WithinBudgets => "no PodDisruptionBudget violated; grace periods above 10s",
             Self::BudgetsViolated => "PodDisruptionBudgets violated",
-            Self::Unknown => "unknown, because pods, claims or PodDisruptionBudgets were not read",
+            Self::Unknown => {
+                "unknown whether PodDisruptionBudgets are violated, because pods, claims or PodDisruptionBudgets were not read"
+            }
         }
     }
 }
@@ -98,7 +100,9 @@ impl Cost {
         let tier = self.cost_tier.describe();
         if self.evicted_pod_count == 0 {
             return match self.cost_tier {
-                CostTier::Unknown => tier.to_owned(),
+                CostTier::Unknown => {
+                    "unknown, because pods, claims or PodDisruptionBudgets were not read".to_owned()
+                }
                 CostTier::ShortGrace | CostTier::WithinBudgets | CostTier::BudgetsViolated => {
                     "no pod is evicted".to_owned()
                 }

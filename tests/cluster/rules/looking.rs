@@ -126,7 +126,7 @@ fn a_condition_about_an_earlier_state_is_marked() {
     assert_eq!(evicting(), "yes (stale)");
     let described = world.run(&format!("describe {name}")).ended(0).stdout;
     assert!(
-        described.contains("stale: every pod that the rule evicts is gone or terminating"),
+        described.contains("but every pod that the rule evicts is gone or terminating"),
         "{described}"
     );
     world
