@@ -190,7 +190,7 @@ impl<'a> HazardEvidence<'a> {
                  backoffLimit of {limit}"
             ),
             JobFate::IndexFails => format!(
-                "{job} fails the index of this pod{UNLESS_ENDED}; a Job with a failed index fails \
+                "{job} marks the index of this pod as failed{UNLESS_ENDED}; a Job with a failed index fails \
                  permanently when the other indexes have ended"
             ),
             JobFate::StartsAgain

@@ -182,7 +182,7 @@ hazards! {
         of: EvictedRunning,
         after: Lost,
         reads: [Workloads],
-        meaning: "the eviction fails its Job permanently: nothing recreates the pod",
+        meaning: "the eviction makes its Job fail permanently: nothing recreates the pod",
         find: HazardEvidence::job_fails,
     }
     /// Its Job may make it anew, count it as a failure, or fail.

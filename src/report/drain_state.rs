@@ -137,7 +137,7 @@ fn of_unit(
         && holding.is_empty()
     {
         messages.push(
-            "was blocked when its drain ended, and no claim holds its devices now; to complete it, run the same `drain` \
+            "was blocked when its drain ended, and no claim holds its devices now; to complete the drain, run the same `drain` \
              again"
                 .to_owned(),
         );

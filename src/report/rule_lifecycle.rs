@@ -310,7 +310,9 @@ fn not_free(device: &DeviceRelease<'_>) -> Option<String> {
         return Some(format!("but in use through partitions ({pods} per device)"));
     }
     if device.is_blocked_partition {
-        return Some("but other devices of the same hardware use up the shared counters".to_owned());
+        return Some(
+            "but other devices of the same hardware use up the shared counters".to_owned(),
+        );
     }
     if !device.in_use_by.is_empty() {
         let names: Vec<String> = device.in_use_by.iter().map(ToString::to_string).collect();
@@ -756,8 +758,10 @@ mod tests {
         let recorded = BTreeSet::from([forced.device.clone()]);
         assert_eq!(
             release_lines(&[forced], &recorded, &BTreeSet::new()),
-            ["1 device untainted, but the release was not confirmed by the node: \
-                 gpu.example.com/node-7/gpu-0"]
+            [
+                "1 device untainted, but the release was not confirmed by the node: \
+                 gpu.example.com/node-7/gpu-0"
+            ]
         );
         // Without claims nobody knows which of them are free.
         assert_eq!(

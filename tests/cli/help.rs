@@ -220,7 +220,7 @@ fn hazards_are_explained() {
                                       restarts as a whole
     no-replacement           warning  one of its claims cannot be reallocated: no
                                       other devices are available to it
-    job-fails                danger   the eviction fails its Job permanently:
+    job-fails                danger   the eviction makes its Job fail permanently:
                                       nothing recreates the pod
     job-restart              warning  its Job may recreate it, count the eviction as
                                       a failure, or fail
@@ -287,14 +287,15 @@ fn guards_are_explained() {
     Signals:
       pods.evicted          pods evicted now or later; % of all non-terminating pods
                             that use devices of the same drivers
-      pods.evicted.now      pods evicted now; % as for pods.evicted
-      pods.critical         evicted system-critical pods; % as for pods.evicted
+      pods.evicted.now      pods evicted now; % of the same pods as for pods.evicted
+      pods.critical         evicted system-critical pods; % of the same pods as for
+                            pods.evicted
       pods.unmanaged        evicted pods without a controller, or whose controller
-                            was deleted; % as for pods.evicted
+                            was deleted; % of the same pods as for pods.evicted
       jobs.failed           Jobs that fail permanently because their pods are
                             evicted
       pods.severity.danger  evicted pods whose worst hazard has severity danger (see
-                            `help hazards`); % as for pods.evicted
+                            `help hazards`); % of the same pods as for pods.evicted
       workloads.affected    workloads of the evicted pods; a pod without an owner
                             counts as a workload
       workloads.down        workloads left without a ready pod

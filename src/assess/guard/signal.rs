@@ -88,7 +88,7 @@ signals! {
         whole: Some(Whole::Pods),
         reads: [Pods, Times],
         unsaid: "part of the data",
-        meaning: "pods evicted now; % as for pods.evicted",
+        meaning: "pods evicted now; % of the same pods as for pods.evicted",
         count: |_, totals| totals.pods_now,
     }
     /// Pods that would be evicted, and that the system needs.
@@ -97,7 +97,7 @@ signals! {
         whole: Some(Whole::Pods),
         reads: [Pods],
         unsaid: "part of the data",
-        meaning: "evicted system-critical pods; % as for pods.evicted",
+        meaning: "evicted system-critical pods; % of the same pods as for pods.evicted",
         count: |_, totals| totals.pods_critical,
     }
     /// Pods that would be evicted, and that nothing creates again.
@@ -106,7 +106,7 @@ signals! {
         whole: Some(Whole::Pods),
         reads: [Pods, Workloads],
         unsaid: "part of the data",
-        meaning: "evicted pods without a controller, or whose controller was deleted; % as for pods.evicted",
+        meaning: "evicted pods without a controller, or whose controller was deleted; % of the same pods as for pods.evicted",
         count: |_, totals| totals.pods_unmanaged,
     }
     /// Jobs that fail for good since pods of them would be evicted.
@@ -124,7 +124,7 @@ signals! {
         whole: Some(Whole::Pods),
         reads: [Pods, Budgets, Workloads],
         unsaid: "part of the data",
-        meaning: "evicted pods whose worst hazard has severity danger (see `help hazards`); % as for pods.evicted",
+        meaning: "evicted pods whose worst hazard has severity danger (see `help hazards`); % of the same pods as for pods.evicted",
         count: |_, totals| totals.pods_in_danger,
     }
     /// Owners of the pods that would be evicted.

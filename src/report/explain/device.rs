@@ -340,10 +340,8 @@ fn queue(candidates: &[CandidateClaim<'_>]) -> String {
         (1, 0) => {
             "1 request of a pending claim matches the device, but cannot get it now".to_owned()
         }
-        (1, _) => {
-            "1 request of a pending claim could get the device now, considering devices only"
-                .to_owned()
-        }
+        (1, _) => "1 request of a pending claim could get the device now, considering devices only"
+            .to_owned(),
         (all, 0) => {
             format!("{all} requests of pending claims match the device, but none can get it now")
         }

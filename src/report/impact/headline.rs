@@ -220,7 +220,7 @@ fn when(report: &ImpactReport) -> String {
         }
         (least, later) if totals.pods.exact().is_some() && at_once.exact().is_none() => {
             format!(
-                ": at least {least} now, up to {later} later (the last one {last} at the latest)"
+                ": at least {least} now, up to {later} later (the last one at the latest {last})"
             )
         }
         (0, 1) => format!(" later: {last}"),

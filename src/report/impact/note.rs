@@ -80,7 +80,7 @@ pub(in crate::report) fn terminating(pod: &Pod, now: Timestamp) -> Note {
                 .map(ToString::to_string)
                 .collect();
             format!(
-                "terminating, has ended; kept by its finalizers: {}",
+                "terminating; the pod has ended, but its finalizers keep it: {}",
                 finalizers.join(", ")
             )
         }
