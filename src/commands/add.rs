@@ -334,10 +334,9 @@ impl AddArgs {
     ) -> Result<Vec<Value>, Failure> {
         if steps.len() > 1 {
             let rules = counted(steps.len(), "rule");
-            changer
-                .context()
-                .printer
-                .note(&format!("{rules}, one for each device or selector"));
+            changer.context().printer.note(&format!(
+                "{rules} are needed: one for each device or selector"
+            ));
         }
         let mut objects = Vec::new();
         for step in steps {

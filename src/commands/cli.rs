@@ -173,8 +173,8 @@ fn contexts(
     if let Clusters::One(why) = profile.clusters {
         return Err(
             Failure::usage(format!("only one --context is allowed: {why}")).hint(
-                "`preview`, `list` and `devices` accept several contexts, to read live \
-                clusters once",
+                "`preview`, `list` and `devices` accept several contexts, except with --from, \
+                --watch or --publish",
             ),
         );
     }
@@ -368,7 +368,7 @@ fn flag_of_others(error: &clap::Error, program: &clap::Command) -> Option<String
         .filter(has_it)
         .map(|it| it.get_name().to_owned())
         .collect();
-    (!names.is_empty()).then(|| format!("the flag exists in {}", few(&names)))
+    (!names.is_empty()).then(|| format!("commands with this flag: {}", few(&names)))
 }
 
 /// The commands that are spelled like `word`, as help names them. A hidden alias that is spelled like it

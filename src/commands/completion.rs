@@ -156,7 +156,7 @@ fn install(args: &InstallArgs, context: &Context) -> Result<(), Failure> {
         context.printer.warn(&warning);
     }
     context.printer.note(
-        "completion works in shells with kubectl completion; to set that up: kubectl completion --help",
+        "completion works only in shells where kubectl completion is set up; to set it up: kubectl completion --help",
     );
     Ok(())
 }
@@ -172,7 +172,7 @@ fn own_folder(folders: &[PathBuf]) -> Result<PathBuf, Failure> {
     let file = format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX);
     let found = folders.iter().find(|folder| folder.join(&file).is_file());
     found.cloned().ok_or_else(|| {
-        Failure::usage(format!("no folder in PATH contains {file}"))
+        Failure::usage(format!("no directory in PATH contains {file}"))
             .hint("choose a directory: kubectl devicetaint completion install --dir DIRECTORY")
     })
 }

@@ -99,7 +99,7 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "USERPROFILE",
-        meaning: "On Windows: replaces HOME",
+        meaning: "Used if HOME is not set, as on Windows",
     },
     Variable {
         name: "http_proxy",

@@ -318,7 +318,7 @@ impl DedicateArgs {
             (None, [only]) => only.clone(),
             (None, _) => {
                 return Err(
-                    Failure::usage("a dedication to more than one namespace needs a name")
+                    Failure::usage("without --name, exactly one --to NAMESPACE is needed")
                         .hint("add --name NAME"),
                 );
             }
@@ -383,8 +383,8 @@ impl AddHooks for DedicationPolicies<'_> {
         self.tell(steps, &namespaces, mutation);
         if self.is_taint_alone {
             self.context.printer.warn(&format!(
-                "without policies, claims in every namespace may tolerate {}, and claims in {} \
-                 have to tolerate it themselves",
+                "without admission policies, claims in every namespace may tolerate the taint {}, \
+                 and claims in {} need a toleration of their own",
                 self.terms.taint(),
                 self.terms.members_line()
             ));
@@ -470,7 +470,7 @@ impl DedicationPolicies<'_> {
             (Ok(version), _) => Some(version),
             (Err(why), Mode::Advise) => {
                 self.context.printer.warn(&format!(
-                    "these policies cannot be created in this cluster: {why}"
+                    "the printed admission policies cannot be created in this cluster: {why}"
                 ));
                 None
             }
@@ -524,13 +524,13 @@ impl DedicationPolicies<'_> {
         }
         Failure::new(
             ExitStatus::Failed,
-            format!("the policies cannot be created in this cluster: {why}; nothing was changed"),
+            format!(
+                "the admission policies cannot be created in this cluster: {why}; nothing was \
+                 changed"
+            ),
         )
         .detail("the printed objects are those that would be created")
-        .hint(
-            "to create only the taint, which excludes claims that do not tolerate it: --policy \
-            none",
-        )
+        .hint("to taint the devices without admission policies: --policy none")
     }
 
     /// All objects, in the order in which they have to be made.

@@ -15,7 +15,7 @@ use crate::decide::dedication::{
 };
 use crate::error::{ExitStatus, Failure};
 use crate::model::{Gap, Kind};
-use crate::naming::phrase::{counted, few};
+use crate::naming::phrase::few;
 use crate::report::dedication_state::reported;
 use crate::report::dedications::{DedicationList, Extent};
 use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
@@ -166,8 +166,7 @@ pub(super) fn not_understood(reading: &crate::model::Reading) -> Option<Incomple
     (!unknown.is_empty()).then(|| Incomplete {
         missing: "tolerations".to_owned(),
         message: format!(
-            "the tolerations of {} are unknown: {}",
-            counted(unknown.len(), "claim"),
+            "the tolerations of some claims or templates are unknown: {}",
             few(&unknown)
         ),
         affects: Affects::Details,

@@ -280,8 +280,8 @@ impl MakeRoomArgs {
             // The scheduler is preempting pods itself. Evictions by this command would come on top of these.
             Preparation::Nominated(pod, node) => {
                 context.printer.note(&format!(
-                    "the scheduler has already preempted pods on node {node} for pod {}, and schedules this pod \
-                     when they are gone; nothing was changed",
+                    "the scheduler has already nominated node {node} for pod {}, and may have preempted \
+                     pods there; nothing was changed",
                     pod.name
                 ));
                 let report = RoomReport {

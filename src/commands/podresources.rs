@@ -331,8 +331,9 @@ async fn allocatable(args: &AllocatableArgs, context: &Context) -> Result<ExitSt
 const NODE_HELP: &str = "\
 Name of the kubelet's Node object; required without --via-debug
 
-The command verifies the name by a pod that the kubelet lists, a device that it has prepared, its client certificate or \
-the hostname. If none of these identifies the node, no device is reported as safe to pull unless --confirm-node is set.";
+The command verifies the name by a pod that the kubelet lists, a device that the kubelet has prepared, the kubelet's client \
+certificate, or the hostname. If none of these identifies the node, no device is reported as safe to pull unless \
+--confirm-node is set.";
 
 async fn check(args: &CheckArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let chosen = args.chosen(context)?;

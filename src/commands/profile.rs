@@ -46,11 +46,11 @@ pub(super) enum Signals {
 
 /// Why a namespace narrows nothing of what taints do.
 pub(super) const PODS_OF_EVERY_NAMESPACE: &str = "taints affect pods in every namespace; to filter \
-    them: -o json, field affectedPods[].namespace";
+    by namespace: -o json, field affectedPods[].namespace";
 
 /// Why a namespace narrows no dedication.
 pub(super) const OF_A_DEDICATION: &str =
-    "the namespaces of a dedication are set with `dedicate --to`";
+    "the namespaces of a dedication are set with `dedicate --to` or `--namespace-selector`";
 
 impl CommandProfile {
     /// Reads one cluster, for answers about rules.

@@ -241,7 +241,7 @@ impl RemoveArgs {
             (Ok(()), Some(failure)) if found.rules.is_empty() => Err(failure),
             (Ok(()), Some(failure)) => {
                 let deleted = if change.dry_run.is_real() {
-                    "the other rules are deleted"
+                    "the other rules were deleted"
                 } else {
                     "the other rules would be deleted"
                 };
@@ -275,7 +275,7 @@ impl RemoveArgs {
                     ));
                 }
                 Err(failure) => context.printer.warn(&format!(
-                    "cannot tell whether the devices are still the same hardware: {failure}"
+                    "cannot tell whether devices of the rules were replaced: {failure}"
                 )),
             }
         }

@@ -182,7 +182,7 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
     for (was, now) in &renamed {
         context
             .printer
-            .note(&format!("device {was} is published as {now} now"));
+            .note(&format!("device {was} is now published as {now}"));
     }
     let (taints, devices) = under_new_names(taints, devices, &renamed);
     Box::pin(wait.until_allocatable(view, &taints, &devices)).await?;

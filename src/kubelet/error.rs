@@ -157,8 +157,8 @@ impl KubeletError {
                 "check whether the kubelet is running and ready: systemctl status kubelet"
             }
             Self::NoSocket { .. } | Self::Unusable { .. } | Self::Foreign { .. } => {
-                "use the kubelet's own socket: /var/lib/kubelet/pod-resources/kubelet.sock, unless it has \
-                 another root directory"
+                "use the kubelet's own socket: /var/lib/kubelet/pod-resources/kubelet.sock, unless the \
+                 kubelet has another root directory"
             }
             Self::TimedOut { .. } => {
                 "check the kubelet's log: journalctl -u kubelet; or wait longer with \

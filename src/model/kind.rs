@@ -239,7 +239,7 @@ macro_rules! for_each_kind {
                 spelled: "MutatingAdmissionPolicy", plural: "mutatingadmissionpolicies", group: "admissionregistration.k8s.io", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Never,
                 served: MutatingPolicies, counted: Nothing,
-                without: "the tolerations that policies add to new claims are unknown",
+                without: "the tolerations that admission policies add to new claims are unknown",
             }
             /// Where those policies act.
             MutatingAdmissionPolicyBinding in mutating_bindings {
@@ -251,7 +251,7 @@ macro_rules! for_each_kind {
                 spelled: "MutatingAdmissionPolicyBinding", plural: "mutatingadmissionpolicybindings", group: "admissionregistration.k8s.io", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Never,
                 served: MutatingPolicies, counted: Nothing,
-                without: "the tolerations that policies add to new claims are unknown",
+                without: "the tolerations that admission policies add to new claims are unknown",
             }
             /// The policies that refuse objects.
             ValidatingAdmissionPolicy in validating_policies {
@@ -259,7 +259,7 @@ macro_rules! for_each_kind {
                 spelled: "ValidatingAdmissionPolicy", plural: "validatingadmissionpolicies", group: "admissionregistration.k8s.io", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Never,
                 served: Always, counted: Nothing,
-                without: "the tolerations that policies reject are unknown",
+                without: "the tolerations that admission policies reject are unknown",
             }
             /// Where those policies act.
             ValidatingAdmissionPolicyBinding in validating_bindings {
@@ -267,7 +267,7 @@ macro_rules! for_each_kind {
                 spelled: "ValidatingAdmissionPolicyBinding", plural: "validatingadmissionpolicybindings", group: "admissionregistration.k8s.io", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Never,
                 served: Always, counted: Nothing,
-                without: "the tolerations that policies reject are unknown",
+                without: "the tolerations that admission policies reject are unknown",
             }
             /// The namespaces that devices can be dedicated to.
             NamespaceObject in namespaces {

@@ -133,9 +133,10 @@ A RULE is the name of a DeviceTaintRule, with or without
 devicetaintrule.resource.k8s.io/ before it. Commands with the arguments
 RULE|DEVICE KEY, such as `escalate`, `list` and `wait`, also accept:
 
-  a hardware ID   rules that taint exactly this device, or that record
-                  this ID as the hardware of their device;
-                  `list`, `describe`, `wait`: also rules on its partitions
+  a hardware ID   rules that taint exactly the device with this ID, or that
+                  record this ID as the hardware of their device;
+                  `list`, `describe`, `wait`: also rules on partitions of
+                  this device
   DEVICE KEY      rules that taint exactly DEVICE with a taint of this KEY;
                   KEY may end in `-`, as in `kubectl taint`
 

@@ -142,7 +142,10 @@ pub(super) fn attributes(
                 .as_ref()
                 .map_or(AttributeValue::Unknown, |value| value.to_model(context));
             if value == AttributeValue::Unknown {
-                let what = format!("the attribute `{}` of an unknown type", name.escape_debug());
+                let what = format!(
+                    "the attribute `{}`, whose type this plugin does not know",
+                    name.escape_debug()
+                );
                 context.odd("unknown-attribute-type", what);
             }
             (context.intern(name), value)

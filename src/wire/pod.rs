@@ -268,7 +268,9 @@ impl Pod {
         }
         let Some(template) = &claim.resource_claim_template_name else {
             let name = claim.name.as_deref().unwrap_or_default().escape_debug();
-            let what = format!("the entry `{name}` in spec.resourceClaims, which has no claim");
+            let what = format!(
+                "the entry `{name}` in spec.resourceClaims, which names no claim or template"
+            );
             context.odd("unknown-claim-source", what);
             return ClaimSource::Unknown;
         };

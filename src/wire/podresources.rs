@@ -32,7 +32,7 @@ fn no_pod<'a>(pods: impl IntoIterator<Item = &'a PodResources>) -> Option<String
     let odd = pods.find(|pod| !is_name(&pod.name) || !is_name(&pod.namespace))?;
     let (namespace, name) = (odd.namespace.escape_debug(), odd.name.escape_debug());
     Some(format!(
-        "it names a pod {namespace}/{name}, which is not a valid pod name"
+        "it lists pod {namespace}/{name}, whose namespace or name is not valid"
     ))
 }
 
@@ -97,7 +97,7 @@ impl Weighed for AllocatableResourcesResponse {
         let odd = devices.find(|device| !device.resource_name.contains('/'))?;
         let name = odd.resource_name.escape_debug();
         Some(format!(
-            "it names a resource {name}, which is not a resource of a device plugin"
+            "it lists resource {name}, which is not a resource of a device plugin"
         ))
     }
 }

@@ -86,7 +86,7 @@ fn effect(text: &str, context: &mut Context) -> model::Effect {
     let effect = model::Effect::from(text);
     if let model::Effect::Unknown(text) = &effect {
         let what = format!(
-            "the unknown effect `{}`, which is shown and otherwise ignored",
+            "the unknown effect `{}`, which evicts no pods",
             text.escape_debug()
         );
         context.odd("unknown-effect", what);

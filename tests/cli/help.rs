@@ -371,7 +371,7 @@ fn a_flag_of_other_commands_is_told_with_these() {
         devicetaint("add gpu.example.com a.example.com/k:None --from examples/cluster.yaml");
     let hint = shown.stderr.lines().find(|line| line.starts_with("hint: "));
     let hint = hint.expect("a hint");
-    assert!(hint.starts_with("hint: the flag exists in "), "{hint}");
+    assert!(hint.starts_with("hint: commands with this flag"), "{hint}");
     assert!(hint.contains("preview"), "{hint}");
     assert_eq!(shown.code, 2);
 }
@@ -424,7 +424,7 @@ fn a_namespace_where_it_narrows_nothing_is_refused() {
     assert_snapshot!(run.shown(), @"
     [stderr]
     error: --namespace applies only to `devices`, `explain`, `make-room`, `podresources list` and `podresources check`
-    hint: taints affect pods in every namespace; to filter them: -o json, field affectedPods[].namespace
+    hint: taints affect pods in every namespace; to filter by namespace: -o json, field affectedPods[].namespace
     hint: omit --namespace
     [exit status: 2]
     ");

@@ -98,7 +98,7 @@ fn same_object_twice_is_a_warning_and_the_newer_counts() {
     pod/embed-5f6b8c9d77-mdd2q -n serving
     pod/rerank-6b4d9f8c5-wxh7f -n serving
     [stderr]
-    warning: Pod research/notebook-anna occurs twice, at resourceVersion 1 and 1094063; 1094063 is used; remove the older file from the input
+    warning: Pod research/notebook-anna occurs twice, with resourceVersion 1 and 1094063; the one with 1094063 is used; remove the other one from the input
     [exit status: 0]
     ");
 }
@@ -225,7 +225,7 @@ fn files_without_a_time_need_one() {
     let folder = Folder::new().with("slice.json", slice);
     assert_snapshot!(folder.devicetaint("devices --from slice.json").shown(), @"
     [stderr]
-    error: the files contain no time, so the times of evictions are unknown
+    error: the files contain no timestamp, so the times of evictions are unknown
     hint: set the time of the report: --now 2026-11-21T01:00:00Z
     [exit status: 2]
     ");
@@ -277,7 +277,7 @@ fn newer_api_is_kept_shown_and_warned_about() {
     If the nodes of these pods are running, which is unknown, the last evicted pod is gone after about 30s (at full grace period); then the device is free.
     On n, using d/p/x.
     [stderr]
-    warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored; 1 more occurrence
+    warning: DeviceTaintRule rule has the unknown effect `Melt`, which evicts no pods; 1 more occurrence
     warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`
     warning: Pod n/p has the unknown phase `Dreaming`
     warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which the controller ignores
@@ -295,7 +295,7 @@ fn newer_api_is_kept_shown_and_warned_about() {
     No pod would be evicted: effect Melt does not evict.
     1 pod uses a selected device: 1 not evicted.
     [stderr]
-    warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored; 1 more occurrence
+    warning: DeviceTaintRule rule has the unknown effect `Melt`, which evicts no pods; 1 more occurrence
     warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`
     warning: Pod n/p has the unknown phase `Dreaming`
     warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which the controller ignores
@@ -306,7 +306,7 @@ fn newer_api_is_kept_shown_and_warned_about() {
     n: 1 device, 1 allocated, 1 tainted
       d/p/x    n      yes         k:Melt (driver), k:Melt (rule rule)   n/c      n/p
     [stderr]
-    warning: DeviceTaintRule rule has the unknown effect `Melt`, which is shown and otherwise ignored; 1 more occurrence
+    warning: DeviceTaintRule rule has the unknown effect `Melt`, which evicts no pods; 1 more occurrence
     warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`
     warning: Pod n/p has the unknown phase `Dreaming`
     warning: DeviceTaintRule rule has the unknown field `spec.deviceSelector.rack`, which the controller ignores

@@ -242,7 +242,7 @@ impl Loaded {
         } else {
             let verb = if is_one { "sets" } else { "set" };
             format!(
-                "{verb} no current-context; choose one with --context: {}",
+                "{verb} no current-context; choose a context with --context: {}",
                 contexts.join(", ")
             )
         };

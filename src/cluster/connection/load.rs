@@ -440,7 +440,7 @@ fn user_with_flags(user: AuthInfo, options: &ConnectionOptions) -> Result<AuthIn
     {
         return Err(ClusterError::FlagMissing {
             flag: "as",
-            reason: "impersonating a group, UID or extra also needs a user".to_owned(),
+            reason: "impersonating a group, a UID or an extra field also needs a user".to_owned(),
         });
     }
     Ok(user)

@@ -33,8 +33,8 @@ pub(in crate::cluster) fn program(command: &str, path: Option<&OsStr>) -> io::Re
         } else {
             Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
-                "it is in a relative folder of PATH, from which programs are not run; write its full path in \
-                 the kubeconfig",
+                "PATH has its directory as a relative path, and programs from there are not run; \
+                 write its full path in the kubeconfig",
             ))
         };
     }

@@ -50,7 +50,8 @@ impl Policy {
                     .find(|entry| entry.is_empty() || cleaned(entry) != **entry);
                 match odd {
                     Some(entry) => Err(format!(
-                        "credentialPluginAllowlist has {entry:?}, which is not a plain name or path"
+                        "credentialPluginAllowlist has {entry:?}, which is not a program name \
+                         or a path in its shortest form"
                     )),
                     None => Ok(Self::Allowlist(list)),
                 }

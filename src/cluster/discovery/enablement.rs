@@ -32,8 +32,9 @@ pub(in crate::cluster) fn how_to_serve_devices(minor: Option<Minor>) -> String {
             )
         }
         Some(Minor { minor: 33, .. }) => {
-            "in 1.33, start kube-apiserver with --runtime-config=resource.k8s.io/v1beta2=true and the \
-             feature gate DynamicResourceAllocation, which every component needs"
+            "start kube-apiserver with --runtime-config=resource.k8s.io/v1beta2=true, and turn on \
+             the feature gate DynamicResourceAllocation in kube-apiserver, kube-scheduler, \
+             kube-controller-manager and every kubelet"
                 .to_owned()
         }
         Some(found) => format!(
@@ -66,12 +67,12 @@ pub(in crate::cluster) fn how_to_serve_rules(minor: Option<Minor>) -> String {
             "start kube-apiserver with --runtime-config=resource.k8s.io/v1beta2=true, and turn on the \
              feature gate DRADeviceTaintRules {everywhere}"
         ),
-        Some(_) => "check --runtime-config of kube-apiserver: Kubernetes 1.37 and later serve them by \
-                    default"
+        Some(_) => "check --runtime-config of kube-apiserver: Kubernetes 1.37 and later serve \
+                    DeviceTaintRules by default"
             .to_owned(),
-        None => "check --runtime-config of kube-apiserver: Kubernetes 1.37 and later serve them by default, \
-                 and older versions also need feature gates: DRADeviceTaints in 1.33 to 1.35, \
-                 and DRADeviceTaintRules in 1.35 and 1.36"
+        None => "check --runtime-config of kube-apiserver: Kubernetes 1.37 and later serve \
+                 DeviceTaintRules by default, and older versions also need feature gates: \
+                 DRADeviceTaints in 1.33 to 1.35, and DRADeviceTaintRules in 1.35 and 1.36"
             .to_owned(),
     }
 }
@@ -80,15 +81,17 @@ pub(in crate::cluster) fn how_to_serve_rules(minor: Option<Minor>) -> String {
 fn how_to_serve_mutating_policies(minor: Option<Minor>) -> String {
     let version = match minor.map(|found| found.minor) {
         Some(0..=31) => {
-            return "upgrade the cluster: these policies need Kubernetes 1.32 or later, and \
-                --runtime-config of kube-apiserver"
+            return "upgrade the cluster: MutatingAdmissionPolicies need Kubernetes 1.32 or later; \
+                before 1.36, kube-apiserver also needs --runtime-config and the feature gate \
+                MutatingAdmissionPolicy"
                 .to_owned();
         }
         Some(32 | 33) => "v1alpha1",
         Some(34 | 35) => "v1beta1",
         Some(_) | None => {
-            return "check --runtime-config of kube-apiserver: Kubernetes 1.36 and later serve them by default, \
-                    and older versions also need the feature gate MutatingAdmissionPolicy"
+            return "check --runtime-config of kube-apiserver: Kubernetes 1.36 and later serve \
+                    MutatingAdmissionPolicies by default, and older versions also need the feature \
+                    gate MutatingAdmissionPolicy"
                 .to_owned();
         }
     };

@@ -116,7 +116,9 @@ impl InputError {
             Self::NothingNeeded { .. } | Self::EmptyDirectory { .. } => {
                 Some("make a dump with: kubectl devicetaint snapshot -o cluster.json.gz")
             }
-            Self::Archive { .. } => Some("unpack it into a folder, and set --from to that folder"),
+            Self::Archive { .. } => {
+                Some("unpack it into a directory, and set --from to that directory")
+            }
             Self::Read { .. }
             | Self::NotText { .. }
             | Self::TooLarge { .. }

@@ -91,14 +91,14 @@ fn duplicate(known: &Item, other: &Item) -> Warning {
     Warning {
         code: "duplicate-object",
         message: format!(
-            "{} {} occurs twice, at resourceVersion {} and {}; {} is used",
+            "{} {} occurs twice, with resourceVersion {} and {}; the one with {} is used",
             which.object.kind(),
             which.object.name(),
             shown(known),
             shown(other),
             shown(used),
         ),
-        fix: Some("remove the older file from the input".to_owned()),
+        fix: Some("remove the other one from the input".to_owned()),
     }
 }
 
@@ -145,9 +145,9 @@ pub(in crate::cluster) fn missing_pods(snapshot: &Snapshot) -> Option<Gap> {
         .collect();
     let first = missing.first()?;
     let reason = match missing.len() {
-        1 => format!("the input lacks a pod that a claim is reserved for, {first}"),
+        1 => format!("the input lacks pod {first}, for which a claim is reserved"),
         several => {
-            format!("the input lacks {several} pods that claims are reserved for, such as {first}")
+            format!("the input lacks {several} pods for which claims are reserved, such as {first}")
         }
     };
     Some(Gap::of(Kind::Pod, &reason))

@@ -303,7 +303,7 @@ async fn contexts_are_listed_when_none_is_current() {
     let one = files(&[("one", &ONE.replace("current-context: east", ""))]);
     let error = one.error(options(|_| ())).await;
     assert!(
-        error.ends_with("choose one with --context: east, west, nowhere"),
+        error.ends_with("choose a context with --context: east, west, nowhere"),
         "{error}"
     );
 }

@@ -28,7 +28,7 @@ use crate::model::{Kind, Pod, REDACTED};
 #[non_exhaustive]
 pub enum RedactionError {
     /// Without names and attributes, an expression selects something else.
-    #[error("cannot redact rule {rule}: its `{field}` selects by data that redaction removes")]
+    #[error("cannot redact rule {rule}: its field `{field}` uses data that redaction removes")]
     Expression {
         /// Name of the rule.
         rule: String,
@@ -683,7 +683,7 @@ mod tests {
         let error = redacted(Kind::DeviceTaintRule, &rule).expect_err("a refusal");
         assert_eq!(
             error.to_string(),
-            "cannot redact rule old: its `selectors` selects by data that redaction removes"
+            "cannot redact rule old: its field `selectors` uses data that redaction removes"
         );
     }
 }

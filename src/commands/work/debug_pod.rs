@@ -226,7 +226,7 @@ async fn printed(made: &DebugPod, plan: &DebugPodPlan) -> Result<String, Failure
                 ),
             )
             .hint(
-                "check that the node exists, that its kubelet is running, and that it can pull \
+                "check that the node exists, and that its kubelet is running and can pull \
                 the image; or wait longer with --debug-timeout",
             ));
         }

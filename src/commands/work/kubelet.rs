@@ -343,7 +343,7 @@ impl Verifier {
 fn not_shown(socket: &Path, said: Option<&NodeName>) -> Failure {
     let socket = socket.display();
     match said {
-        None => Failure::usage(format!("cannot tell the node of the kubelet at {socket}"))
+        None => Failure::usage(format!("the node of the kubelet at {socket} is unknown"))
             .hint("set --node NODE"),
         Some(node) => Failure::usage(format!(
             "cannot verify that the kubelet at {socket} is that of node {node}"
@@ -353,8 +353,8 @@ fn not_shown(socket: &Path, said: Option<&NodeName>) -> Failure {
 }
 
 /// What a kubelet without notes is to who wants to be sure.
-const NOTES: &str =
-    "make the checkpoint readable: without it, devices of force-deleted pods cannot be verified";
+const NOTES: &str = "make the kubelet's checkpoint readable: without it, the devices of \
+    force-deleted pods cannot be checked";
 
 #[cfg(test)]
 mod tests {

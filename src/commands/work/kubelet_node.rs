@@ -105,7 +105,7 @@ fn other_node(wanted: &NodeName, node: &NodeName, proof: &NodeProof) -> Failure 
         }
         NodeProof::Certificate => format!("its client certificate names node {node}"),
         NodeProof::AskedThere | NodeProof::Machine | NodeProof::Confirmed => {
-            format!("it is that of node {node}")
+            format!("it is the kubelet of node {node}")
         }
     };
     Failure::usage(format!("this is not the kubelet of node {wanted}: {why}"))

@@ -150,7 +150,7 @@ fn left_of(found: &Recovery) -> Vec<Blocker> {
         } else {
             "no workload is left to recover"
         };
-        let text = format!("{state}, but not for long enough yet (--settle)");
+        let text = format!("{state}, but for less than --settle so far");
         return vec![Blocker::recovering("", "", text)];
     }
     left

@@ -20,7 +20,10 @@ pub(crate) async fn clear_released(
     context: &Context,
 ) {
     let left = |rule: &DeviceTaintRule| unreleased_devices::released(rule, node.as_str());
-    let released = format!("the kubelet of {node} has released the devices");
+    let released = format!(
+        "the kubelet of node {node} has released the devices there, so the rule no longer records \
+         them as unreleased"
+    );
     clear(names, &released, left, rules, context).await;
 }
 
@@ -32,7 +35,9 @@ pub(crate) async fn clear_ended(
     context: &Context,
 ) {
     let left = |rule: &DeviceTaintRule| unreleased_devices::ended(rule, &has_ended);
-    clear(names, "the recorded pods have ended", left, rules, context).await;
+    let ended =
+        "recorded pods have ended, so the rule no longer records their devices as unreleased";
+    clear(names, ended, left, rules, context).await;
 }
 
 /// Makes of each rule what `left` leaves of its records, and says that it is for this `reason`.
@@ -51,9 +56,7 @@ async fn clear(
         };
         match cleared {
             None => {}
-            Some(Ok(())) => context.printer.note(&format!(
-                "rule {name}: {reason}; the rule no longer records its devices as unreleased"
-            )),
+            Some(Ok(())) => context.printer.note(&format!("rule {name}: {reason}")),
             // One rule that cannot be read or changed keeps no other from being cleared.
             Some(Err(error)) => context.printer.warn(&format!(
                 "the record of unreleased devices on rule {name} could not be cleared: {error}"

@@ -339,7 +339,7 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         // Slices and classes are not asked about: where those are incomplete, `reallocation` and `demands` have
         // answered "unknown" before.
         let what = if !completeness.nodes {
-            "whether its candidate nodes exist is unknown"
+            "the list of nodes is incomplete"
         } else if !completeness.claims {
             "the list of allocated devices is incomplete"
         } else if !completeness.rules {

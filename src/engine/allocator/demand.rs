@@ -112,7 +112,7 @@ pub(super) fn demands<'a>(
     state: &ClusterState<'a>,
 ) -> Result<Vec<Demand<'a>>, Unknown> {
     if !state.completeness.classes {
-        return Err(Unknown::unread("device classes were not read"));
+        return Err(Unknown::unread("the list of DeviceClasses is incomplete"));
     }
     if spec
         .constraints

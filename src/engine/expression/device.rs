@@ -83,7 +83,7 @@ impl DeviceExpression {
         let mut evaluation = Evaluation::new(driver, device, self.checked.slots);
         let verdict = evaluation.value(&self.checked.root)?;
         if verdict.is_untold() {
-            return Err(Fault::unsupported("the messages of format validation").into());
+            return Err(Fault::unsupported("the error messages of validate()").into());
         }
         let Value::Bool(selected) = verdict else {
             return Err(ExpressionError::Runtime {

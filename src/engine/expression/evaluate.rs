@@ -114,9 +114,9 @@ impl<'a> Evaluation<'a> {
     pub(super) fn spend(&mut self, steps: usize) -> Result<(), Fault> {
         self.steps = self.steps.saturating_add(steps);
         if self.steps > MAXIMUM_STEPS {
-            return Err(Fault::unsupported(
-                "an expression that takes this many steps",
-            ));
+            return Err(Fault::unsupported(format!(
+                "an expression that takes more than {MAXIMUM_STEPS} steps"
+            )));
         }
         Ok(())
     }
@@ -459,7 +459,7 @@ fn stronger(before: Option<Fault>, fault: Fault) -> Fault {
 /// What the names of a macro stand for, round by round.
 fn rounds(fold: &FoldNode, range: &Value) -> Result<Vec<(Value, Option<Value>)>, Fault> {
     if range.is_untold() {
-        return Err(Fault::unsupported("the messages of format validation"));
+        return Err(Fault::unsupported("the error messages of validate()"));
     }
     if let Value::List(elements) = range {
         let elements = elements.iter().cloned();

@@ -130,7 +130,7 @@ impl Value {
             | Self::Cidr(_)
             | Self::Format(_)
             | Self::Kind(_)
-            | Self::Untold => return Err(Fault::unsupported("`ofNonZeroValue` of that type")),
+            | Self::Untold => return Err(Fault::unsupported("ofNonZeroValue() of this value")),
         })
     }
 }
@@ -142,7 +142,7 @@ impl Value {
 /// Upstream: `types.Equal`.
 pub(super) fn equal(left: &Value, right: &Value) -> Result<bool, Fault> {
     if left.is_untold() || right.is_untold() {
-        return Err(Fault::unsupported("the messages of format validation"));
+        return Err(Fault::unsupported("the error messages of validate()"));
     }
     if let (Value::Null, _) | (_, Value::Null) = (left, right) {
         return Ok(matches!((left, right), (Value::Null, Value::Null)));
@@ -274,7 +274,7 @@ pub(super) fn order(left: &Value, right: &Value) -> Result<Option<std::cmp::Orde
         (Value::Duration(left), Value::Duration(right)) => Ok(Some(left.cmp(right))),
         (Value::Timestamp(left), Value::Timestamp(right)) => Ok(Some(left.cmp(right))),
         (Value::Untold, _) | (_, Value::Untold) => {
-            Err(Fault::unsupported("the messages of format validation"))
+            Err(Fault::unsupported("the error messages of validate()"))
         }
         _ => Err(Fault::overload()),
     }

@@ -41,7 +41,7 @@ fn unknown_effect_is_kept() {
     assert_eq!(
         warnings,
         [
-            "unknown-effect: DeviceTaintRule rule has the unknown effect `NoExecuteLater`, which is shown and otherwise ignored"
+            "unknown-effect: DeviceTaintRule rule has the unknown effect `NoExecuteLater`, which evicts no pods"
         ]
     );
 }
@@ -211,7 +211,7 @@ fn attribute_of_an_unknown_type_is_kept() {
     assert_eq!(
         warnings,
         [
-            "unknown-attribute-type: ResourceSlice slice has the attribute `tensor` of an unknown type"
+            "unknown-attribute-type: ResourceSlice slice has the attribute `tensor`, whose type this plugin does not know"
         ]
     );
 }

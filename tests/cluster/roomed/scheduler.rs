@@ -108,7 +108,7 @@ fn where_the_scheduler_has_evicted_pods_itself_that_is_said_and_waited_for() {
         });
         proxy.run_while(world, &scene.line(""), at(), nominate)
     });
-    let said = format!("the scheduler has already preempted pods on node {node}");
+    let said = format!("the scheduler has already nominated node {node}");
     let run = run.ended(0).saying(&said);
     assert!(run.stderr.contains("is scheduled on node"), "{run:#?}");
     assert_eq!(scene.node_of("critical"), Some(node.clone()));

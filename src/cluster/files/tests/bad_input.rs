@@ -559,12 +559,12 @@ fn pods_of_some_namespaces_alone_are_not_all_pods() {
     assert_eq!(lacks(&[SLICE, &there, POD]), None);
     let one = lacks(&[SLICE, &there, &gone, POD]).expect("a gap");
     assert!(
-        one.starts_with("the input lacks a pod that a claim is reserved for, ml/gone: "),
+        one.starts_with("the input lacks pod ml/gone, for which a claim is reserved: "),
         "{one}"
     );
     let two = lacks(&[SLICE, &there, &gone, &other, POD]).expect("a gap");
     assert!(
-        two.starts_with("the input lacks 2 pods that claims are reserved for, such as ml/gone: "),
+        two.starts_with("the input lacks 2 pods for which claims are reserved, such as ml/gone: "),
         "{two}"
     );
 }

@@ -153,7 +153,7 @@ impl ClusterView {
         reading.warnings.extend_from_slice(&doubts);
         // The clock of this machine says nothing of when the files were saved.
         let now = source.now.or(reading.observed_at).ok_or_else(|| {
-            Failure::usage("the files contain no time, so the times of evictions are unknown")
+            Failure::usage("the files contain no timestamp, so the times of evictions are unknown")
                 .hint("set the time of the report: --now 2026-11-21T01:00:00Z")
         })?;
         let view_warnings = ViewWarnings { doubts, live: None };

@@ -107,7 +107,7 @@ impl DrainRequest {
             .collect();
         let named = self.targets.iter().filter(|it| nodes.contains(it.as_str()));
         named
-            .map(|node| format!("to drain the node: --node {node}"))
+            .map(|node| format!("to drain node {node}: --node {node}"))
             .collect()
     }
 

@@ -140,7 +140,7 @@ impl RoomRequest {
             }
             (RoomTarget::Claim(_, name), None) => {
                 Failure::refused(format!("no pending pod uses claim {name}"))
-                    .hint("specify a claim that a pending pod uses, or the pod")
+                    .hint("specify a claim that a pending pod uses, or a pending pod")
             }
         })
     }

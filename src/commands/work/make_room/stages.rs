@@ -104,7 +104,7 @@ impl RoomOrder<'_> {
         // Rules that cannot be read must not be taken for rules that were removed.
         view.rules()?;
         if !view.knows_usage() {
-            let why = "claims cannot be read any more: the users of the devices are unknown";
+            let why = "claims can no longer be read: the pods that use the devices are unknown";
             return Err(Failure::new(ExitStatus::Failed, why));
         }
         let devices: Vec<ProposedTaint> = self

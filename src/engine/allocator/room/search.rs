@@ -66,7 +66,7 @@ pub fn room(
     };
     if state.completeness != Completeness::COMPLETE {
         result.unknown.insert(Unknown::unread(
-            "devices, claims, classes, nodes or rules were not read completely",
+            "the list of devices, claims, DeviceClasses, nodes or rules is incomplete",
         ));
         return result;
     }
@@ -360,11 +360,11 @@ impl Finder<'_, '_> {
             Ok(_) | Err(SearchStop::TooMany) => None,
             Err(SearchStop::Unknown(why)) => why.is_failure().then_some(why),
             Err(SearchStop::No) => Some(Unknown::from(
-                "on a node, the scheduler gives up with an error: a request for all devices includes a pool that is incomplete or invalid, or too many devices are requested"
+                "for at least one node, the scheduler would stop with an error: a request for all devices includes a pool that is incomplete or invalid, or too many devices are requested"
                     .to_owned(),
             )),
             Err(SearchStop::Conflict) => Some(Unknown::from(
-                "on a node, the scheduler gives up with an error: the devices for a request for all devices violate a constraint"
+                "for at least one node, the scheduler would stop with an error: the devices of a request for all devices violate a constraint"
                     .to_owned(),
             )),
         })

@@ -159,7 +159,7 @@ pub(super) fn string(values: &[Value]) -> Result<Value, Fault> {
         },
         Value::Duration(nanoseconds) => text(seconds(*nanoseconds)),
         Value::Timestamp(time) => text(format!("{time}Z")),
-        Value::Untold => Err(Fault::unsupported("the messages of format validation")),
+        Value::Untold => Err(Fault::unsupported("the error messages of validate()")),
         Value::Null
         | Value::Semver(_)
         | Value::Quantity(_)

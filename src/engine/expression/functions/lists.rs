@@ -35,7 +35,7 @@ pub(super) fn size(values: &[Value]) -> Result<Value, Fault> {
         [Value::Bytes(bytes)] => bytes.len(),
         [Value::List(elements)] => elements.len(),
         [Value::Map(map)] => map.entries.len(),
-        [Value::Untold] => return Err(Fault::unsupported("the messages of format validation")),
+        [Value::Untold] => return Err(Fault::unsupported("the error messages of validate()")),
         _ => return Err(Fault::overload()),
     };
     i64::try_from(size)
@@ -252,7 +252,7 @@ pub(super) fn distinct(values: &[Value]) -> Result<Value, Fault> {
     let elements = one(values)?;
     // Each is compared with all that were found: half a million comparisons at the most.
     if elements.len() > 1_000 {
-        return Err(Fault::unsupported("distinct() of this many elements"));
+        return Err(Fault::unsupported("distinct() of more than 1000 elements"));
     }
     let mut found: Vec<Value> = Vec::new();
     for element in elements {

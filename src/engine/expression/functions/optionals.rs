@@ -27,7 +27,7 @@ fn find(value: &Value, key: &Value) -> Result<Option<Value>, Fault> {
             let place = whole(*index)?;
             Ok(place.and_then(|place| elements.get(place)).cloned())
         }
-        (Value::Untold, _) => Err(Fault::unsupported("the messages of format validation")),
+        (Value::Untold, _) => Err(Fault::unsupported("the error messages of validate()")),
         _ => Err(Fault::overload()),
     }
 }

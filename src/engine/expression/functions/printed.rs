@@ -119,7 +119,7 @@ const MOST_DIGITS: usize = 100;
 fn print(verb: char, precision: Option<usize>, value: &Value) -> Result<String, Fault> {
     if value.is_untold() {
         return Err(Fault::unsupported(
-            "an expression that prints the error messages of format validation",
+            "an expression that prints error messages of validate() with format()",
         ));
     }
     match (verb, value) {

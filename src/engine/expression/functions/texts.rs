@@ -139,7 +139,7 @@ pub(super) fn join(values: &[Value]) -> Result<Value, Fault> {
     let mut texts = Vec::new();
     for element in elements.iter() {
         if element.is_untold() {
-            return Err(Fault::unsupported("the messages of format validation"));
+            return Err(Fault::unsupported("the error messages of validate()"));
         }
         let Value::Text(text) = element else {
             return Err(Fault::overload());
