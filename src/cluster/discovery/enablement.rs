@@ -12,7 +12,8 @@ pub(in crate::cluster) fn how_to_serve(kind: Kind, minor: Option<Minor>) -> Stri
         Serving::Devices => how_to_serve_devices(minor),
         Serving::MutatingPolicies => how_to_serve_mutating_policies(minor),
         Serving::Always => {
-            "every Kubernetes version serves them: check --runtime-config of kube-apiserver"
+            "every Kubernetes version with device taints serves them by default: check \
+             --runtime-config of kube-apiserver"
                 .to_owned()
         }
         Serving::ByController => "install their controller".to_owned(),

@@ -170,7 +170,7 @@ impl<'a> Bytes<'a> {
         InputError::TooLarge {
             file: self.file.clone(),
             problem: format!(
-                "it is larger than {} MiB, which is supported only for JSON and uncompressed files",
+                "it is larger than {} MiB, and neither JSON nor an uncompressed file",
                 held >> 20
             ),
         }

@@ -11,7 +11,8 @@ pub(crate) struct EventsArgs {
     ///
     /// One CommandEvent per line, written immediately: changes of rules, evictions, the progress of a wait,
     /// and the result of the command. Lines are appended to an existing file. With `-`, stdout contains
-    /// only events. A write error does not stop the command, but a successful command then exits with code 1.
+    /// only events. A write error does not stop the command, but makes an otherwise successful command exit with
+    /// code 1.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) events: Option<PathBuf>,
 }
@@ -20,8 +21,8 @@ pub(crate) struct EventsArgs {
 pub(crate) const WATCHED: &str = "With --watch, append each new result to a file, as JSON Lines";
 /// Its description.
 pub(crate) const WATCHED_LONG: &str = "With --watch, append each new result to a file, as JSON Lines\n\nOne \
-    CommandEvent per line, written immediately. A write error does not stop the command, but a successful command \
-    then exits with code 1.";
+    CommandEvent per line, written immediately. A write error does not stop the command, but makes an \
+    otherwise successful command exit with code 1.";
 
 impl EventsArgs {
     /// A look at what there is has no events.

@@ -191,7 +191,7 @@ async fn pod_now(pod: &Pod, view: &ClusterView<impl ReadState>) -> Result<Option
         PodQueryResult::WithoutClaims | PodQueryResult::Gone => Ok(None),
         PodQueryResult::Denied(why) => Err(Failure::new(
             ExitStatus::Failed,
-            format!("pod {name} cannot be read any more: {why}"),
+            format!("pod {name} can no longer be read: {why}"),
         )),
     }
 }
