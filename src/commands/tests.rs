@@ -346,7 +346,7 @@ async fn what_can_break_the_scheduler_needs_to_be_accepted_where_nobody_can_be_a
         assert!(outcome.is_ok(), "{line}: {outcome:?} {told}");
         assert!(told.contains("kubernetes#139651"), "{line}: {told}");
         let asks = told.contains(
-            "without --dry-run, this command asks for confirmation, or needs \
+            "without --dry-run, this command asks for confirmation; to confirm in advance: \
             --accept-known-defects",
         );
         assert_eq!(asks, !line.contains("--accept"), "{line}: {told}");

@@ -103,7 +103,7 @@ pub(super) fn differences(before: &DeviceTaintRule, after: &DeviceTaintRule) -> 
         ("annotations", old.annotations != new.annotations),
     ] {
         if changed {
-            lines.push(format!("its {what} are different"));
+            lines.push(format!("its {what} were changed"));
         }
     }
     // A newer field, which this plugin cannot show, may have changed.
@@ -348,7 +348,7 @@ mod tests {
             ),
             (
                 |rule| rule.metadata.labels.clear(),
-                "its labels are different",
+                "its labels were changed",
             ),
             (
                 |rule| {
@@ -356,7 +356,7 @@ mod tests {
                         .annotations
                         .insert("a".to_owned(), "b".to_owned());
                 },
-                "its annotations are different",
+                "its annotations were changed",
             ),
             (
                 |rule| rule.metadata.deletion = Some(Timestamp::UNIX_EPOCH),

@@ -347,7 +347,7 @@ pub fn expected(
     let named = |problem: String| format!("--expect {name}: {problem}");
     if let Some(digest) = Expectation::with_digest(name) {
         return digest.map_err(|why| {
-            Failure::usage(named(why)).hint(format!("for a file of that name: --expect ./{name}"))
+            Failure::usage(named(why)).hint(format!("if {name} is a file: --expect ./{name}"))
         });
     }
     match read() {
@@ -858,7 +858,7 @@ mod tests {
         assert_eq!(failure.status(), ExitStatus::Usage);
         assert_eq!(
             failure.hints(),
-            ["for a file of that name: --expect ./sha256:0"]
+            ["if sha256:0 is a file: --expect ./sha256:0"]
         );
         let facts = report().assessment.facts;
         let whole = Expectation::Whole(facts.clone());

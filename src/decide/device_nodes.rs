@@ -86,14 +86,14 @@ impl DeviceNodes {
         };
         let gone = names(&gone).map(|nodes| {
             format!(
-                "note: on nodes whose Node object does not exist, no kubelet can confirm that it \
-                released the devices: {nodes}"
+                "note: nodes that do not exist: {nodes}; no kubelet can confirm that their devices \
+                are released"
             )
         });
         let not_ready = names(&not_ready).map(|nodes| {
             format!(
-                "note: on nodes that are not Ready, the kubelet may be unable to confirm that \
-                it released the devices: {nodes}"
+                "note: nodes that are not Ready: {nodes}; their kubelets may be unable to confirm \
+                that the devices are released"
             )
         });
         let others = names(ready.get(SHOWN..).unwrap_or_default());
@@ -222,10 +222,10 @@ mod tests {
             [
                 "next: before you pull a device, run on c: \
                  kubectl devicetaint podresources check --node c",
-                "note: on nodes that are not Ready, the kubelet may be unable to confirm that it \
-                released the devices: b",
-                "note: on nodes whose Node object does not exist, no kubelet can confirm that it \
-                released the devices: a",
+                "note: nodes that are not Ready: b; their kubelets may be unable to confirm that \
+                the devices are released",
+                "note: nodes that do not exist: a; no kubelet can confirm that their devices are \
+                released",
             ]
         );
         let warning = places.silent(&health).expect("of b");

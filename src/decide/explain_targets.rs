@@ -172,7 +172,8 @@ pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &R
         }
         Source::Cluster { .. } => format!("pod {called} not found"),
         Source::Files => format!(
-            "no pod {called:?} in the input uses a device: it does not exist, or has no claim"
+            "the input has no pod {called:?} that uses a device: the pod does not exist, or has no \
+            claim"
         ),
     };
     let mut failure = Failure::new(ExitStatus::Failed, text);

@@ -59,9 +59,13 @@ impl Incompleteness {
     /// What to do about what is open.
     fn advice(self) -> Option<&'static str> {
         match self {
-            Self::Passing => Some("run the same command again to complete it"),
-            Self::Denied => Some("once that is allowed, run the same command again to complete it"),
-            Self::Lasting => Some("after fixing that, run the same command again to complete it"),
+            Self::Passing => Some("run the same command again to complete the change"),
+            Self::Denied => {
+                Some("once that is allowed, run the same command again to complete the change")
+            }
+            Self::Lasting => {
+                Some("correct this error, then run the same command again to complete the change")
+            }
             Self::Decided => None,
         }
     }
@@ -263,7 +267,7 @@ mod tests {
                 "unchanged: z",
                 "may have been changed: b",
                 "not changed: c",
-                "run the same command again to complete it",
+                "run the same command again to complete the change",
             ]
         );
     }
@@ -295,15 +299,15 @@ mod tests {
         for (incompleteness, advice) in [
             (
                 Incompleteness::Passing,
-                Some("run the same command again to complete it"),
+                Some("run the same command again to complete the change"),
             ),
             (
                 Incompleteness::Denied,
-                Some("once that is allowed, run the same command again to complete it"),
+                Some("once that is allowed, run the same command again to complete the change"),
             ),
             (
                 Incompleteness::Lasting,
-                Some("after fixing that, run the same command again to complete it"),
+                Some("correct this error, then run the same command again to complete the change"),
             ),
             (Incompleteness::Decided, None),
         ] {
@@ -325,7 +329,7 @@ mod tests {
                 "changed: nothing",
                 "may have been created: a",
                 "to remove it: kubectl devicetaint remove a --ignore-not-found",
-                "run the same command again to complete it",
+                "run the same command again to complete the change",
             ]
         );
         ledger.failed();

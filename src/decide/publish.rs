@@ -28,7 +28,7 @@ pub fn previews(
             ExitStatus::Failed,
             format!(
                 "--publish needs Kubernetes 1.35 or later; Kubernetes {} has neither effect None \
-                nor the condition with the pod counts of the controller",
+                nor the status condition in which the controller reports pod counts",
                 semantics.version
             ),
         )
@@ -96,7 +96,8 @@ pub fn check_preview(rule: &DeviceTaintRule, draft: &RuleDraft) -> Result<(), Fa
     Err(Failure::new(
         ExitStatus::Failed,
         format!(
-            "rule {} exists, but is no longer the published preview of this taint: its taint is {}",
+            "rule {} exists, but is not the rule that --publish creates for this preview: its \
+            taint is {}",
             rule.name, rule.taint
         ),
     ))
@@ -260,10 +261,11 @@ impl ControllerAnswer {
     pub fn line(&self) -> String {
         let rule = &self.rule;
         match (&self.condition, self.agrees()) {
-            (Some(condition), Some(true)) => format!("rule {rule} agrees: {}", condition.message),
+            (Some(condition), Some(true)) => {
+                format!("rule {rule}: the controller agrees: {}", condition.message)
+            }
             (Some(condition), Some(false)) => format!(
-                "rule {rule} differs: the controller reports {:?} ({} {}), but this preview \
-                expects {:?}",
+                "rule {rule}: the controller reports {:?} ({} {}), but this preview expects {:?}",
                 condition.message,
                 condition.status,
                 condition.reason,
@@ -316,8 +318,8 @@ pub fn check(
             ),
         )
         .hint(
-            "trust the controller, and please report the difference, with the file of: kubectl \
-            devicetaint snapshot --redact -o FILE",
+            "trust the controller, and please report the difference; attach the file that this \
+            command writes: kubectl devicetaint snapshot --redact -o FILE",
         ));
     }
     if !silent.is_empty() {
@@ -387,12 +389,13 @@ pub fn with_the_other_way(
     failure.hint(if counts_more {
         format!(
             "the controller evicts pods that use devices through extended resources: \
-            {upstream} is fixed in this cluster; --kubernetes 1.37.2 applies that behavior"
+            {upstream} is fixed in this cluster; to preview with that behavior: --kubernetes 1.37.2"
         )
     } else {
         format!(
             "the controller does not evict pods that use devices through extended resources: \
-            {upstream} is not fixed in this cluster; --kubernetes 1.37.1 applies that behavior"
+            {upstream} is not fixed in this cluster; to preview with that behavior: --kubernetes \
+            1.37.1"
         )
     })
 }
@@ -509,7 +512,7 @@ mod tests {
         let differs = ControllerAnswer::new("r", 1, Some(&other), Some("1 pod"));
         assert_eq!(
             differs.line(),
-            r#"rule r differs: the controller reports "2 pods" (False NoEffect), but this preview expects "1 pod""#
+            r#"rule r: the controller reports "2 pods" (False NoEffect), but this preview expects "1 pod""#
         );
         let silent = ControllerAnswer::new("r", 1, None, Some("1 pod"));
         assert_eq!(silent.line(), "rule r: no controller responded");
@@ -521,7 +524,7 @@ mod tests {
             controller reports: 2 pods"
         );
         let same = ControllerAnswer::new("r", 1, Some(&other), Some("2 pods"));
-        assert_eq!(same.line(), "rule r agrees: 2 pods");
+        assert_eq!(same.line(), "rule r: the controller agrees: 2 pods");
     }
 
     #[test]

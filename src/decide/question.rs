@@ -103,9 +103,10 @@ pub fn may_ask(
     match audience {
         Audience::Terminal => Ok(QuestionOutcome::Ask),
         Audience::DryRun => Ok(QuestionOutcome::Told(match answering_flags(question) {
-            Some(flags) => {
-                format!("without --dry-run, this command asks for confirmation, or needs {flags}")
-            }
+            Some(flags) => format!(
+                "without --dry-run, this command asks for confirmation; to confirm in advance: \
+                {flags}"
+            ),
             None => format!("without --dry-run, this command needs {CONFIRMATION}"),
         })),
         Audience::NoTerminal => Err(no_terminal(question, cluster)),
@@ -176,7 +177,7 @@ fn check(typed: &str, is_right: bool, wanted: impl Display) -> Result<(), Failur
         return Ok(());
     }
     Err(Failure::refused(format!(
-        "{typed:?} is not {wanted}; nothing was changed"
+        "the answer {typed:?} is not {wanted}; nothing was changed"
     )))
 }
 
@@ -304,7 +305,7 @@ mod tests {
             may_ask(&defect, Audience::Terminal, "prod-eu").unwrap(),
             QuestionOutcome::Ask
         );
-        let told = "without --dry-run, this command asks for confirmation, or needs \
+        let told = "without --dry-run, this command asks for confirmation; to confirm in advance: \
             --accept-known-defects"
             .to_owned();
         assert_eq!(
@@ -327,7 +328,9 @@ mod tests {
         assert_eq!(
             may_ask(&yes, Audience::DryRun, "prod-eu").unwrap(),
             QuestionOutcome::Told(
-                "without --dry-run, this command asks for confirmation, or needs --yes".to_owned()
+                "without --dry-run, this command asks for confirmation; to confirm in advance: \
+                --yes"
+                    .to_owned()
             )
         );
     }

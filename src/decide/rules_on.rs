@@ -407,10 +407,10 @@ impl RuleWords<'_> {
         match changed.filter(|_| is_by_number) {
             None => Ok(()),
             Some(warning) => Err(Failure::new(ExitStatus::Failed, warning.message.clone())
-                .hint("to wait for the devices that the rules select now, name the rules")
+                .hint("to wait for the devices that the rules select now, specify the rule names")
                 .hint(
-                    "to wait for this hardware, first add a rule for the device name under which \
-                    it is published now, if it is published",
+                    "to wait for this hardware, first add a rule for its current device name (if a \
+                    driver publishes it)",
                 )),
         }
     }
@@ -678,7 +678,7 @@ mod tests {
         let failure = failed(&["GPU-1"]);
         assert_eq!(
             failure.details(),
-            ["no rule taints exactly one of these devices"]
+            ["no rule selects one of these devices by its name"]
         );
     }
 
@@ -707,7 +707,7 @@ mod tests {
         }
         reading.snapshot.claims.push(claim);
         let found = |targets: &[&str]| found_in(&reading, targets, SiblingRules::Selected);
-        let note = "1 allocated device that is not published cannot be compared: \
+        let note = "cannot tell whether 1 allocated device that is not published matches: \
             mig.example.com/node-7/away";
         let (names, notes) = found(&["0000:17:00.0"]).unwrap();
         assert_eq!(names, ["one"]);

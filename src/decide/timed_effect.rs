@@ -106,7 +106,7 @@ pub fn propose(
 #[must_use]
 pub fn kept_for_good(rule: &DeviceTaintRule) -> String {
     let (name, effect) = (&rule.name, &rule.taint.effect);
-    format!("rule {name} already had effect {effect}, so --for will not lower it")
+    format!("rule {name} already had effect {effect}, so --for will not lower this effect")
 }
 
 /// A rule whose effect this run has raised, or was about to raise.
@@ -202,7 +202,7 @@ pub fn ending(before: &DeviceTaintRule, back: &Revert) -> Result<String, Failure
     let left = |what: String| {
         Failure::new(
             ExitStatus::TimedOut,
-            format!("rule {name} was changed by another client; its effect was not restored"),
+            format!("rule {name} was changed meanwhile; its effect was not restored"),
         )
         .detail(what)
         .hint(look_first(name.as_str()))
@@ -368,7 +368,7 @@ mod tests {
         let told = kept_for_good(&rules[0]);
         assert_eq!(
             told,
-            "rule for-good already had effect NoSchedule, so --for will not lower it"
+            "rule for-good already had effect NoSchedule, so --for will not lower this effect"
         );
     }
 

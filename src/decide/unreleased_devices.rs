@@ -428,8 +428,8 @@ pub fn confirmations(rules: &[&DeviceTaintRule]) -> Vec<String> {
         let node = node.unwrap_or_else(|| "NODE".to_owned());
         let rules: Vec<&str> = rules.into_iter().collect();
         format!(
-            "to confirm the release, on node {node}, when no other pod uses the device: kubectl devicetaint wait {} --for idle \
-            --verify-node --node {node}",
+            "once no other pod uses the device, run on node {node} to confirm the release: \
+            kubectl devicetaint wait {} --for idle --verify-node --node {node}",
             rules.join(" ")
         )
     });
@@ -470,8 +470,8 @@ pub fn warnings(
                 check_on(device.node())
             ),
             RecordReader::Kubelet(flags) => format!(
-                "to confirm the release and clear the record, when no other pod uses the device: kubectl devicetaint wait {} \
-                 --for idle {flags}",
+                "once no other pod uses the device, confirm the release and clear the record: \
+                 kubectl devicetaint wait {} --for idle {flags}",
                 device.rules.join(" ")
             ),
         }),

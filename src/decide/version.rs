@@ -55,7 +55,8 @@ pub fn newer_version(semantics: &Semantics) -> Option<Warning> {
     (asked.minor > Semantics::NEWEST.minor).then(|| Warning {
         code: "newer-kubernetes",
         message: format!(
-            "Kubernetes {asked} is newer than this plugin, which applies the behavior of {}",
+            "Kubernetes {asked} is newer than the versions that this plugin knows; the plugin \
+            applies the behavior of {}",
             Semantics::NEWEST_RELEASE
         ),
         fix: Some("update the plugin, if a newer version exists".to_owned()),

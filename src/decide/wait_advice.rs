@@ -139,7 +139,8 @@ pub fn ended(
     match never {
         UnreachableGoal::Gone(name) => failed(format!("rule {name} was deleted during the wait"))
             .detail(
-                "evicted pods stay evicted; the server does not report the user who deleted it",
+                "evicted pods stay evicted; the server does not report the user who deleted the \
+                rule",
             ),
         UnreachableGoal::Replaced(name) => {
             let rule = seen.iter().find(|rule| rule.name == *name);
@@ -234,7 +235,7 @@ pub fn not_seen_released(left: &[UnreleasedLine<'_>]) -> Failure {
     let nodes: BTreeSet<Option<&str>> = left.iter().map(|left| left.node).collect();
     nodes.into_iter().fold(failure, |failure, node| {
         failure.hint(format!(
-            "check with the kubelet, on the node: {}",
+            "to check with the kubelet, run on the node: {}",
             check_on(node)
         ))
     })

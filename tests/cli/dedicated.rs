@@ -20,7 +20,7 @@ fn the_lines_that_tolerate_a_taint_need_no_cluster() {
       value: research
     [stderr]
     add the lines under `exactly` of each request, or to each entry of its `firstAvailable` (in resource.k8s.io/v1beta1, to the request itself)
-    keep `effect: NoExecute`; without it the toleration applies to scheduling only: each replacement pod is scheduled to the device and evicted again
+    keep `effect: NoExecute`; with `effect: NoSchedule`, the toleration applies to scheduling only: each replacement pod is scheduled to the device and evicted again
     [exit status: 0]
     ");
     insta::assert_snapshot!(devicetaint("tolerations example.com/broken:NoSchedule --for template -q").shown(), @"
@@ -104,7 +104,7 @@ fn what_is_wrong_about_a_dedication_is_said_before_a_cluster_is_asked() {
             "dedicate d.example.com/p/x a=b:NoSchedule --to a",
             "more than one taint",
         ),
-        ("tolerations a=b", "has no effect"),
+        ("tolerations a=b", "needs an effect"),
         ("tolerations a=b:NoSchedule -o markdown", "--who"),
         ("undedicate Research", "is not a valid dedication name"),
     ] {

@@ -90,7 +90,7 @@ fn arguments_that_are_no_devices_are_told_as_what_they_are() {
     assert_snapshot!(devices("example.com/x=y").shown(), @r#"
     [stderr]
     error: "example.com/x=y" is a taint; `devices` takes no taint
-    hint: list devices that have any taint with --tainted
+    hint: to list devices that have a taint: --tainted
     [exit status: 2]
     "#);
     assert_snapshot!(devices("--columns model, gpu.example.com").shown(), @r"
@@ -102,7 +102,7 @@ fn arguments_that_are_no_devices_are_told_as_what_they_are() {
     assert_snapshot!(devices("--attribute model==L40S").shown(), @r#"
     [stderr]
     error: --attribute "model==L40S" is not a comparison
-    hint: use a single =: --attribute model=L40S
+    hint: use = instead of ==: --attribute model=L40S
     [exit status: 2]
     "#);
     assert_snapshot!(devices("--attribute memory>=40GB --node node-7").shown(), @r"
@@ -112,7 +112,7 @@ fn arguments_that_are_no_devices_are_told_as_what_they_are() {
       gpu.example.com/node-7/gpu-1: its memory is 48Gi, and 40GB is not a quantity: use 40G
       gpu.example.com/node-7/gpu-2: its memory is 48Gi, and 40GB is not a quantity: use 40G
       gpu.example.com/node-7/gpu-3: its memory is 48Gi, and 40GB is not a quantity: use 40G
-    hint: compare with a value of the same type, such as 3, 580.12 or 40Gi, or skip these devices: --skip-errors
+    hint: compare with a value of the attribute's type, such as 3, 580.12 or 40Gi, or skip these devices: --skip-errors
     [exit status: 1]
     ");
 }

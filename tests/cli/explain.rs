@@ -550,7 +550,7 @@ fn each_missing_link_is_told_with_what_can_still_be_said() {
     ");
     insta::assert_snapshot!(told("pod/clasless -n ml"), @r#"
     [stderr]
-    error: no pod "ml/clasless" in the input uses a device: it does not exist, or has no claim
+    error: the input has no pod "ml/clasless" that uses a device: the pod does not exist, or has no claim
     hint: did you mean ml/classless?
     [exit status: 1]
     "#);

@@ -150,7 +150,7 @@ fn what_cannot_be_planned_is_refused_with_the_reason() {
     ");
     assert_snapshot!(plan("gpu.example.com --nodes 1 --spread node").shown(), @"
     [stderr]
-    error: --spread node cannot be used together with --nodes: the chosen nodes differ anyway
+    error: --spread node cannot be used together with --nodes, which always chooses different nodes
     hint: spread nodes over zones: --spread zone
     [exit status: 2]
     ");
@@ -177,7 +177,7 @@ fn what_cannot_be_planned_is_refused_with_the_reason() {
     ");
     assert_snapshot!(plan("gpu.example.com --count 4 --keep-available 'devices.available>=100'").shown(), @r#"
     [stderr]
-    error: --keep-available "devices.available>=100" is not met even without a plan: 15 devices of classes dedicated-gpu.example.com, gpu.example.com, h200.example.com, shared-gpu.example.com can be allocated now
+    error: --keep-available "devices.available>=100" is not met even if nothing is drained: 15 devices of classes dedicated-gpu.example.com, gpu.example.com, h200.example.com, shared-gpu.example.com can be allocated now
     [exit status: 4]
     "#);
     assert_snapshot!(plan("gpu.example.com --count 1 --keep-available 'devices.available<4'").shown(), @r#"

@@ -54,7 +54,7 @@ fn a_rule_without_what_a_policy_requires_is_refused() {
     );
     assert_snapshot!(told, @r#"
     [stderr]
-    error: error parsing team.yaml: line 3: "ticket" is not a field that can be required
+    error: error parsing team.yaml: line 3: "ticket" cannot be required
     hint: did you mean Ticket? known: Reason, Ticket, ReasonOrTicket
     [exit status: 2]
     "#);

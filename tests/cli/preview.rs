@@ -712,7 +712,7 @@ fn newer_version_behaves_like_the_newest_known_with_a_warning() {
     The last evicted pod is gone after about 30s (at full grace period); then the device is free.
     On node-9, using gpu.example.com/node-9/gpu-1.
     [stderr]
-    warning: Kubernetes 1.99 is newer than this plugin, which applies the behavior of 1.37.2; update the plugin, if a newer version exists
+    warning: Kubernetes 1.99 is newer than the versions that this plugin knows; the plugin applies the behavior of 1.37.2; update the plugin, if a newer version exists
     [exit status: 0]
     ");
 }

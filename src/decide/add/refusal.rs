@@ -31,8 +31,8 @@ pub(super) fn being_deleted(rule: &DeviceTaintRule) -> Failure {
         ))
     };
     failure.hint(format!(
-        "to wait for the deletion before running the same command again: kubectl devicetaint wait \
-        {name} --for deleted --ignore-not-found"
+        "run the same command again after the deletion; to wait for the deletion: kubectl \
+        devicetaint wait {name} --for deleted --ignore-not-found"
     ))
 }
 
@@ -86,12 +86,15 @@ pub(super) fn refuse_other_bonds(draft: &RuleDraft, rule: &DeviceTaintRule) -> R
             return Err(Failure::new(
                 ExitStatus::Failed,
                 format!(
-                    "rule {} exists without the metadata.{what} of the manifest; nothing was changed",
+                    "rule {} exists, but does not have all metadata.{what} of the manifest; \
+                    nothing was changed",
                     rule.name
                 ),
             )
-            .hint("`add` sets them only on new rules; to set them on this rule: kubectl apply -f \
-                FILE"));
+            .hint(format!(
+                "`add` sets {what} only on new rules; to set them on this rule: kubectl apply -f \
+                FILE"
+            )));
         }
     }
     Ok(())
@@ -104,7 +107,7 @@ pub(super) fn refuse_unsupported(draft: &RuleDraft, semantics: &Semantics) -> Re
         return Err(Failure::new(
             ExitStatus::Failed,
             format!(
-                "effect None needs Kubernetes 1.35 or later; Kubernetes {} does not have it",
+                "effect None needs Kubernetes 1.35 or later; Kubernetes {} lacks this effect",
                 semantics.version
             ),
         )
@@ -120,15 +123,15 @@ pub(super) fn refuse_unsupported(draft: &RuleDraft, semantics: &Semantics) -> Re
     let narrowed = selector.device_class.is_some() || !selector.expressions.is_empty();
     if narrowed && !semantics.selects_by_expression {
         let consequence = if by_name {
-            "more devices"
+            "also taint devices that these fields exclude"
         } else {
-            "every device"
+            "taint every device"
         };
         return Err(Failure::usage(format!(
             "rule {name} selects by the fields deviceClassName or selectors, which Kubernetes \
-            1.35 and later drop: the rule would taint {consequence}"
+            1.35 and later drop: the rule would {consequence}"
         ))
-        .hint("set a driver, a pool or a device in spec.deviceSelector"));
+        .hint("remove these fields, and set a driver, a pool or a device in spec.deviceSelector"));
     }
     let unknown = unknown_fields(draft);
     if unknown.is_empty() {

@@ -273,7 +273,7 @@ fn what_would_become_of_a_selector_that_is_dropped_depends_on_what_is_left_of_it
     for selector in [by_driver, by_pool, by_device] {
         let told = refused(selector);
         assert!(
-            told.ends_with("the rule would taint more devices"),
+            told.ends_with("the rule would also taint devices that these fields exclude"),
             "{told}"
         );
     }

@@ -193,7 +193,7 @@ impl AmbiguousNumber {
         let on_one: Vec<String> = on_one.collect();
         if on_one.is_empty() {
             return failure
-                .detail("no rule taints exactly one of these devices")
+                .detail("no rule selects one of these devices by its name")
                 .hint("list the rules with `kubectl devicetaint list`");
         }
         failure.hint(format!(

@@ -35,7 +35,7 @@ pub fn collapsed(
     semantics: &Semantics,
 ) -> (Vec<DeviceSelector>, Vec<String>) {
     if let Some(why) = unread(reading) {
-        let note = format!("--collapse: devices are still listed one by one, because {why}");
+        let note = format!("--collapse changes nothing: {why}");
         return (selectors, vec![note]);
     }
     let mut notes = Vec::new();
@@ -54,7 +54,7 @@ pub fn collapsed(
         }
         left.retain(|selector| !stands_for(selector));
         notes.push(format!(
-            "{} replaces {}, and will also taint devices that are published there later",
+            "{} replaces {}, and will also taint matching devices that are published later",
             device::format(&whole.selector),
             counted(whole.devices.len(), "device"),
         ));
@@ -62,8 +62,8 @@ pub fn collapsed(
     }
     if notes.is_empty() {
         notes.push(
-            "--collapse: devices are still listed one by one, because they are not all devices of \
-            a pool or driver whose devices are all known"
+            "--collapse changes nothing: no pool or driver has at least two devices that are all \
+            known and all selected"
                 .to_owned(),
         );
     }
@@ -289,12 +289,12 @@ mod tests {
             assert_eq!(sorted(&found), sorted(expected), "{name}");
             let is_collapsed = expected.split(' ').count() < devices.split(' ').count();
             assert_eq!(
-                notes.contains("published there later"),
+                notes.contains("published later"),
                 is_collapsed,
                 "{name}: {notes}"
             );
             assert_eq!(
-                notes.contains("listed one by one"),
+                notes.contains("--collapse changes nothing"),
                 !is_collapsed,
                 "{name}: {notes}"
             );

@@ -45,10 +45,14 @@ impl ComparisonLimit {
 #[must_use]
 pub fn not_compared(unpublished: &[DeviceId]) -> Option<String> {
     let names: Vec<String> = unpublished.iter().map(ToString::to_string).collect();
-    let verb = if names.len() == 1 { "is" } else { "are" };
+    let (verb, matches) = if names.len() == 1 {
+        ("is", "matches")
+    } else {
+        ("are", "match")
+    };
     let count = counted(names.len(), "allocated device");
     let names = (!names.is_empty()).then(|| few(&names))?;
     Some(format!(
-        "{count} that {verb} not published cannot be compared: {names}"
+        "cannot tell whether {count} that {verb} not published {matches}: {names}"
     ))
 }

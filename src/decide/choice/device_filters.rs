@@ -318,7 +318,7 @@ impl DeviceFilter {
                 "they match"
             };
             notes.push(format!(
-                "{} skipped: whether {they} is unknown",
+                "skipped {}: cannot tell whether {they}",
                 counted(failed.len())
             ));
         }
@@ -508,7 +508,7 @@ impl DeviceFilter {
             return failure.hint("rewrite the expression");
         }
         let mend = if self.typed.expressions.is_empty() && self.class.is_none() {
-            "compare with a value of the same type, such as 3, 580.12 or 40Gi"
+            "compare with a value of the attribute's type, such as 3, 580.12 or 40Gi"
         } else {
             "make the attribute optional with has(…) or .?x.orValue(…)"
         };
@@ -555,7 +555,7 @@ fn no_comparison(text: &str) -> Failure {
     }
     if let Some((name, value)) = text.split_once("==") {
         let single = word(&format!("{name}={value}"));
-        return failure.hint(format!("use a single =: --attribute {single}"));
+        return failure.hint(format!("use = instead of ==: --attribute {single}"));
     }
     failure.hint("use NAME=VALUE, or >=, <=, > or <: --attribute 'memory>=40Gi'")
 }
@@ -743,7 +743,7 @@ mod tests {
         assert_eq!(
             found.notes,
             [
-                "1 allocated device that is not published cannot be compared: \
+                "cannot tell whether 1 allocated device that is not published matches: \
                 gpu.example.com/node-7/gone"
             ]
         );
@@ -823,7 +823,7 @@ mod tests {
     #[test]
     fn a_comparison_that_there_is_not_is_told_with_one_that_there_is() {
         for (text, hint) in [
-            ("a==b", "use a single =: --attribute a=b"),
+            ("a==b", "use = instead of ==: --attribute a=b"),
             (
                 "a!=b",
                 r#"to use !=, write an expression: --where '!(device.attributes["DRIVER"].a == "b")'"#,

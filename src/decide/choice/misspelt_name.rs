@@ -73,8 +73,8 @@ fn ways_to(kind: &str, argument: &str) -> Vec<String> {
         "deviceclass" => format!(
             "to list the devices that it selects: `kubectl devicetaint devices --class {meant}`"
         ),
-        "resourceslice" => "to list devices, and then explain one of them: `kubectl devicetaint \
-        devices`"
+        "resourceslice" => "list the devices with `kubectl devicetaint devices`, then \
+        explain one of them"
             .to_owned(),
         "resourceclaimtemplate" => {
             "to explain a pod that has a claim from this template: `kubectl devicetaint explain \

@@ -164,7 +164,7 @@ fn no_such_name(
             "to use {word} as a taint, add an effect: {word}:NoExecute"
         )),
         _ => failure.detail(format!(
-            "other flags only filter the devices that {} names",
+            "the other flags only filter the devices that match {}",
             device::format(first)
         )),
     }

@@ -335,7 +335,7 @@ fn targets(typed: &DeviceArguments, purpose: Purpose) -> Result<Targets, Failure
         }
         let hint = match &error {
             NamingError::TwoSegments { argument, .. } if purpose == Purpose::Add => {
-                Some(format!("for a taint without a value: {argument}:None"))
+                Some(format!("for a taint, add an effect: {argument}:None"))
             }
             NamingError::TwoSegments { .. }
             | NamingError::EmptySegment { .. }

@@ -99,7 +99,7 @@ impl ShownDevices {
 fn no_device(text: &str, error: NamingError) -> Failure {
     if misspelt(text).is_none() && text.contains(['=', ':']) {
         return Failure::usage(format!("{text:?} is a taint; `devices` takes no taint"))
-            .hint("list devices that have any taint with --tainted");
+            .hint("to list devices that have a taint: --tainted");
     }
     meant_as_hardware(&[text.to_owned()], wrong_name(error))
 }

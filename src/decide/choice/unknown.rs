@@ -64,7 +64,7 @@ pub fn no_such_device(
     {
         return failure
             .detail(format!(
-                "rule {} recorded the hardware of this device; its driver publishes it as {renamed}",
+                "the hardware that rule {} recorded for this device is now published as {renamed}",
                 rule.name
             ))
             .hint(format!("did you mean {}?", word(&renamed.to_string())));
@@ -346,7 +346,7 @@ mod tests {
         assert_eq!(
             details,
             [format!(
-                "rule pull recorded the hardware of this device; its driver publishes it as {renamed}"
+                "the hardware that rule pull recorded for this device is now published as {renamed}"
             )]
         );
         assert_eq!(hint, format!("did you mean {renamed}?"));

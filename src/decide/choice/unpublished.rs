@@ -31,8 +31,8 @@ pub fn with_drivers_away(failure: Failure, shown: &ShownDevices, away: &[DriverN
         Some(driver) => Failure::new(
             ExitStatus::Failed,
             format!(
-                "no selected device is published: driver {driver} is not running, and only its \
-                 allocated devices on the node are known"
+                "no selected device is published: driver {driver} is not running on the node, so \
+                 only its allocated devices are known"
             ),
         )
         .hint(format!(
@@ -46,7 +46,7 @@ pub fn with_drivers_away(failure: Failure, shown: &ShownDevices, away: &[DriverN
 pub fn on_another_node() -> Failure {
     Failure::new(
         ExitStatus::Failed,
-        "the selected devices are on another node",
+        "not all selected devices are on the node whose kubelet is queried",
     )
     .hint("to show the nodes of devices: kubectl devicetaint devices -o wide")
 }
@@ -240,8 +240,8 @@ mod tests {
         };
         assert_eq!(
             of("gpu.example.com/node-7/gpu-3"),
-            "no selected device is published: driver gpu.example.com is not running, and only its \
-             allocated devices on the node are known"
+            "no selected device is published: driver gpu.example.com is not running on the \
+             node, so only its allocated devices are known"
         );
         assert_eq!(of("nic.example.com/node-7/nic-0"), "no device matches");
     }

@@ -31,7 +31,7 @@ pub fn typed_taint(text: &str) -> Result<Option<Taint>, Failure> {
     }
     if !text.contains(':') {
         return Err(
-            Failure::usage(format!("taint {text} has no effect")).hint(format!(
+            Failure::usage(format!("taint {text} needs an effect")).hint(format!(
                 "add an effect: {text}:NoSchedule or {text}:NoExecute"
             )),
         );
@@ -143,14 +143,14 @@ pub fn traps(taints: &[Taint]) -> Vec<String> {
     ];
     if evicts {
         lines.push(
-            "keep `effect: NoExecute`; without it the toleration applies to scheduling only: each \
-             replacement pod is scheduled to the device and evicted again"
+            "keep `effect: NoExecute`; with `effect: NoSchedule`, the toleration applies to \
+             scheduling only: each replacement pod is scheduled to the device and evicted again"
                 .to_owned(),
         );
     } else {
         lines.push(
-            "a toleration of NoSchedule does not tolerate NoExecute: if the taint is escalated, \
-             pods of claims with this toleration are evicted"
+            "a toleration with effect NoSchedule does not tolerate effect NoExecute: if the taint \
+             is escalated, pods of claims with this toleration are evicted"
                 .to_owned(),
         );
     }

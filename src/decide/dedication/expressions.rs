@@ -136,8 +136,8 @@ pub(super) fn tolerates_nothing(terms: &Terms) -> String {
 /// The message of a refusal.
 pub(super) fn message(terms: &Terms) -> String {
     format!(
-        "devices tainted {}={} are dedicated to {} (dedication {}); a claim elsewhere must not tolerate this taint, \
-         either by key or with a wildcard toleration",
+        "devices tainted {}={} are dedicated to {} (dedication {}); claims in other namespaces \
+         must not tolerate this taint, by its key or with a wildcard toleration",
         Terms::KEY,
         terms.name,
         terms.members_line(),

@@ -122,7 +122,8 @@ pub fn refuse_namespaces(
 
 fn refused_system(members: &Members) -> Failure {
     let failure = Failure::usage(format!(
-        "{SYSTEM} cannot be part of a dedication: its claims are used by system components"
+        "namespace {SYSTEM} cannot be part of a dedication: its claims are used by system \
+        components"
     ));
     match members {
         Members::Namespaces(_) => {

@@ -157,8 +157,8 @@ pub fn removable(found: &[(PolicyKind, Value)], dedication: &str) -> Vec<(Policy
 pub fn too_old_for_policies(version: Option<Minor>) -> Option<String> {
     let version = version.filter(|version| version.minor < 34)?;
     Some(format!(
-        "the server is Kubernetes {version}, but admission policies can change every alternative \
-        of a request only in 1.34 and later"
+        "the server is Kubernetes {version}, but admission policies can change all \
+        `firstAvailable` entries of a request only in Kubernetes 1.34 and later"
     ))
 }
 

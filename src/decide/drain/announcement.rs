@@ -41,7 +41,7 @@ pub fn announcement(answers: &[ControllerAnswer]) -> Announcement {
 pub fn refuse_difference(lines: Vec<String>) -> Failure {
     let failure = Failure::new(
         ExitStatus::Refused,
-        "the eviction controller counts different pods than this plugin; nothing was tainted",
+        "the eviction controller and this plugin count different pods; nothing was tainted",
     );
     lines
         .into_iter()

@@ -37,7 +37,7 @@ pub fn refuse_unpublished<'a>(
     match unknown_devices(noun, devices, slices) {
         None => Ok(()),
         Some((failure, pools)) => Err(failure.hint(format!(
-            "to keep new pods off all devices until then, including unknown ones: \
+            "until the driver runs, to keep new pods off all devices, including unknown ones: \
              kubectl devicetaint add {pools} KEY:NoSchedule"
         ))),
     }
@@ -142,7 +142,7 @@ mod tests {
         the devices of node node-3 are not all known, because driver gpu.example.com does not publish all of them; nothing was changed
         node node-3: allocated, but not in a current ResourceSlice of driver gpu.example.com: gpu.example.com/node-7/gpu-1
         start driver gpu.example.com, and run the same command again
-        to keep new pods off all devices until then, including unknown ones: kubectl devicetaint add 'gpu.example.com/node-7/*' KEY:NoSchedule
+        until the driver runs, to keep new pods off all devices, including unknown ones: kubectl devicetaint add 'gpu.example.com/node-7/*' KEY:NoSchedule
         ");
     }
 

@@ -92,7 +92,7 @@ impl DrainEnd {
             UnitEnd::Blocked(reasons) => {
                 let failure = Failure::new(
                     ExitStatus::TimedOut,
-                    format!("unit {unit} cannot be drained"),
+                    format!("unit {unit} was not drained"),
                 );
                 let failure = reasons.iter().fold(failure, |failure, reason| {
                     failure.detail(format!("left: {reason}"))
@@ -277,12 +277,12 @@ impl DrainEnd {
         // Not the drain as a whole: its other units may be idle, and work on them has begun.
         let restored = names.iter().map(|name| {
             format!(
-                "some rules of unit {name} are left; to remove them: kubectl devicetaint restore {}",
+                "unit {name} still has rules; to remove them: kubectl devicetaint restore {}",
                 word(name)
             )
         });
         let failure = restored.fold(failure, Failure::hint);
-        Err(failure.hint("to drain such a unit again, use another --name"))
+        Err(failure.hint("to drain these devices again, use another --name"))
     }
 }
 
@@ -396,7 +396,7 @@ mod tests {
     fn a_blocked_unit_names_what_is_left_and_the_ways_on() {
         let reason = "pod team-a/web-1: the budget needs 3".to_owned();
         let failure = ended(UnitEnd::Blocked(vec![reason])).status().unwrap_err();
-        assert_eq!(failure.to_string(), "unit node-1 cannot be drained");
+        assert_eq!(failure.to_string(), "unit node-1 was not drained");
         assert_eq!(
             failure.details(),
             [
@@ -502,7 +502,7 @@ mod tests {
         let failure = end.status().unwrap_err();
         assert_eq!(
             failure.hints(),
-            ["to drain such a unit again, use another --name"]
+            ["to drain these devices again, use another --name"]
         );
         let mut weakened = rule("a", "node-1");
         weakened.taint.effect = Effect::None;
@@ -510,7 +510,7 @@ mod tests {
         left.observe(Ok(&[weakened, rule("b", "node-2")]));
         assert_eq!(
             left.status().unwrap_err().hints()[0],
-            "some rules of unit node-1 are left; to remove them: kubectl devicetaint restore node-1"
+            "unit node-1 still has rules; to remove them: kubectl devicetaint restore node-1"
         );
         assert_eq!(
             failure.details(),
@@ -555,7 +555,7 @@ mod tests {
         assert_eq!(
             end.status().unwrap_err().hints(),
             [
-                "to confirm the release, on node node-1, when no other pod uses the device: kubectl devicetaint wait a --for idle --verify-node --node node-1",
+                "once no other pod uses the device, run on node node-1 to confirm the release: kubectl devicetaint wait a --for idle --verify-node --node node-1",
                 "to continue: run the same command again",
                 "to undo the drain: kubectl devicetaint restore fw",
             ]

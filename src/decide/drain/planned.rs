@@ -192,12 +192,12 @@ fn replaced(
         if let Some((attribute, was)) = planned.iter().find(differs) {
             let is = found.get(attribute).map_or("", String::as_str);
             return Some(format!(
-                "{name} is different hardware: {attribute} was {was} and is {is}"
+                "{name} is other hardware than in the plan: {attribute} was {was} and is now {is}"
             ));
         }
         let is_same = |(attribute, was): (&String, &String)| found.get(attribute) == Some(was);
         let is_unknown = !planned.is_empty() && !planned.iter().any(is_same);
-        is_unknown.then(|| format!("cannot tell whether {name} is still the hardware in the plan"))
+        is_unknown.then(|| format!("cannot tell whether {name} is still the hardware of the plan"))
     };
     let planned: BTreeSet<&DeviceId> = open.iter().flat_map(|(_, devices)| devices).collect();
     let hardware = file.hardware.iter();
@@ -303,11 +303,13 @@ mod tests {
         );
         assert_eq!(
             outdated(&one, &[("uuid", "1"), ("serial", "3")], &[]),
-            ["gpu.example.com/node-1/a is different hardware: serial was 2 and is 3"]
+            [
+                "gpu.example.com/node-1/a is other hardware than in the plan: serial was 2 and is now 3"
+            ]
         );
         assert_eq!(
             outdated(&one, &[], &[]),
-            ["cannot tell whether gpu.example.com/node-1/a is still the hardware in the plan"]
+            ["cannot tell whether gpu.example.com/node-1/a is still the hardware of the plan"]
         );
         assert_eq!(
             outdated(&[unit(&["a", "b"])], &same, &[]),

@@ -152,7 +152,7 @@ impl PodClass {
             Self::DaemonSet | Self::Monitor | Self::TolerantMonitor => Treatment::Kept,
             Self::Tolerant => Treatment::Stays("tolerates the taint"),
             Self::KeepsClaim => Treatment::Stays(
-                "uses a claim that its replacement would take over, with the same device (to release it, scale its workload to 0)",
+                "uses a claim that its replacement would use too, with the same device (to release the device, scale the workload of the pod to 0)",
             ),
             Self::NotEvicted => Treatment::Stays("is not evicted by taints"),
         }
@@ -170,7 +170,7 @@ impl PodClass {
             Self::Monitor => "pods with admin access",
             Self::TolerantMonitor => "pods with admin access that tolerate the taint",
             Self::Tolerant => "pods that tolerate the taint",
-            Self::KeepsClaim => "pods whose replacements would take over the claim and its device",
+            Self::KeepsClaim => "pods whose replacements would use the same claim and device",
             Self::NotEvicted => "pods that taints do not evict",
         }
     }

@@ -66,8 +66,9 @@ pub fn refusing_budgets(
     });
     let undecided = (undecided > 0).then(|| {
         format!(
-            "the Eviction API evicts no pod with several PodDisruptionBudgets: {}{force}",
-            stay(undecided)
+            "the Eviction API evicts no pod with several PodDisruptionBudgets: {}{}",
+            stay(undecided),
+            force.trim_start_matches(", or")
         )
     });
     let unknown = found.gaps.into_iter().map(|gap| gap.why);

@@ -39,12 +39,12 @@ impl RemovalSafety {
         match self {
             Self::Safe(nodes) => {
                 let kubelets = if nodes.len() == 1 {
-                    "kubelet"
+                    "does the kubelet"
                 } else {
-                    "kubelets"
+                    "do the kubelets"
                 };
                 Some(format!(
-                    "unit {unit} is safe to pull: neither claims nor the {kubelets} of {} hold its devices",
+                    "unit {unit} is safe to pull: no claim holds its devices, nor {kubelets} of {}",
                     few(nodes)
                 ))
             }
@@ -69,7 +69,8 @@ mod tests {
         assert_eq!(
             safe.line("node-1").as_deref(),
             Some(
-                "unit node-1 is safe to pull: neither claims nor the kubelet of node-1 hold its devices"
+                "unit node-1 is safe to pull: no claim holds its devices, nor does the kubelet of \
+                node-1"
             )
         );
         for (asked, held, unknown) in [

@@ -131,10 +131,10 @@ pub fn withdraw(
     }
     let Some(me) = me.filter(|_| is_requester) else {
         return Err(Failure::refused(format!(
-            "drain {name} is requested by {}; nothing was changed",
+            "drain {name} has other requesters: {}; nothing was changed",
             few(&names)
         ))
-        .hint("to withdraw a requester: --requester NAME")
+        .hint("to withdraw the request of one of them: --requester NAME")
         .hint("to restore the devices for all requesters: --others"));
     };
     for rule in rules {
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(unknown.status(), ExitStatus::Refused);
         assert_eq!(
             unknown.to_string(),
-            "drain fw is requested by firmware, power; nothing was changed"
+            "drain fw has other requesters: firmware, power; nothing was changed"
         );
         let other = withdraw("fw", &[&shared], &by(Some("storage"), Some("power"))).unwrap_err();
         assert_eq!(

@@ -141,7 +141,7 @@ impl RestartBlocker {
                     "PodDisruptionBudget {budget} does not allow the Deployment's maxUnavailable of {unavailable}"
                 )
             }
-            Self::Unplaceable => "other devices may not be available".to_owned(),
+            Self::Unplaceable => "it is not certain that other devices are available".to_owned(),
             Self::Unsettled => "pods are unavailable or a rollout is in progress".to_owned(),
         }
     }

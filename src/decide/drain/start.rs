@@ -156,7 +156,7 @@ fn refuse_endless(limits: &UnitLimits, pods: &[UnitPod]) -> Result<(), Failure> 
     let failure = with_classes(failure, &classes);
     let keeps_claim = classes.contains_key(&PodClass::KeepsClaim);
     let claims = keeps_claim.then_some(
-        "to release a claim that replacements take over: scale its workload to 0, or use a ResourceClaimTemplate",
+        "to release a claim that replacements would use too: scale the workload to 0, or use a ResourceClaimTemplate",
     );
     let others = classes.keys().any(|class| *class != PodClass::KeepsClaim);
     let tolerations = others.then_some(
@@ -164,7 +164,7 @@ fn refuse_endless(limits: &UnitLimits, pods: &[UnitPod]) -> Result<(), Failure> 
     );
     let hints = claims.into_iter().chain(tolerations);
     let failure = hints.fold(failure, Failure::hint);
-    Err(failure.hint("to drain without these pods: omit --force and --by taint"))
+    Err(failure.hint("to drain without effect NoExecute: omit --force and --by taint"))
 }
 
 /// Claims that have no other devices, or may have none.
@@ -238,7 +238,7 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
             .count();
         let all = leaving.saturating_sub(by_restart).saturating_add(elsewhere);
         lines.push(format!(
-            "  {} the devices, and restarts also replace others: {} in all",
+            "  {} the devices, and restarts also replace other pods: {} in all",
             match leaving {
                 1 => "1 pod leaves".to_owned(),
                 more => format!("{more} pods leave"),
@@ -621,7 +621,7 @@ mod tests {
         insta::assert_snapshot!(lines, @"
         Pods are removed by restarting their Deployments, which start new pods first; other pods by the Eviction API, which respects budgets
           restarts Deployment team-a/web (3 pods, 2 of them on other devices)
-          2 pods leave the devices, and restarts also replace others: 4 pods in all
+          2 pods leave the devices, and restarts also replace other pods: 4 pods in all
           evicts pods that their workload recreates: team-a/api
           PodDisruptionBudget team-a/api allows no eviction now
           expected time: up to 30s for grace periods, and the time until replacements are ready; at most 60s for each unit (--timeout)

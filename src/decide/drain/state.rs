@@ -177,7 +177,7 @@ pub(super) fn reversal(rule: &DeviceTaintRule) -> Option<String> {
     }
     let is_own = rule.metadata.annotation(RuleMetadata::DRAIN_STAGE) == Some(ABORTED);
     let by = if is_own {
-        " by the drain itself, which a guard ended (--on-abort deescalate)"
+        " by the drain itself when a guard ended the drain (--on-abort deescalate)"
     } else {
         &by
     };
@@ -404,7 +404,9 @@ pub fn restorable(
             let names: Vec<&str> = known.iter().map(|drain| drain.name.as_str()).collect();
             let failure = Failure::new(
                 crate::error::ExitStatus::Failed,
-                format!("no drain {name:?}, and no drain of a node, pool or device of that name"),
+                format!(
+                    "no drain {name:?}, and no drain includes a node, pool or device of that name"
+                ),
             );
             Err(match names.as_slice() {
                 [] => failure.detail("there are no drains"),

@@ -42,7 +42,9 @@ impl Terminations {
                 });
             }
             let driver = driver_away(it, &published, &publishers)?;
-            Some(format!("driver {driver} publishes no devices on {name}"))
+            Some(format!(
+                "driver {driver} publishes no devices on node {name}"
+            ))
         };
         let stuck = found.iter().filter_map(|it| {
             let why = obstacle(it)?;
@@ -143,7 +145,7 @@ mod tests {
         away.snapshot.slices.clear();
         assert_eq!(
             stuck(&away),
-            format!("team-a/train (driver gpu.example.com publishes no devices on {place})")
+            format!("team-a/train (driver gpu.example.com publishes no devices on node {place})")
         );
         let mut unread = reading_of(Vec::new());
         unread.known.remove(&Kind::Node);

@@ -519,7 +519,7 @@ impl UnitRun {
             let pods = facts.pods.iter().map(|pod| pod.name.to_string());
             return done(UnitEnd::Held(pods.collect()), facts);
         }
-        let why = "whether the devices of removed pods are released is not known yet";
+        let why = "it is not known yet whether the devices of removed pods are released";
         self.wait_or_block(is_over, elapsed, vec![why.to_owned()])
     }
 
@@ -1228,7 +1228,7 @@ mod tests {
         assert_eq!(
             blocked(at_once),
             [
-                "pod team-a/web uses a claim that its replacement would take over, with the same device (to release it, scale its workload to 0)"
+                "pod team-a/web uses a claim that its replacement would use too, with the same device (to release the device, scale the workload of the pod to 0)"
             ]
         );
         let mut leaving = pod("stays", PodClass::Tolerant, None);

@@ -318,7 +318,7 @@ impl DrainView<'_> {
             && !limits.accepts_unplaceable
         {
             let workload = self.workload(uid);
-            return format!("not evicted yet, waits for a device for {workload}");
+            return format!("not evicted yet, waits until {workload} gets a device");
         }
         let leaving: Vec<&UnitPod> = self
             .facts
@@ -334,7 +334,7 @@ impl DrainView<'_> {
                 )
             }
             Some(EvictionObstacle::Workload(uid)) => format!(
-                "not evicted yet, waits for another unit that drains pods of {}",
+                "not evicted yet, waits for another unit, which also drains pods of {}",
                 self.workload(uid)
             ),
             Some(EvictionObstacle::Pod(other)) if other.is_terminating => {

@@ -35,7 +35,7 @@ pub fn rule_state(
             let by = now.metadata.annotation(RuleMetadata::CHANGED_BY);
             let by = by.map_or_else(
                 || "another run".to_owned(),
-                |user| format!("another run of {user}"),
+                |user| format!("another run (user {user})"),
             );
             return RuleState::TakenOver(by);
         }
@@ -114,7 +114,7 @@ mod tests {
             (noted("mine", None), RuleState::AsMade),
             (
                 noted("theirs", Some("bob")),
-                RuleState::TakenOver("another run of bob".to_owned()),
+                RuleState::TakenOver("another run (user bob)".to_owned()),
             ),
             (
                 noted("theirs", None),

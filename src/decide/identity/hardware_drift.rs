@@ -57,7 +57,7 @@ pub fn identity(
     let named = match named.and_then(|state| state.device) {
         Some(device) => compare(noted, &id.driver, device),
         // A driver that is away publishes nothing, which proves nothing of the hardware.
-        None => HardwareDrift::Unknown("no driver publishes it"),
+        None => HardwareDrift::Unknown("no driver publishes the device"),
     };
     if named == HardwareDrift::Same {
         return DeviceIdentity {
@@ -157,11 +157,11 @@ fn compare(noted: &NotedHardware, driver: &DriverName, device: &Device) -> Hardw
         AttributeMeaning::Place if readable == wanted => HardwareDrift::Same,
         // Its place may be known; it says nothing where the hardware itself was noted.
         AttributeMeaning::Hardware => HardwareDrift::Unknown(
-            "it no longer has any hardware attribute that the rule records, such as a UUID or \
-             serial number",
+            "the device no longer has any hardware attribute that the rule records, such as a \
+             UUID or serial number",
         ),
         AttributeMeaning::Place => {
-            HardwareDrift::Unknown("it no longer has all attributes that the rule records")
+            HardwareDrift::Unknown("the device no longer has all attributes that the rule records")
         }
     }
 }
@@ -231,11 +231,11 @@ mod tests {
     }
 
     const GONE: HardwareDrift = HardwareDrift::Unknown(
-        "it no longer has any hardware attribute that the rule records, such as a UUID or serial \
-         number",
+        "the device no longer has any hardware attribute that the rule records, such as a UUID or \
+         serial number",
     );
     const PARTLY_GONE: HardwareDrift =
-        HardwareDrift::Unknown("it no longer has all attributes that the rule records");
+        HardwareDrift::Unknown("the device no longer has all attributes that the rule records");
 
     #[test]
     fn a_number_of_the_hardware_decides_wherever_it_is() {
@@ -315,7 +315,7 @@ mod tests {
         let (a, b): (Attributes<'_>, Attributes<'_>) = (&[("uuid", "A")], &[("uuid", "B")]);
         let x: Attributes<'_> = &[("r/pciBusID", "x")];
         let y: Attributes<'_> = &[("r/pciBusID", "y")];
-        let nobody = HardwareDrift::Unknown("no driver publishes it");
+        let nobody = HardwareDrift::Unknown("no driver publishes the device");
         for (name, noted, now, named, elsewhere) in [
             (
                 "numbered anew",

@@ -174,9 +174,9 @@ pub fn refuse_other_hardware(
     let messages = changed(&found);
     if other == OtherHardware::Refused && !messages.is_empty() {
         let otherwise = if messages.len() == 1 {
-            "otherwise remove the rule, and add one for the intended device"
+            "to reject the new hardware: remove the rule, and add one for the intended device"
         } else {
-            "otherwise remove these rules, and add rules for the intended devices"
+            "to reject the new hardware: remove these rules, and add rules for the intended devices"
         };
         let text = format!("{}; nothing was changed", messages.join("; "));
         return Err(Failure::refused(text)
@@ -414,7 +414,7 @@ mod tests {
                 reading(&[]),
                 Some("identity-unknown"),
                 "cannot tell whether gpu.example.com/node-7/gpu-0 is the hardware that rule drain \
-                 was created for: no driver publishes it",
+                 was created for: no driver publishes the device",
             ),
             (
                 "not read",

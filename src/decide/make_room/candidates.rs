@@ -43,7 +43,7 @@ impl Protection {
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
-            Self::Priority => "its priority is not lower",
+            Self::Priority => "its priority is not lower than that of the pending pod",
             Self::SystemNamespace => "it is in kube-system",
             Self::DoNotDisrupt => "an annotation forbids its disruption",
         }

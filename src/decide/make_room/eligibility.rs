@@ -101,7 +101,11 @@ pub fn eligibility(pod: &Pod, basis: &DeviceBasis<'_>) -> Result<Eligibility, Fa
     // A claim that was not read may exist.
     refuse_unknown(basis)?;
     if chain.links.is_empty() || chain.links.iter().any(|link| link.claim.is_none()) {
-        let why = "has a claim that does not exist, or is not created yet";
+        let why = if chain.links.is_empty() {
+            "requests no devices"
+        } else {
+            "has a claim that does not exist, or was not created yet"
+        };
         return Err(with_scheduler(refused(pod, why), pod));
     }
     let claims = || chain.links.iter().filter_map(|link| link.claim);

@@ -67,5 +67,5 @@ impl StageEnd {
 /// What to do for whoever interrupts the command: its rules are removed, unless it is killed.
 #[must_use]
 pub fn interrupted() -> Vec<String> {
-    vec!["to remove rules that are left, run kubectl devicetaint make-room --cleanup".to_owned()]
+    vec!["to remove rules that are left: kubectl devicetaint make-room --cleanup".to_owned()]
 }

@@ -95,8 +95,8 @@ pub fn refuse_lacking(
         Mechanism::PriorityAlone => return Ok(()),
         Mechanism::Taint => {}
     }
-    let way_out = "or add --without-toleration: the devices are then not kept for the pod, and another \
-                   pod may get them first";
+    let way_out = "to continue without the toleration: --without-toleration; the devices are then \
+                   not kept for the pod, and another pod may get them first";
     if !semantics.copies_tolerations {
         let failure = Failure::refused(
             "this version of Kubernetes does not copy tolerations to allocations, so the taint \
@@ -116,7 +116,7 @@ pub fn refuse_lacking(
     let refused = requests.fold(refused, Failure::detail);
     let refused = refused.detail(
         "add these lines under `exactly` of each request in the ResourceClaimTemplate of the claim, or to each \
-         entry of `firstAvailable` (before v1beta2: to each request):",
+         entry of `firstAvailable` (in resource.k8s.io/v1beta1: to the request itself):",
     );
     let lines = toleration_lines()
         .into_iter()

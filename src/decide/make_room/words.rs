@@ -121,7 +121,7 @@ fn pod_line(pod: &PlannedEviction) -> String {
         |owner| format!("{} {}", owner.kind, owner.name),
     );
     let budget = if pod.has_budget {
-        ", by the Eviction API"
+        ", evicted by the Eviction API"
     } else {
         ""
     };
@@ -155,7 +155,7 @@ impl NothingHelps {
         }
         if self.nearest.is_empty() && self.evictable == 0 {
             failure = failure.detail(
-                "none of the pods that may be evicted uses a device that the pod could get",
+                "none of the pods that may be evicted uses a device that the pending pod could get",
             );
         } else if self.nearest.is_empty() {
             failure = failure.detail(match self.evictable {

@@ -238,7 +238,8 @@ pub(super) fn classes_line(classes: &[String]) -> String {
 
 fn too_few_allocatable(expression: &str, found: &AllocatableDevices) -> Failure {
     Failure::refused(format!(
-        "--keep-available {expression:?} is not met even without a plan: {} of {} can be allocated now",
+        "--keep-available {expression:?} is not met even if nothing is drained: {} of {} can be \
+        allocated now",
         counted(found.devices.len(), "device"),
         classes_line(&found.classes)
     ))
@@ -373,8 +374,8 @@ mod tests {
         assert_eq!(found.limits.spare, Some(1));
         assert_eq!(
             refused(&keeping("devices.available>4"), &reading),
-            "--keep-available \"devices.available>4\" is not met even without a plan: 4 devices of \
-             class gpu can be allocated now"
+            "--keep-available \"devices.available>4\" is not met even if nothing is drained: 4 \
+             devices of class gpu can be allocated now"
         );
         // Claims, which may hold any of the devices, were not read: no device is known to be allocatable.
         reading.known.remove(&Kind::ResourceClaim);

@@ -27,7 +27,8 @@ pub fn no_set(request: &PlanRequest, space: &PlanSpace, result: &SearchResult) -
         None => "there is no set",
     };
     Failure::refused(format!(
-        "{verb} of {units} that meets {expression:?}: {now} of {classes} can be allocated now"
+        "{verb} of {units} that meets --keep-available {expression:?}: {now} of {classes} can be \
+        allocated now"
     ))
     .hint(format!(
         "use a smaller number for {}, or lower --keep-available",

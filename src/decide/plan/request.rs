@@ -86,7 +86,8 @@ impl PlanRequest {
                  every pool",
             )),
             (PlanSize::Nodes(_), Some(Spread::Node)) => Err(Failure::usage(
-                "--spread node cannot be used together with --nodes: the chosen nodes differ anyway",
+                "--spread node cannot be used together with --nodes, which always chooses \
+                different nodes",
             )
             .hint("spread nodes over zones: --spread zone")),
             (PlanSize::Devices(_) | PlanSize::Nodes(_) | PlanSize::PerPool(_), _) => Ok(()),

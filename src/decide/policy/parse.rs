@@ -159,11 +159,8 @@ fn requirement(written: &SourceNode) -> Result<Requirement, Problem> {
     let mut all = Requirement::ALL.into_iter();
     all.find(|known| known.name() == name).ok_or_else(|| {
         let known = Requirement::ALL.map(Requirement::name);
-        Problem::at(
-            written.line,
-            format!("{name:?} is not a field that can be required"),
-        )
-        .hint(did_you_mean(name, &known))
+        Problem::at(written.line, format!("{name:?} cannot be required"))
+            .hint(did_you_mean(name, &known))
     })
 }
 
@@ -173,7 +170,7 @@ fn protected(written: &SourceNode) -> Result<Protected, Problem> {
     let Some(field) = named("device") else {
         return Err(Problem::at(
             written.line,
-            "an entry of neverTaint needs device",
+            "an entry of neverTaint needs the field device",
         ));
     };
     let parsed = device::parse(text(&field.value, "device")?);
@@ -243,7 +240,7 @@ mod tests {
             ("guards:\n- 5\n", "line 4: a guard must be a string", ""),
             (
                 "require: [Reson]\n",
-                "line 3: \"Reson\" is not a field that can be required",
+                "line 3: \"Reson\" cannot be required",
                 "did you mean Reason?",
             ),
             (
@@ -258,7 +255,7 @@ mod tests {
             ),
             (
                 "neverTaint:\n- message: x\n",
-                "line 4: an entry of neverTaint needs device",
+                "line 4: an entry of neverTaint needs the field device",
                 "",
             ),
             (

@@ -105,7 +105,7 @@ fn a_plan_for_hardware_that_was_replaced_is_refused() {
     plan.refused(&[
         "is outdated",
         &format!(
-            "{driver}/{node}/gpu-0 is different hardware: {driver}/uuid was {node}-gpu-0 and is {node}-another"
+            "{driver}/{node}/gpu-0 is other hardware than in the plan: {driver}/uuid was {node}-gpu-0 and is now {node}-another"
         ),
     ]);
 }

@@ -91,7 +91,7 @@ fn takes_the_kubelets_word(bench: &Bench<'_>) {
         .ended(0)
         .saying(&format!("unit {name}: asking the kubelet of node {name}"))
         .saying(&format!(
-            "unit {name} is safe to pull: neither claims nor the kubelet of {name} hold its devices"
+            "unit {name} is safe to pull: no claim holds its devices, nor does the kubelet of {name}"
         ));
     // Whether the kubelet still held the device at the first question depends on the machine; at the last it does not.
     assert!(bench.held().is_empty(), "{run:#?}");

@@ -181,7 +181,7 @@ fn rules_of_a_run_that_lost_its_server_stay_until_they_expire_or_somebody_says_s
         assert!(sent.is_ok_and(|sent| sent.success()));
     }
     let run = Run::from(child.wait_with_output().expect("it ends")).ended(130);
-    run.saying("to remove rules that are left, run kubectl devicetaint make-room");
+    run.saying("to remove rules that are left: kubectl devicetaint make-room");
     let rules = block_on(stage.world.rules());
     assert_eq!(rules.len(), 2);
     let expires = |rule: &Value| rule["metadata"]["annotations"][EXPIRES].is_string();

@@ -74,7 +74,7 @@ fn a_dry_run_refuses_what_the_real_run_would_refuse() {
             world
                 .run(&format!("{line} {dry_run}"))
                 .ended(0)
-                .saying("without --dry-run, this command asks for confirmation, or needs --yes");
+                .saying("this command asks for confirmation; to confirm in advance: --yes");
         }
     }
     assert_eq!(block_on(world.rules()).len(), 1);
@@ -243,7 +243,7 @@ fn a_manifest_is_kept_whole_or_refused() {
     world
         .run(&add)
         .ended(1)
-        .saying("exists without the metadata.finalizers");
+        .saying("does not have all metadata.finalizers of the manifest");
     manifest["spec"]["deviceSelector"]["all"] = json!(true);
     std::fs::write(&path, manifest.to_string()).expect("a file");
     world.run(&add).ended(2).saying("spec.deviceSelector.all");
@@ -302,7 +302,7 @@ fn a_selector_that_they_widened_is_shown_with_its_writer() {
             world.driver
         ))
         .saying("impact of effect NoSchedule now:")
-        .saying("run the same command again to complete it");
+        .saying("run the same command again to complete the change");
     assert!(
         !run.stderr
             .contains("changed by admin, with kubectl-devicetaint"),

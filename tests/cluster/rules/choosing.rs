@@ -376,7 +376,7 @@ fn all_of_a_driver_becomes_one_rule_where_that_is_asked_for() {
             "add --node {node} {KEY}:NoSchedule --yes --collapse"
         ))
         .ended(0)
-        .saying("will also taint devices that are published there later");
+        .saying("will also taint matching devices that are published later");
     let rules = block_on(world.rules());
     let [rule] = &rules[..] else {
         panic!("one rule: {rules:?}");
@@ -399,7 +399,7 @@ fn all_of_a_driver_becomes_one_rule_where_that_is_asked_for() {
             "add --node {node} {KEY}:NoSchedule --yes --collapse"
         ))
         .ended(0)
-        .saying("listed one by one");
+        .saying("--collapse changes nothing");
     assert_eq!(block_on(world.rules()).len(), 3);
 }
 

@@ -228,7 +228,7 @@ impl<'a> Trial<'a> {
         let changes = ["PATCH", "DELETE"].contains(&method(number - 1)) || is_looked_at;
         assert!(changes || unknown.is_empty(), "{at}: {run:#?}");
         let complete = unknown.is_empty() && open.is_empty();
-        let again = run.stderr.contains("again to complete it");
+        let again = run.stderr.contains("again to complete ");
         assert_eq!(again, !complete, "{at}: {run:#?}");
         if let Some(way_on) = self.way_on
             && complete
@@ -454,7 +454,7 @@ fn a_server_that_goes_away_while_it_changes_or_waits() {
         .ended(75)
         .saying(&format!("changed: {} configured", trial.names[0]))
         .saying(&format!("may have been changed: {}", trial.names[1]))
-        .saying("run the same command again to complete it");
+        .saying("run the same command again to complete the change");
     trial.run().ended(5);
     assert_eq!(trial.state(), wanted);
 }
