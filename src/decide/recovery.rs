@@ -290,7 +290,7 @@ impl Recovery {
             [] if lost.is_empty() && self.recovered > 0 => {
                 format!("{pods} evicted, all other workloads recovered{ends}")
             }
-            [] => format!("{pods} evicted, no workload is recovering{ends}"),
+            [] => format!("{pods} evicted, no workload is still recovering{ends}"),
             [_, ..] => format!("{pods} evicted; {}{more}{ends}", open.join("; ")),
         }
     }
@@ -421,7 +421,7 @@ mod tests {
         assert!(found.open.is_empty(), "{found:?}");
         assert_eq!(
             found.line(),
-            "1 pod evicted, no workload is recovering; 0 pods desired by ReplicaSet ml/scaled"
+            "1 pod evicted, no workload is still recovering; 0 pods desired by ReplicaSet ml/scaled"
         );
         assert_eq!(
             found.warning().map(|warning| warning.message).as_deref(),
@@ -488,7 +488,7 @@ mod tests {
         );
         assert_eq!(
             bare(2).line(),
-            "2 pods evicted, no workload is recovering; will not recover: 2 pods"
+            "2 pods evicted, no workload is still recovering; will not recover: 2 pods"
         );
         let none = bare(0);
         let line = "no pod was evicted, so no workload has to recover";

@@ -88,7 +88,7 @@ fn copied_tolerations(semantics: &Semantics, reading: &Reading) -> Option<Warnin
         code: "copied-tolerations",
         message: format!(
             "allocations have tolerations, although Kubernetes {} does not copy tolerations to \
-            them: a newer version copied them, and they still apply",
+            them: a newer version copied these tolerations, and they still apply",
             semantics.version
         ),
         fix: None,

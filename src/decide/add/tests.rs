@@ -126,7 +126,7 @@ fn the_first_owner_of_a_rule_keeps_it() {
     assert_eq!(
         step.notes(),
         [
-            "rule drain was added by another command and keeps its batch: \
+            "rule drain was added by another command and keeps its batch label: \
              devicetaint.dev/batch=first, not mine"
         ]
     );

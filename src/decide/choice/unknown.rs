@@ -72,8 +72,8 @@ pub fn no_such_device(
     if let Some(rule) = about.first() {
         let name = &rule.name;
         return failure.hint(format!(
-            "rule {name} taints such devices: check that their driver is running (devices are no \
-            longer published after 30s without their driver)"
+            "rule {name} taints such devices: check that their driver is running (30s after a \
+            driver stops, its devices are no longer published)"
         ));
     }
     let similar = match word_of(selector) {

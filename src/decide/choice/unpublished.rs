@@ -99,9 +99,10 @@ pub fn unknown_devices<'a>(
         .fold(failure, |failure, ((unit, driver), ids)| {
             let names: Vec<String> = ids.iter().map(ToString::to_string).collect();
             failure.detail(format!(
-            "{noun} {unit}: allocated, but not in a current ResourceSlice of driver {driver}: {}",
-            few(&names)
-        ))
+                "{noun} {unit}: allocated devices without a current ResourceSlice of driver \
+                {driver}: {}",
+                few(&names)
+            ))
         });
     let pools = missing.values().flatten();
     let pools = pools.map(|id| word(&format!("{}/{}/*", id.driver, id.pool)));

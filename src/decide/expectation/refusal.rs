@@ -118,8 +118,8 @@ impl fmt::Display for ApprovalRefusal {
                 // One digest covers them all, so that which of them has changed is not known.
                 several => write!(
                     formatter,
-                    "one or more of these have changed since the preview (other hardware, or new \
-                     devices): {}",
+                    "one or more of these devices have changed since the preview (other hardware, \
+                     or new devices): {}",
                     several.join("; ")
                 ),
             },

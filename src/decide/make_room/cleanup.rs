@@ -59,8 +59,8 @@ impl LeftRules {
         let action = format!("Remove {} of make-room", counted(count, "rule"));
         match self.unexpired.len() {
             0 => action,
-            some if some == count => format!("{action}, which may still be in use"),
-            some => format!("{action}, {some} of which may still be in use"),
+            some if some == count => format!("{action} (which may still be in use)"),
+            some => format!("{action} ({some} of which may still be in use)"),
         }
     }
 
