@@ -426,7 +426,7 @@ async fn a_version_that_is_newer_than_this_plugin_is_told_by_whoever_looks() {
         let outcome = run.of(line).await;
         let told = run.stderr.text();
         assert!(
-            told.contains("newer than this plugin"),
+            told.contains("newer than the versions that this plugin knows"),
             "{line}: {outcome:?} {told}"
         );
     }

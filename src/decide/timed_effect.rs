@@ -160,6 +160,7 @@ impl TimedRule {
         if self.run.is_some() && last != self.run.as_deref() {
             let user = found.metadata.annotation(RuleMetadata::CHANGED_BY);
             return Some(match user {
+                _ if last.is_none() => "its record of this run was removed".to_owned(),
                 Some(user) => format!("it was changed by another run of this plugin, by {user}"),
                 None => "it was changed by another run of this plugin".to_owned(),
             });
@@ -434,10 +435,7 @@ mod tests {
                 .annotations
                 .remove(RuleMetadata::CHANGED_BY_RUN);
         });
-        assert_eq!(
-            unnoted,
-            taken("it was changed by another run of this plugin")
-        );
+        assert_eq!(unnoted, taken("its record of this run was removed"));
         let without_run = TimedRule { run: None, ..timed };
         assert_eq!(without_run.found(Some(&raised)), Revert::GiveBack);
     }

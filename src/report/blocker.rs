@@ -257,7 +257,6 @@ impl Blocker {
         }
     }
 
-    /// A pod whose node was not seen to release its devices.
     /// A pod of which it is not known whether its node has released the devices.
     #[must_use]
     pub fn not_released(pod: &UnreleasedPod) -> Self {

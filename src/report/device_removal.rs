@@ -475,7 +475,7 @@ mod tests {
         let report = DeviceRemovalReport::new("node-7", &[check], &basis);
         let text = crate::render::at_80_columns(&report);
         for name in [
-            "training/llama-405b-pretrain-worker-0 ",
+            "training/llama-405b-pretrain-worker-0,",
             "training/llama-405b-pretrain-worker-0-gpus-d52p4",
         ] {
             assert!(text.contains(name), "{name}: {text}");

@@ -430,7 +430,7 @@ mod tests {
         assert_eq!(server(None, 40).semantics.as_deref(), Some("1.40"));
         assert_eq!(server(None, 32).semantics, None);
         let shown = server(None, 32).sentence();
-        assert!(shown.contains("no device taints"), "{shown}");
+        assert!(shown.contains("without device taints"), "{shown}");
     }
 
     #[test]

@@ -91,7 +91,9 @@ fn published_preview_is_the_controllers_to_the_letter() {
     let line = format!("{driver} example.com/broken=yes:NoExecute --publish --cleanup");
     let shown = text(&preview(plane, &line));
     assert!(
-        shown.contains(&format!("{name}: the controller agrees: 2 published devices")),
+        shown.contains(&format!(
+            "{name}: the controller agrees: 2 published devices"
+        )),
         "{shown}"
     );
     assert_eq!(rules_of(plane, &driver), Vec::<Value>::new());

@@ -53,7 +53,8 @@ pub(in crate::cluster) fn how_to_serve_rules(minor: Option<Minor>) -> String {
     let everywhere = "in kube-apiserver, kube-scheduler and kube-controller-manager";
     match minor.map(|found| found.minor) {
         Some(0..=32) => "upgrade the cluster: DeviceTaintRules need Kubernetes 1.33 or \
-            later".to_owned(),
+            later"
+            .to_owned(),
         // One feature gate covers taints and rules until 1.34; 1.35 has a second one for rules.
         Some(33 | 34) => format!(
             "start kube-apiserver with --runtime-config=resource.k8s.io/v1alpha3=true, and turn on the \

@@ -174,5 +174,5 @@ async fn plugin_is_never_found_in_the_current_directory() {
     let ClusterError::PluginStart { source, .. } = &error else {
         panic!("{error:?}");
     };
-    assert!(source.to_string().contains("relative folder"), "{source}");
+    assert!(source.to_string().contains("relative path"), "{source}");
 }

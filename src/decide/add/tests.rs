@@ -319,7 +319,7 @@ fn what_a_server_does_not_know_is_not_sent_to_it() {
     assert!(
         said(by_class, &newest)
             .unwrap_err()
-            .contains("more devices")
+            .contains("would also taint devices")
     );
 }
 

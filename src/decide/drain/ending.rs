@@ -90,10 +90,8 @@ impl DrainEnd {
                 "to watch it: kubectl devicetaint drain status {name}"
             ))),
             UnitEnd::Blocked(reasons) => {
-                let failure = Failure::new(
-                    ExitStatus::TimedOut,
-                    format!("unit {unit} was not drained"),
-                );
+                let failure =
+                    Failure::new(ExitStatus::TimedOut, format!("unit {unit} was not drained"));
                 let failure = reasons.iter().fold(failure, |failure, reason| {
                     failure.detail(format!("left: {reason}"))
                 });

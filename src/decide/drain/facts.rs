@@ -36,7 +36,7 @@ impl UnschedulablePod {
 
 impl fmt::Display for UnschedulablePod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.name, self.message)
+        write!(f, "{} is unschedulable: {}", self.name, self.message)
     }
 }
 

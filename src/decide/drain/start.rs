@@ -631,7 +631,10 @@ mod tests {
             "Pods are removed by restarting their Deployments, which start new pods first\n"
         ));
         let refused = refused.expect("a pod would stay");
-        assert!(refused.contains("cannot be restarted"), "{refused}");
+        assert!(
+            refused.contains("cannot be replaced by a restart"),
+            "{refused}"
+        );
     }
 
     #[test]

@@ -571,7 +571,7 @@ impl UnitRun {
             let ongoing = facts.restarts.get(uid).and_then(RestartState::ongoing);
             let line = ongoing.or_else(|| workload.map(WorkloadState::describe))?;
             Some(match facts.unschedulable.get(uid) {
-                Some(pod) => format!("{line}; a pod is unschedulable ({pod})"),
+                Some(pod) => format!("{line}; pod {pod}"),
                 None => line,
             })
         });
@@ -1050,7 +1050,7 @@ mod tests {
             reasons,
             [
                 "pod team-a/web-2: no",
-                "ReplicaSet team-a/web: 2 of 3 ready; a pod is unschedulable (team-a/web-3: no device)"
+                "ReplicaSet team-a/web: 2 of 3 ready; pod team-a/web-3 is unschedulable: no device"
             ]
         );
         // With --force, it continues until --grace has passed.
@@ -1387,7 +1387,7 @@ mod tests {
             [
                 "pod team-a/web-1: Deployment team-a/web: restarted, 2 of 3 pods updated, 3 available",
                 "Deployment team-a/web: restarted, 2 of 3 pods updated, 3 available; \
-                 a pod is unschedulable (team-a/web-3: no device)"
+                 pod team-a/web-3 is unschedulable: no device"
             ]
         );
         // With force it is raised like any other.

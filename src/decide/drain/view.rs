@@ -313,12 +313,8 @@ impl DrainView<'_> {
     }
 
     fn why_not_evicted(&self, pod: &UnitPod) -> String {
-        let limits = self.run.limits();
-        if let Some((uid, _)) = self.run.first_unplaced(self.facts)
-            && !limits.accepts_unplaceable
-        {
-            let workload = self.workload(uid);
-            return format!("not evicted yet, waits until {workload} gets a device");
+        if let Some(unplaced) = self.run.unplaced_pod(self.facts) {
+            return format!("not evicted yet, waits until pod {unplaced} gets a device");
         }
         let leaving: Vec<&UnitPod> = self
             .facts

@@ -191,11 +191,31 @@ fn the_number_of_pods_is_typed_where_several_namespaces_are_hit() {
     let mut terminal = Terminal::open(world.plane);
     let prompt = "Because pods in 2 namespaces are evicted, confirm with the number of pods that will be evicted";
     for (keys, code, said) in [
-        (["3", ENTER], 4, "the answer \"3\" is not 2; nothing was changed"),
-        (["two", ENTER], 4, "the answer \"two\" is not 2; nothing was changed"),
-        (["y", ENTER], 4, "the answer \"y\" is not 2; nothing was changed"),
-        (["", ENTER], 4, "the answer \"\" is not 2; nothing was changed"),
-        (["2", CTRL_D], 4, "the answer \"\" is not 2; nothing was changed"),
+        (
+            ["3", ENTER],
+            4,
+            "the answer \"3\" is not 2; nothing was changed",
+        ),
+        (
+            ["two", ENTER],
+            4,
+            "the answer \"two\" is not 2; nothing was changed",
+        ),
+        (
+            ["y", ENTER],
+            4,
+            "the answer \"y\" is not 2; nothing was changed",
+        ),
+        (
+            ["", ENTER],
+            4,
+            "the answer \"\" is not 2; nothing was changed",
+        ),
+        (
+            ["2", CTRL_D],
+            4,
+            "the answer \"\" is not 2; nothing was changed",
+        ),
         (["", CTRL_C], 130, "interrupted; nothing was changed"),
         (["2", CTRL_C], 130, "interrupted; nothing was changed"),
     ] {
