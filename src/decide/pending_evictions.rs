@@ -1,16 +1,20 @@
 //! Pods that rules still have to evict, or had to before somebody changed the rules.
 
 use std::collections::BTreeSet;
+use std::slice;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::decide::identity::new_names;
 use crate::engine::hardware::Hardware;
 use crate::engine::holders::{HoldingClaim, UnevictedPod, holders, possible_holders, staying};
 use crate::engine::rule_lifecycle::{PendingEviction, TerminationFacts, blocks, pending_evictions};
-use crate::engine::settle::{Freshness, Goal, Observation, Settle, WaitFacts};
+use crate::engine::settle::{
+    Freshness, Goal, Observation, Settle, UnreachableGoal, WaitFacts, WaitStep,
+};
 use crate::engine::unpublished_devices::may_be_same_hardware;
-use crate::engine::{self, Impact, ProposedTaint, Semantics};
+use crate::engine::{self, Impact, ProposedTaint, Semantics, taints_on};
 use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, Pod, Reading, Snapshot};
 
 /// The devices that may be the hardware of `devices`: what claims hold on the same node, and nobody publishes.
@@ -211,8 +215,37 @@ impl<'a> EvictionEvidence<'a> {
             freshness: self.freshness,
         };
         let RunningWait { settle, waited } = wait;
-        let seen = settle.observe(&facts, waited);
+        let mut seen = settle.observe(&facts, waited);
+        if seen.step == WaitStep::Met
+            && let Some(never) = self.untainted()
+        {
+            seen.step = WaitStep::Never(never);
+        }
         told(seen, facts, &staying)
+    }
+
+    /// Why idle hardware does not stay so: a rule names it as it was called when the rule was made, and no taint keeps new
+    /// pods off the name that it has now.
+    fn untainted(&self) -> Option<UnreachableGoal> {
+        match self.goal {
+            Goal::Evicted | Goal::Observed | Goal::Deleted => return None,
+            Goal::Idle => {}
+        }
+        let snapshot = &self.reading.snapshot;
+        let inventory = engine::devices(snapshot, self.semantics).devices;
+        self.rules.iter().find_map(|rule| {
+            let renamed = new_names(slice::from_ref(rule), &inventory);
+            let names: BTreeSet<DeviceId> = renamed.flat_map(|(_, names)| names).collect();
+            let taints = taints_on(&names, &inventory, snapshot, self.semantics);
+            let is_open = |name: &DeviceId| {
+                let mut taints = taints.get(name).into_iter().flatten();
+                !taints.any(|taint| blocks(&taint.taint.effect))
+            };
+            Some(UnreachableGoal::Untainted {
+                rule: rule.name.clone(),
+                device: names.iter().find(|name| is_open(name))?.clone(),
+            })
+        })
     }
 }
 
@@ -384,5 +417,70 @@ mod tests {
         // What is still called as it was has no other name.
         reading.snapshot.slices = vec![slice(vec![device("gpu-0", "A")])];
         assert_eq!(awaited(&rule, &reading), ["gpu-0"]);
+    }
+
+    #[test]
+    fn a_device_is_not_idle_for_good_whose_new_name_no_taint_closes() {
+        use std::collections::BTreeMap;
+
+        use crate::engine::settle::Patience;
+        use crate::engine::termination_blocker::Publishers;
+        use crate::engine::testing::{TAINT, published, reading, semantics, slice};
+        use crate::model::RuleMetadata;
+        let mut reading = reading();
+        let device = |name: &str, uuid: &str| published(name, &[("uuid", uuid)]);
+        reading.snapshot.slices = vec![slice(vec![device("gpu-9", "A")])];
+        let mut rule = rule("NoSchedule");
+        rule.selector = Some(crate::decide::testing::selector("gpu-0"));
+        let record = serde_json::json!({"gpu.example.com/uuid": "A"}).to_string();
+        let note = (RuleMetadata::IDENTITY.to_owned(), record);
+        rule.metadata.annotations.extend([note]);
+        let rules = [rule];
+        let step = |reading: &Reading, goal| {
+            let semantics = semantics(37);
+            let taints = Evictors::new(goal).see(&rules, now());
+            let evidence = EvictionEvidence {
+                reading,
+                rules: &rules,
+                taints: &taints,
+                semantics: &semantics,
+                goal,
+                hardware: &Hardware::of(&reading.snapshot.slices),
+                departed: &[],
+                freshness: Freshness::Read,
+                now: now(),
+            };
+            let around = TerminationFacts {
+                claims: &[],
+                nodes: &BTreeMap::new(),
+                publishers: &Publishers::of(reading, &BTreeSet::new()),
+            };
+            let patience = Patience {
+                settle: Duration::ZERO,
+                timeout: Duration::from_secs(60),
+            };
+            let wait = RunningWait {
+                settle: &mut Settle::new(goal, &rules, patience, &semantics),
+                waited: Duration::ZERO,
+            };
+            evidence.evaluate(&evidence.impacts(), &around, wait, |seen, _, _| seen.step)
+        };
+        let never = WaitStep::Never(UnreachableGoal::Untainted {
+            rule: rules[0].name.clone(),
+            device: crate::engine::testing::device("gpu-9"),
+        });
+        assert_eq!(step(&reading, Goal::Idle), never);
+        // Another rule, or the driver, keeps new pods off.
+        let mut other = rules[0].clone();
+        other.name = "other".into();
+        other.selector = Some(crate::decide::testing::selector("gpu-9"));
+        let mut closed = reading.clone();
+        closed.snapshot.rules = vec![rules[0].clone(), other.clone()];
+        assert_eq!(step(&closed, Goal::Idle), WaitStep::Met);
+        other.taint.effect = Effect::None;
+        closed.snapshot.rules = vec![rules[0].clone(), other];
+        assert_eq!(step(&closed, Goal::Idle), never, "it closes nothing");
+        reading.snapshot.slices[0].devices[0].taints = vec![TAINT.clone()];
+        assert_eq!(step(&reading, Goal::Idle), WaitStep::Met);
     }
 }

@@ -409,8 +409,8 @@ impl RuleWords<'_> {
             Some(warning) => Err(Failure::new(ExitStatus::Failed, warning.message.clone())
                 .hint("to wait for the devices that the rules select now, specify the rule names")
                 .hint(
-                    "to wait for this hardware, first add a rule for its current device name (if a \
-                    driver publishes it)",
+                    "to wait for the hardware that a rule was created for: remove the rule, and add one \
+                    for the device name under which the hardware is published now",
                 )),
         }
     }

@@ -8,6 +8,7 @@ use crate::engine::settle::{Patience, Shortfall, UnreachableGoal};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, Gap, Kind};
 use crate::naming::age::human_duration;
+use crate::naming::shell::word;
 
 use super::conflict::{changed_by, differences};
 use super::unreleased_devices::check_on;
@@ -197,6 +198,22 @@ pub fn ended(
         .hint(format!(
             "to block new pods: kubectl devicetaint escalate {rule} --to NoSchedule"
         )),
+        UnreachableGoal::Untainted { rule, device } => {
+            let found = seen.iter().find(|found| found.name == *rule);
+            let taint = found.map_or_else(
+                || "KEY:NoSchedule".to_owned(),
+                |rule| rule.taint.to_string(),
+            );
+            failed(format!(
+                "the hardware that rule {rule} was created for is now named {device}, which has no taint \
+                 that blocks new pods: it is idle, and may be in use again at any time"
+            ))
+            .hint(format!(
+                "to block new pods: kubectl devicetaint add {} {}",
+                word(&device.to_string()),
+                word(&taint)
+            ))
+        }
         UnreachableGoal::Unknowable(gaps) => {
             // Pods are found without slices; which devices are the same hardware is not.
             let hides_hardware = gaps

@@ -36,7 +36,7 @@ use super::recurring_evictions::{RecurringEviction, RecurringEvictions};
 use super::rule_lifecycle::{EvictionStatus, PendingEviction, blocks};
 use super::semantics::Semantics;
 use crate::model::{
-    Affects, DeviceTaintRule, Effect, Gap, Kind, ObjectName, Pod, ResourceClaim, Uid,
+    Affects, DeviceId, DeviceTaintRule, Effect, Gap, Kind, ObjectName, Pod, ResourceClaim, Uid,
 };
 
 /// What is waited for.
@@ -187,6 +187,13 @@ pub enum UnreachableGoal {
         rule: ObjectName,
         /// The effect that it has.
         effect: Effect,
+    },
+    /// The hardware that the rule was created for has a name that no taint keeps new pods off.
+    Untainted {
+        /// Which rule.
+        rule: ObjectName,
+        /// The name.
+        device: DeviceId,
     },
     /// Which pods are left cannot be determined from what may be read.
     Unknowable(Vec<Gap>),

@@ -193,7 +193,7 @@ impl PodResourcesReport {
 }
 
 /// What it may mean that a kubelet lists nothing of what it has noted.
-const NO_CLAIMS: &str = "the kubelet lists no devices of claims, but its checkpoint has claims: their pods were force-deleted, or the kubelet \
+const NO_CLAIMS: &str = "the kubelet lists no devices of claims, but its checkpoint has claims: their pods are starting or were force-deleted, or the kubelet \
     cannot list such devices (older than 1.34, or the feature gate KubeletPodResourcesDynamicResources is off)";
 
 impl PodRow {

@@ -91,7 +91,7 @@ fn who_tolerates_a_taint_is_listed_with_blanket_tolerations_apart() {
 fn what_is_wrong_about_a_dedication_is_said_before_a_cluster_is_asked() {
     for (line, said) in [
         ("dedicate d/p/x", "no namespaces specified"),
-        ("dedicate d/p/x --to a --to b", "needs a name"),
+        ("dedicate d/p/x --to a --to b", "without --name"),
         (
             "dedicate d/p/x --to a --namespace-selector x=y",
             "cannot be used together",

@@ -60,7 +60,7 @@ fn a_wait_keeps_its_time_when_the_kubelet_is_frozen() {
         run
     };
     // It is well, and has not given the device back.
-    wait(2).ended(5).saying("as using it");
+    wait(2).ended(5).saying("in use by container");
     // It freezes while it is waited for.
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| wait(6));

@@ -162,7 +162,7 @@ fn difference_from_the_controller_is_an_error_that_shows_both() {
     for part in [
         "0 pods would be evicted",
         "1 pod would be evicted",
-        "differs",
+        "the controller reports",
     ] {
         assert!(shown.contains(part), "{part} in:\n{shown}");
     }
@@ -286,7 +286,7 @@ fn rule_that_somebody_escalated_is_left_alone() {
 
     let output = preview(plane, &format!("{driver} --publish --cleanup"));
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    assert!(stderr(&output).contains("no longer the published preview of this taint"));
+    assert!(stderr(&output).contains("is not the rule that --publish creates for this preview"));
     assert_eq!(rules_of(plane, &driver).len(), 1);
 }
 

@@ -266,7 +266,7 @@ impl<'a> Changer<'a> {
             Ok(ChangeResult::Removed(_)) => Ok(None),
             Ok(ChangeResult::Ended(Err((failure, completes)), doubt)) => {
                 // What somebody else made of the rule is looked at before it is changed again.
-                let again = "then run the same command again to complete it".to_owned();
+                let again = "then run the same command again to complete the change".to_owned();
                 let advice = iter::once(look_first(&name)).chain(completes.then_some(again));
                 self.context.ledger.advise(advice);
                 let failure = if completes {

@@ -280,7 +280,13 @@ impl DrainEnd {
             )
         });
         let failure = restored.fold(failure, Failure::hint);
-        Err(failure.hint("to drain these devices again, use another --name"))
+        // The other units' rules record which units were reversed; without rules, nothing of the drain is left.
+        let is_gone = self.unread.is_none() && self.with_rules.is_empty();
+        Err(failure.hint(if is_gone {
+            "to drain these devices again, run the same command again"
+        } else {
+            "to drain these devices again, use another --name"
+        }))
     }
 }
 
@@ -501,6 +507,12 @@ mod tests {
         assert_eq!(
             failure.hints(),
             ["to drain these devices again, use another --name"]
+        );
+        let mut gone = ended(UnitEnd::Idle);
+        gone.observe(Ok(&[]));
+        assert_eq!(
+            gone.status().unwrap_err().hints(),
+            ["to drain these devices again, run the same command again"]
         );
         let mut weakened = rule("a", "node-1");
         weakened.taint.effect = Effect::None;

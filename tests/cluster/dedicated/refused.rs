@@ -57,7 +57,7 @@ async fn namespaces_that_are_not_there_and_kube_system_are_refused() {
             "--namespace-selector team=none-such --name none",
             "no namespace matches the labels",
         ),
-        ("--to one,two", "needs a name"),
+        ("--to one,two", "without --name"),
         ("", "no namespaces specified"),
     ] {
         let run = world

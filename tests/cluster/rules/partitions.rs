@@ -272,5 +272,5 @@ fn a_partition_of_a_card_that_is_held_whole_is_not_schedulable_again() {
     world
         .run(&format!("remove {name}"))
         .ended(0)
-        .saying("1 device untainted, but other devices of the same hardware use the shared");
+        .saying("1 device untainted, but other devices of the same hardware use up the shared");
 }
