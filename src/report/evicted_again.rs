@@ -116,6 +116,16 @@ fn by_number(pods: &[&EvictedPod], of: &EvictedWorkload<'_>) -> Vec<EvictedOutco
             Some(younger) if goes_on && later >= younger && well_after() < younger => {
                 EvictedOutcome::Unknown
             }
+            // A pod that stays was made when this one was evicted, and may be its replacement.
+            Some(younger) if goes_on && later >= younger && of.may_live_on(pod.eviction_time) => {
+                EvictedOutcome::Unknown
+            }
+            // Of pods that were evicted together, some were replaced by pods that were evicted again: nothing tells which.
+            Some(younger)
+                if goes_on && later < younger && is_one_of_more(&pods[..], pod, younger) =>
+            {
+                EvictedOutcome::Unknown
+            }
             // From the last to the first: a pod was replaced if enough of its workload were evicted after it.
             Some(younger) if goes_on && later >= younger => EvictedOutcome::EvictedAgain,
             _ => pod.after_eviction,
@@ -131,6 +141,12 @@ fn by_number(pods: &[&EvictedPod], of: &EvictedWorkload<'_>) -> Vec<EvictedOutco
     }
     outcomes.reverse();
     outcomes
+}
+
+/// Whether the pod was evicted in the same second as one that is not among the last `younger` ones.
+fn is_one_of_more(pods: &[&EvictedPod], pod: &EvictedPod, younger: usize) -> bool {
+    let mut earlier = pods.iter().rev().skip(younger);
+    earlier.any(|other| other.eviction_time == pod.eviction_time)
 }
 
 /// Whether a replacement of `pod` can have been made, scheduled, and evicted when `other` was evicted. Times have a

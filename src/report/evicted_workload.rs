@@ -57,13 +57,26 @@ impl<'a> EvictedWorkload<'a> {
         let older = self.live.iter().filter(|pod| is_older(pod, at)).count();
         Some(self.wanted()?.saturating_sub(older))
     }
+
+    /// Whether one of the pods that stay was scheduled right at that time, so that it may replace a pod that was evicted
+    /// then. Times have a precision of seconds.
+    pub(super) fn may_live_on(&self, at: Option<Time>) -> bool {
+        let mut since = self.live.iter().filter_map(|pod| scheduled_since(pod));
+        since.any(|since| {
+            at.is_some_and(|at| (0..2).contains(&since.duration_since(at.0).as_secs()))
+        })
+    }
 }
 
 /// Whether the pod was there before that time. Times have a precision of seconds.
 pub(super) fn is_older(pod: &Pod, at: Option<Time>) -> bool {
-    let said = pod.scheduling.as_ref().and_then(|it| it.said.as_ref());
-    let since = said.and_then(|said| said.since);
+    let since = scheduled_since(pod);
     since.zip(at).is_some_and(|(since, at)| since < at.0)
+}
+
+/// When the scheduler spoke of the pod for the last time.
+fn scheduled_since(pod: &Pod) -> Option<Timestamp> {
+    pod.scheduling.as_ref()?.said.as_ref()?.since
 }
 
 /// Since when the scheduler has found no node for the pod, where it says so.

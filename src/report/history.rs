@@ -1032,6 +1032,46 @@ mod tests {
     }
 
     #[test]
+    fn pods_that_are_evicted_again_and_again_in_one_second_are_not_told_apart() {
+        let mut reading = reading(vec![rule("drain", -60)]);
+        let stays = |name: &str, since: i64| {
+            let mut pod = of(name, "ReplicaSet", "embed-5f6b", Phase::Running);
+            pod.scheduling = exporter("node-7", since, true).scheduling;
+            pod
+        };
+        reading.snapshot.pods = vec![stays("embed-5f6b-y1", -50), stays("embed-5f6b-y2", -35)];
+        for set in &mut reading.snapshot.replica_sets {
+            set.0.replicas = Some(2);
+        }
+        let events = [
+            ("embed-5f6b-x1", -50),
+            ("embed-5f6b-x2", -50),
+            ("embed-5f6b-x3", -35),
+            ("embed-5f6b-x4", -35),
+        ];
+        let evicted = events.map(|(name, at)| event(name, at, EVICTS));
+        let unknown = events.map(|(name, _)| outcome(name, EvictedOutcome::Unknown));
+        assert_eq!(outcomes(&reading, &evicted), unknown);
+        // One at each time: the first of them may live on in the pod that was made then.
+        let apart = [&evicted[0], &evicted[2]].map(Clone::clone);
+        assert_eq!(
+            outcomes(&reading, &apart),
+            [0, 2].map(|place| outcome(events[place].0, EvictedOutcome::CreatedAgain))
+        );
+        // Nothing that stays was made when the first ones were evicted.
+        reading.snapshot.pods[0].scheduling = exporter("node-7", -35, true).scheduling;
+        let again = outcomes(&reading, &evicted);
+        assert_eq!(
+            again[0],
+            outcome("embed-5f6b-x1", EvictedOutcome::EvictedAgain)
+        );
+        assert_eq!(
+            again[3],
+            outcome("embed-5f6b-x4", EvictedOutcome::CreatedAgain)
+        );
+    }
+
+    #[test]
     fn only_a_pod_that_nothing_else_evicts_was_evicted_by_this_rule_for_sure() {
         let told = |rules: Vec<DeviceTaintRule>| {
             let mut reading = reading(rules);
