@@ -55,7 +55,9 @@ use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 /// that no eviction is pending. Pods that tolerate the taint of a rule stay, and are listed. With --for idle,
 /// waits until no claim holds the devices, their partitions, or devices of other drivers on the same hardware;
 /// claims with admin access count, too. For this, the rules must block new pods (NoSchedule or NoExecute), but
-/// need not evict pods.
+/// need not evict pods. If a driver now publishes the hardware under another name, a taint must block new pods
+/// there, too. With --for recovered, waits until no pod is left that the rules evict, and the workloads of
+/// evicted pods are ready.
 ///
 /// The results of `evicted`, `idle` and `recovered` must persist for --settle. On a timeout, the command
 /// lists what remains and exits with code 5. It also exits with code 5 if a pod was force-deleted, or

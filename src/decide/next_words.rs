@@ -29,9 +29,7 @@ pub fn after_add(rules: &str, effect: &Effect) -> String {
         Effect::None | Effect::Unknown(_) => before_eviction(rules),
         // Whoever keeps new pods off has chosen to let the others stay.
         Effect::NoSchedule => {
-            format!(
-                "next, to make the devices schedulable again: kubectl devicetaint remove {rules}"
-            )
+            format!("next, to remove the taint: kubectl devicetaint remove {rules}")
         }
         Effect::NoExecute => {
             format!("next: kubectl devicetaint wait {rules} --for evicted")
