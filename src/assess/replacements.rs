@@ -451,12 +451,12 @@ impl RequestReplacement {
             ),
             None if devices.is_none() => {
                 format!(
-                    "request {request} is for all matching devices of a node, but none are available"
+                    "all matching devices of a node are requested (request {request}), but none are available"
                 )
             }
             None => {
                 format!(
-                    "request {request} is for all matching devices of a node, and {devices} {verb} available"
+                    "all matching devices of a node are requested (request {request}), and {devices} {verb} available"
                 )
             }
         }
@@ -553,7 +553,7 @@ mod tests {
         assert_eq!(
             lines[11],
             "together, at most 2 of the 14 claims can be reallocated; not checked: \
-             whether one node has several devices for the same claim (claim team-a/claim-12 and 1 more)"
+             whether one node has all devices that a claim needs (claim team-a/claim-12 and 1 more)"
         );
         assert_eq!(replacements.unplaceable(), Count::between(12, 13));
         assert_eq!(replacements.unplaceable_together(), Count::between(12, 14));
@@ -608,11 +608,11 @@ mod tests {
     fn who_wants_all_devices_of_a_node_has_enough_where_there_is_any() {
         assert_eq!(
             request(None, 3).offer(),
-            "request gpu is for all matching devices of a node, and 3 are available"
+            "all matching devices of a node are requested (request gpu), and 3 are available"
         );
         assert_eq!(
             request(None, 0).offer(),
-            "request gpu is for all matching devices of a node, but none are available"
+            "all matching devices of a node are requested (request gpu), but none are available"
         );
         let elsewhere = RequestReplacement {
             elsewhere: 4,

@@ -134,7 +134,7 @@ macro_rules! for_each_kind {
                 spelled: "ReplicaSet", plural: "replicasets", group: "apps", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: Always, counted: Workloads,
-                without: "the workloads of pods, and their remaining ready pods, are not all known",
+                without: "some workloads of pods, and how many ready pods they would keep, are unknown",
             }
             /// The deployments above pods of interest.
             Deployment in deployments {
@@ -143,7 +143,7 @@ macro_rules! for_each_kind {
                 spelled: "Deployment", plural: "deployments", group: "apps", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: Always, counted: Workloads,
-                without: "the workloads of pods, and their remaining ready pods, are not all known",
+                without: "some workloads of pods, and how many ready pods they would keep, are unknown",
             }
             /// The stateful sets above pods of interest.
             StatefulSet in stateful_sets {
@@ -152,7 +152,7 @@ macro_rules! for_each_kind {
                 spelled: "StatefulSet", plural: "statefulsets", group: "apps", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: Always, counted: Workloads,
-                without: "the workloads of pods, and their remaining ready pods, are not all known",
+                without: "some workloads of pods, and how many ready pods they would keep, are unknown",
             }
             /// The daemon sets above pods of interest.
             DaemonSet in daemon_sets {
@@ -161,7 +161,7 @@ macro_rules! for_each_kind {
                 spelled: "DaemonSet", plural: "daemonsets", group: "apps", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: Always, counted: Workloads,
-                without: "the workloads of pods, and their remaining ready pods, are not all known",
+                without: "some workloads of pods, and how many ready pods they would keep, are unknown",
             }
             /// The jobs above pods of interest.
             Job in jobs {
@@ -170,7 +170,7 @@ macro_rules! for_each_kind {
                 spelled: "Job", plural: "jobs", group: "batch", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: Always, counted: Workloads,
-                without: "the workloads of pods, and their remaining ready pods, are not all known",
+                without: "some workloads of pods, and how many ready pods they would keep, are unknown",
             }
             /// The cron jobs above pods of interest.
             CronJob in cron_jobs {
@@ -179,7 +179,7 @@ macro_rules! for_each_kind {
                 spelled: "CronJob", plural: "cronjobs", group: "batch", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: Always, counted: Workloads,
-                without: "the workloads of pods, and their remaining ready pods, are not all known",
+                without: "some workloads of pods, and how many ready pods they would keep, are unknown",
             }
             /// The leader worker sets above pods of interest.
             LeaderWorkerSet in leader_worker_sets {
@@ -188,7 +188,7 @@ macro_rules! for_each_kind {
                 spelled: "LeaderWorkerSet", plural: "leaderworkersets", group: "leaderworkerset.x-k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: ByController, counted: Workloads,
-                without: "the workloads of pods, and their remaining ready pods, are not all known",
+                without: "some workloads of pods, and how many ready pods they would keep, are unknown",
             }
             /// The job sets above pods of interest.
             JobSet in job_sets {
@@ -197,7 +197,7 @@ macro_rules! for_each_kind {
                 spelled: "JobSet", plural: "jobsets", group: "jobset.x-k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: ByController, counted: Workloads,
-                without: "the workloads of pods, and their remaining ready pods, are not all known",
+                without: "some workloads of pods, and how many ready pods they would keep, are unknown",
             }
             /// The groups of pods of interest; only since 1.37.
             PodGroup in pod_groups {
