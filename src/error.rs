@@ -95,10 +95,10 @@ impl ExitStatus {
                 "the wait ended before its condition was met (timeout, pods evicted again, an \
                  unfinished drain, devices that another pod got, or a device whose release is not \
                  confirmed); a change made by the same command stays, unless --on-timeout or --on-abort undid \
-                 it; make-room removes its rules"
+                 it, or make-room removed its rules"
             }
             Self::Incomplete => {
-                "the report is incomplete (with --strict or -o name), plan cannot compare costs, the \
+                "the report is incomplete (with --strict or -o name), `plan` cannot compare costs, the \
                  controller does not confirm the report (with --publish), or one of several clusters gave no \
                  report"
             }

@@ -170,7 +170,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Replacements],
-        meaning: "one of its claims cannot be reallocated: no other devices are available to it",
+        meaning: "one of its claims cannot be reallocated: no other devices are available to the claim",
         find: HazardEvidence::no_replacement,
     }
     /// Its Job fails for good.
@@ -218,7 +218,7 @@ hazards! {
         of: Evicted,
         after: MadeAgain,
         reads: [Nodes],
-        meaning: "its node is not ready or does not exist: the pod would stay in Terminating",
+        meaning: "its node is not ready or does not exist: the pod would hang in Terminating",
         find: HazardEvidence::node_not_ready,
     }
     /// The driver of its device is away from its node.

@@ -34,10 +34,10 @@ use crate::output::{Printer, Repeated};
 /// Taint DRA devices safely: preview which pods are evicted, when, and at what risk
 ///
 /// DRA (Dynamic Resource Allocation) is the Kubernetes API for devices such as GPUs. A DeviceTaintRule
-/// with effect NoExecute evicts the pods that use a selected device and do not tolerate the rule's
-/// taint. These evictions ignore PodDisruptionBudgets, and are immediate unless a matching toleration
-/// has tolerationSeconds. This plugin shows the affected pods in advance, with the same logic as the
-/// device-taint-eviction controller of Kubernetes.
+/// with effect NoExecute evicts each pod that uses a device selected by the rule, unless the pod
+/// tolerates the rule's taint. These evictions ignore PodDisruptionBudgets, and are immediate unless a
+/// matching toleration has tolerationSeconds. This plugin shows the affected pods in advance, with the
+/// same logic as the device-taint-eviction controller of Kubernetes.
 ///
 /// kubectl accepts flags only after the plugin's name: `kubectl devicetaint --context prod
 /// devices`.

@@ -46,14 +46,15 @@ use crate::report::rules::ObjectList;
 /// and the rules that taint the devices. The same command run again completes an interrupted one. The taint has
 /// effect NoSchedule: claims keep the devices that they hold. With --evict, the taint has effect NoExecute.
 ///
-/// With --policy none, only the rules are created: claims have to tolerate the taint themselves, and any
-/// claim may do so.
+/// With --policy none, only the rules are created, and no admission policies: claims have to tolerate the taint
+/// themselves, and any claim may do so.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("Policy file, or `none`: only taint the devices").long_help("Refuse \
-    what the policy in this file forbids, or with the value `none`: only taint the devices\n\nA policy \
-    file sets guards, fields that every rule must have, and devices that must not be tainted. Repeatable; \
-    all files apply. The value `none` is not a file: no admission policies are created, claims have to \
-    tolerate the taint themselves, and claims in every namespace may do so.")))]
+#[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("With a file: refuse what the policy in it forbids; \
+    with `none`: create no admission policies").long_help("With a file: refuse what the policy in it forbids; with \
+    `none`: create no admission policies\n\nA policy file sets guards, fields that every rule must have, and \
+    devices that must not be tainted. Repeatable; all files apply. The value `none` is for something else: it \
+    creates only the rules, and no admission policies. Claims have to tolerate the taint themselves, and claims in \
+    every namespace may do so.")))]
 pub(super) struct DedicateArgs {
     #[command(subcommand)]
     view: Option<ViewedCluster>,
@@ -94,14 +95,15 @@ pub(super) struct DedicateArgs {
 
     /// Name of the dedication; default: the namespace of a single --to
     ///
-    /// The name is the value of the taint, and part of the names of the policies.
+    /// The name is the value of the taint, and part of the names of the admission policies.
     #[arg(long, help_heading = "Dedication", hide_short_help = true)]
     name: Option<String>,
 
     /// Evict pods of other namespaces immediately
     ///
     /// Shows the impact and asks for confirmation, like `add`. Pods in the namespaces of --to or
-    /// --namespace-selector are evicted too if their claims are older than the policies and lack the toleration.
+    /// --namespace-selector are evicted too if their claims are older than the admission policies and lack the
+    /// toleration.
     #[arg(long, help_heading = "Dedication")]
     evict: bool,
 
@@ -123,14 +125,14 @@ pub(super) struct DedicateArgs {
     #[arg(long, help_heading = "Dedication", hide_short_help = true)]
     allow_admin_access: bool,
 
-    /// Change existing policies and rules of the dedication
+    /// Change existing admission policies and rules of the dedication
     #[arg(long, help_heading = "Change", hide_short_help = true)]
     overwrite: bool,
 
     /// Create the objects (enforce), or print them (advise)
     ///
-    /// `enforce` (the default) creates the rules and policies. `advise` changes nothing: it prints these
-    /// objects, and the toleration that claims need without the policies.
+    /// `enforce` (the default) creates the rules and admission policies. `advise` changes nothing: it prints
+    /// these objects, and the toleration that claims need without the admission policies.
     #[arg(
         long,
         value_enum,

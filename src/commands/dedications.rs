@@ -35,10 +35,10 @@ pub(super) struct ListArgs {
     version: VersionArgs,
 }
 
-/// Show dedications with their policies, devices and claims
+/// Show dedications with their admission policies, devices and claims
 ///
-/// Shows modifications of the policies, claims that are older than the policies and lack the toleration, and
-/// claims in other namespaces that have the toleration.
+/// Shows modifications of the admission policies, claims that are older than these policies and lack the
+/// toleration, and claims in other namespaces that have the toleration.
 #[derive(clap::Args, Debug)]
 pub(super) struct DescribeArgs {
     /// Names of dedications

@@ -35,23 +35,23 @@ use crate::report::plan;
 
 /// Drain devices or nodes one by one, within PodDisruptionBudgets
 ///
-/// First taints all devices with NoSchedule, so that no replacement pod gets a device that is drained later. Then
-/// drains one unit (a device, node or pool) after the other: restarts Deployments that start new pods before they
-/// stop old ones, and evicts the other pods through the Eviction API, which respects PodDisruptionBudgets. After
-/// each eviction, the workload's next pod is evicted only when the replacement is ready. A unit is done when the
-/// workloads of its pods are ready again, and its devices are held by no claim (stage `idle`) or only by claims
-/// of pods that stay (stage `held`): pods of DaemonSets and pods with admin access. If all units are done, the
-/// exit code is 0.
+/// First taints all devices of the drain with NoSchedule, so that no replacement pod gets a device that is
+/// drained later. Then drains one unit (a device, node or pool) after the other: restarts Deployments that
+/// start new pods before they stop old ones, and evicts the other pods through the Eviction API, which respects
+/// PodDisruptionBudgets. After each eviction, the workload's next pod is evicted only when the replacement is
+/// ready. A unit is done when the workloads of its pods are ready again, and its devices are held by no claim
+/// (stage `idle`) or only by claims of pods that stay (stage `held`): pods of DaemonSets and pods with admin
+/// access. If all units are done, the exit code is 0.
 ///
 /// The drain is refused if pods need an --include flag that is not set: pods of Jobs or of single-replica
 /// StatefulSets, and pods that no known workload recreates. Pods of DaemonSets (without
 /// --include-daemonsets) and pods that use devices only with admin access (adminAccess: true), such as
 /// monitors, stay. Effect NoExecute (--force or --by taint) can evict these pods, too.
 ///
-/// Without --accept-unplaceable, the drain begins only if other devices are available for every claim. If a
-/// unit is not done within --timeout, the command names what remains and exits with code 5; the taints
-/// stay. The same command run again continues the drain, also from another machine. To undo the drain:
-/// `restore`.
+/// Without --accept-unplaceable, the drain begins only if other devices are available for every claim of the
+/// pods to evict. If a unit is not done within --timeout, the command names what remains and exits with code 5;
+/// the taints stay. The same command run again continues the drain, also from another machine. To undo the
+/// drain: `restore`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, mut_arg("abort_if", |arg| arg.long_help("Refuse if this is true, such as \
     'pods.evicted>20'\n\nEvaluated for all pods of the drain before the drain begins: if true, the drain is refused. \
@@ -126,9 +126,9 @@ pub(super) struct DrainArgs {
     )]
     by: By,
 
-    /// After --grace, set NoExecute, which ignores budgets
+    /// Evict remaining pods by NoExecute, ignoring budgets
     ///
-    /// NoExecute then evicts the pods that the Eviction API has not evicted.
+    /// NoExecute is set after --grace, and evicts the pods that the Eviction API has not evicted by then.
     #[arg(long, help_heading = "Drain")]
     force: bool,
 
@@ -160,7 +160,7 @@ pub(super) struct DrainArgs {
     #[arg(long, help_heading = "Pods", hide_short_help = true)]
     include_daemonsets: bool,
 
-    /// Proceed even if replacements will stay pending without a device
+    /// Proceed even if replacements may stay pending without a device
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     accept_unplaceable: bool,
 
@@ -173,7 +173,7 @@ pub(super) struct DrainArgs {
     no_announcement: bool,
 
     /// Name of the drain; default: derived from nodes or devices
-    #[arg(long, help_heading = "Rule", hide_short_help = true)]
+    #[arg(long, help_heading = "Drain", hide_short_help = true)]
     name: Option<String>,
 
     /// Why the devices are drained
@@ -208,8 +208,9 @@ pub(super) struct DrainArgs {
 
     /// Pause before a unit while this is true, such as 'workloads.recovering>0'
     ///
-    /// Evaluated for the pods of each unit, before the unit is drained. If a pause is longer than --timeout, the
-    /// drain ends with code 5. Repeatable; for the list of signals: `help guards`.
+    /// Evaluated for the pods of each unit, before the unit is drained. Also pauses if this may be true because
+    /// the value is unknown. If a pause is longer than --timeout, the drain ends with code 5. Repeatable; for
+    /// the list of signals: `help guards`.
     #[arg(
         long,
         value_name = "GUARD",

@@ -43,14 +43,15 @@ use crate::report::explain::{
 /// device, shows its taints, claims and pods, and the pending claims that could get it. For a rule, shows which
 /// devices its selector matches, and what happens to their pods.
 ///
-/// Steps show what leads to the outcome: claims and requests, devices and their pools, taints and their times,
-/// and tolerations. If the output for a pod has a line WHY (the cause of its outcome), the table omits the steps,
-/// and `-o wide` shows them. `-o wide` also adds the object and field of each step, and lists changes that would
-/// lead to another outcome. Where more than eight steps of the same type follow from one step, the others are
-/// omitted; `-o json` has all steps.
+/// Below the outcome are steps, which show what leads to it: claims and requests, devices and their pools,
+/// taints and their times, and tolerations. If the output for a pod has a line WHY (the cause of its outcome),
+/// the table omits the steps, and `-o wide` shows them. `-o wide` also adds the object and field of each step,
+/// and lists changes that would lead to another outcome. If more than eight steps of the same type follow from
+/// one step, only the first eight are shown; `-o json` has all steps.
 ///
 /// To explain what a proposed taint would do, add DEVICE and TAINT, or -f, as in `preview`. To explain what an
-/// existing rule does, add --rule.
+/// existing rule does to a pod or device, add --rule NAME; to explain the rule itself, use rule/NAME as TARGET.
+/// --node, --where and similar flags select the devices of the proposed taint.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ExplainArgs {

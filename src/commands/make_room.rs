@@ -38,17 +38,19 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 /// Evict pods so that a pending pod gets their devices
 ///
 /// Finds a set of pods on one node whose eviction frees devices for all claims of the pending pod, and costs
-/// least. A set costs less if its eviction violates no PodDisruptionBudget, and still less if, in addition, no
-/// grace period is longer than 10s. Sets that are equal in both respects are compared by these numbers, in this
-/// order: pods, the highest priority of a pod, the sum of the priorities, devices that the pods claim, and pods
-/// without a controller. The first number that differs decides: the set with the lower number costs less. Sets
-/// that violate budgets need --force. The command does not check whether the node has enough CPU and memory for
-/// the pending pod, or whether the pending pod's affinity to other pods is satisfied.
+/// least. Sets whose eviction violates no PodDisruptionBudget cost less than the others. Among the sets that
+/// violate none, those without a pod whose grace period is longer than 10s cost less. If this does not decide
+/// between two sets, they are compared by these numbers, in this order: pods, the highest priority of a pod,
+/// the sum of the priorities, devices that the pods claim, and pods without a controller. The first number that
+/// differs decides: the set with the lower number costs less. Sets that violate budgets need --force. The
+/// command does not check whether the node has enough CPU and memory for the pending pod, or whether the
+/// pending pod's affinity to other pods is satisfied.
 ///
-/// Reserves the devices for the pending pod with a temporary taint, devicetaint.dev/make-room. The claims
-/// of the pending pod must tolerate this taint, unless --without-toleration is set. Pods with
-/// PodDisruptionBudgets are evicted by the Eviction API, the others by effect NoExecute. The taint is
-/// removed when the pending pod is scheduled, and also after a timeout or Ctrl-C.
+/// Reserves the devices for the pending pod with a temporary taint, devicetaint.dev/make-room. The claims of
+/// the pending pod must tolerate this taint, unless --without-toleration is set. Pods with PodDisruptionBudgets
+/// are evicted by the Eviction API, the others by effect NoExecute. The taint is removed when the pending pod
+/// is scheduled (with --without-toleration: when the evicted pods have left), and also after a timeout or
+/// Ctrl-C.
 ///
 /// Exits with code 0 if the pod is scheduled, 1 if no set of pods is found or the pod is deleted meanwhile, 4 if
 /// refused (for example, if the pod does not wait for devices that other pods hold), and 5 if another pod got the
@@ -84,7 +86,7 @@ pub(super) struct MakeRoomArgs {
 
     /// Allow sets that violate PodDisruptionBudgets
     ///
-    /// Pods that a budget protects are evicted with effect NoExecute after --grace.
+    /// Pods that the Eviction API has not evicted within --grace are evicted with effect NoExecute.
     #[arg(long, help_heading = "Pods")]
     force: bool,
 
@@ -102,17 +104,18 @@ pub(super) struct MakeRoomArgs {
 
     /// Also evict pods annotated do-not-disrupt
     ///
-    /// karpenter.sh/do-not-disrupt=true, cluster-autoscaler.kubernetes.io/safe-to-evict=false, or
+    /// That is, pods with one of these annotations: karpenter.sh/do-not-disrupt=true,
+    /// cluster-autoscaler.kubernetes.io/safe-to-evict=false, or
     /// descheduler.alpha.kubernetes.io/prefer-no-eviction.
     #[arg(long, help_heading = "Pods")]
     include_do_not_disrupt: bool,
 
-    /// Rely on the pod's priority, without a toleration
+    /// Rely on the pending pod's priority, without a toleration
     ///
     /// The taint is removed when the evicted pods have left, before the pod is scheduled. From then on, the
     /// devices are not reserved for the pod. The scheduler tries pods by priority, but another pod, even
     /// one of a lower priority, may get the devices first.
-    #[arg(long, help_heading = "Wait")]
+    #[arg(long)]
     without_toleration: bool,
 
     /// How long to wait until the pod is scheduled

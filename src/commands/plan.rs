@@ -37,14 +37,14 @@ use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 
 /// Find the devices or nodes that cost least to drain
 ///
-/// Changes nothing. Chooses a set of the selected devices so that the eviction of their pods costs least. --count
-/// sets the number of devices in the set, --nodes the number of whole nodes, and --per-pool the number of devices
-/// of each pool. A set costs less if the evictions violate no PodDisruptionBudget, and still less if, in
-/// addition, no evicted pod has a grace period of more than 10s. Sets that are equal in both respects are
-/// compared by these numbers, in this order: hazards with severity danger, with severity warning, with severity
-/// notice (see `help hazards`; no-replacement is not counted), evicted pods, devices that these pods claim, and
-/// evicted pods without a controller. The first number that differs decides: the set with the lower number costs
-/// less.
+/// Changes nothing. Chooses a set of the selected devices so that the eviction of their pods costs least.
+/// --count sets the number of devices in the set, --nodes the number of whole nodes, and --per-pool the number
+/// of devices of each pool. Sets whose evictions violate no PodDisruptionBudget cost less than the others.
+/// Among the sets that violate none, those without an evicted pod whose grace period is longer than 10s cost
+/// less. If this does not decide between two sets, they are compared by these numbers, in this order: hazards
+/// with severity danger, with severity warning, with severity notice (see `help hazards`; no-replacement is not
+/// counted), evicted pods, devices that these pods claim, and evicted pods without a controller. The first
+/// number that differs decides: the set with the lower number costs less.
 ///
 /// Pods are evaluated as if the devices had a NoExecute taint. The report shows whether the chosen set is
 /// optimal, or how much less another set could cost. With -o json or yaml, the report is a plan file for
@@ -77,9 +77,10 @@ pub(super) struct PlanArgs {
 
     /// Keep devices available: 'devices.available>=4'
     ///
-    /// This must be true after the devices of the plan are tainted. devices.available counts the devices in the
-    /// DeviceClasses of the selected devices that are free, or shareable with capacity left, and that have no
-    /// taint of effect NoSchedule or NoExecute. A percentage refers to all devices of these classes.
+    /// This must be true after the devices of the plan are tainted. devices.available counts the available
+    /// devices in the DeviceClasses of the selected devices. A device is available if it has no taint with
+    /// effect NoSchedule or NoExecute, and is free or, if pods can share it, has capacity left. A percentage
+    /// refers to all devices of these classes.
     #[arg(long, value_name = "LIMIT", help_heading = "Plan")]
     keep_available: Option<String>,
 
@@ -89,7 +90,11 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "DEVICE", help_heading = "Plan", add = Values::Devices)]
     exclude: Vec<String>,
 
-    /// Spread what is chosen evenly over: zone or node
+    /// Spread evenly over zones or nodes: zone or node
+    ///
+    /// Spreads the chosen devices, or with --nodes the chosen nodes, as evenly as possible. Devices or nodes whose
+    /// zone or node is unknown are not chosen. The zone is the label topology.kubernetes.io/zone of the node. Not
+    /// with --per-pool; `node` not with --nodes.
     #[arg(long, hide_possible_values = true, value_name = "OVER", value_parser = one_of(&Spread::ALL), help_heading = "Plan")]
     spread: Option<Spread>,
 
@@ -119,7 +124,7 @@ Examples:
   kubectl devicetaint plan gpu.example.com --nodes 2 --spread zone \\
     --keep-available 'devices.available>=4'
 
-  # One device of each pool except those of node-7, as a plan file
+  # One device of each pool except pool node-7, as a plan file
   kubectl devicetaint plan gpu.example.com --per-pool 1 \\
     --exclude 'gpu.example.com/node-7/*' -o json > plan.json";
 

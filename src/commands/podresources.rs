@@ -61,8 +61,10 @@ Examples:
   kubectl devicetaint podresources check --via-debug node-7 \\
     --debug-image registry.example.com/kubectl-devicetaint:0.1.0
 
-  # Which devices does a pod use, and which can be allocated?
+  # Which devices does a pod use?
   kubectl devicetaint podresources get team-a/train-0
+
+  # Which devices of device plugins can be allocated to containers?
   kubectl devicetaint podresources allocatable";
 
 #[derive(Debug, Subcommand)]
@@ -113,7 +115,7 @@ struct GetArgs {
 
 /// List the device-plugin devices that the kubelet can allocate to containers
 ///
-/// Lists devices of device plugins. The kubelet does not report which DRA devices can be allocated.
+/// DRA devices are not listed: the kubelet does not report which of them can be allocated.
 #[derive(clap::Args, Debug)]
 struct AllocatableArgs {
     #[command(flatten)]

@@ -39,10 +39,11 @@ use crate::report::policy::Violation;
 
 /// Show which pods a taint would evict, and when
 ///
-/// Changes nothing, except with --publish. Previews a proposed taint (DEVICE and TAINT), or the taint of a rule
-/// (--rule, -f). Effect None, also if EFFECT is omitted, is previewed as NoExecute: the device-taint-eviction
-/// controller of Kubernetes counts the pods of a rule with effect None in the same way. Effect NoSchedule evicts
-/// no pods: the preview lists the pods that use the devices as not evicted.
+/// Changes nothing, except with --publish. Previews a proposed taint (DEVICE and TAINT), or the taint of an
+/// existing rule (--rule) or of a rule in a manifest (-f). A TAINT without EFFECT has effect None. Effect None
+/// is previewed as NoExecute: the device-taint-eviction controller of Kubernetes counts the pods of a rule with
+/// effect None in the same way. Effect NoSchedule evicts no pods: the preview lists the pods that use the
+/// devices as not evicted.
 ///
 /// DEVICE is DRIVER/POOL/DEVICE with * for any, the name of a driver, or a hardware ID such as uuid=GPU-18db…
 /// or 0000:17:00.0. TAINT is KEY[=VALUE][:EFFECT]. An argument with = or : that is not a hardware ID is a

@@ -76,7 +76,7 @@ pub(super) struct RemoveArgs {
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
 
-    /// Include rules of other users and programs
+    /// Allow rules of other users and programs
     ///
     /// Without this flag, such rules, and rules whose batch differs from --batch, need confirmation, even
     /// with --yes; if stdin is not a terminal, the command is refused.

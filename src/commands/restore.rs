@@ -59,8 +59,9 @@ pub(super) struct RestoreArgs {
 
     /// Include rules of other users, programs and requesters; implies --yes
     ///
-    /// Without this flag, rules that another user or program created or changed need confirmation, even with
-    /// --yes; if stdin is not a terminal, the command is refused. Rules that other requesters need are kept.
+    /// Without this flag, rules that other requesters need are kept, and rules that another user or program
+    /// created or changed need confirmation, even with --yes; if stdin is not a terminal, the command is
+    /// refused.
     #[arg(long, help_heading = "Safety")]
     others: bool,
 

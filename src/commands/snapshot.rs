@@ -23,13 +23,13 @@ use crate::report::snapshot::SnapshotAccount;
 /// compressed. Without --redact, a preview of the file gives the same result as a live preview. A file
 /// written with -o is readable only by its owner.
 ///
-/// With --redact, the names of all objects, pools and devices, and the labels that PodDisruptionBudgets select
-/// pods by, are replaced by hashes that differ from run to run. Device attributes and everything that a preview
-/// does not need are removed. CEL expressions are removed, too, except those that use only device.driver and
-/// device.allowMultipleAllocations. A preview of the file does not know whether a claim can be reallocated if the
-/// claim has constraints, or if an expression of the claim or its DeviceClass was removed. Some data is not
-/// replaced: times, taints with their values, and the names of drivers, of the namespaces default and kube-*, and
-/// of system-* PriorityClasses.
+/// With --redact, the names of objects, pools and devices, and the labels that PodDisruptionBudgets select pods
+/// by, are replaced by hashes that differ from run to run. Device attributes and everything that a preview does
+/// not need are removed. CEL expressions are removed, too, except those that use only device.driver and
+/// device.allowMultipleAllocations. If a claim has constraints, or if an expression of the claim or of its
+/// DeviceClass was removed, a preview of the file cannot tell whether the claim can be reallocated. Some data
+/// is not replaced: times, taints with their values, driver names, the namespace names default and kube-*, and
+/// the names of system-* PriorityClasses.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SnapshotArgs {

@@ -23,9 +23,9 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::naming::phrase::counted;
 
-/// End a dedication: remove its taint, then its policies
+/// End a dedication: remove its taint, then its admission policies
 ///
-/// Removes only rules and policies with the label that `dedicate` sets. Claims keep their
+/// Removes only rules and admission policies with the label that `dedicate` sets. Claims keep their
 /// toleration. The same command run again completes an interrupted one.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -40,7 +40,10 @@ pub(super) struct UndedicateArgs {
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
 
-    /// Include rules that another user or program changed
+    /// Include rules that another user or program created or changed
+    ///
+    /// Without this flag, such rules need confirmation, even with --yes; if stdin is not a terminal, the command
+    /// is refused.
     #[arg(long, help_heading = "Safety")]
     others: bool,
 

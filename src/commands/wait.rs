@@ -51,13 +51,13 @@ use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 /// Wait for evictions, idle devices, or recovered workloads
 ///
 /// With --for evicted, waits until every pod that the rules evict has ended; a terminating pod has not ended.
-/// Since Kubernetes 1.35, also waits until the condition of each rule reports, for the rule's current generation,
-/// that no eviction is pending. Pods that tolerate the taint of a rule stay, and are listed. With --for idle,
-/// waits until no claim holds the devices, their partitions, or devices of other drivers on the same hardware;
-/// claims with admin access count, too. For this, the rules must block new pods (NoSchedule or NoExecute), but
-/// need not evict pods. If a driver now publishes the hardware under another name, a taint must block new pods
-/// there, too. With --for recovered, waits until no pod is left that the rules evict, and the workloads of
-/// evicted pods are ready.
+/// Since Kubernetes 1.35, also waits until the condition of each rule reports, for the rule's current
+/// generation, that no eviction is pending. Pods that tolerate the taint of a rule stay, and are listed. With
+/// --for idle, waits until no claim holds the devices, their partitions, or devices of other drivers on the
+/// same hardware; claims with admin access count, too. For this, the rules must block new pods (NoSchedule or
+/// NoExecute), but need not evict pods. If a driver now publishes the hardware as a device with another name, a
+/// taint must block new pods on that device, too. With --for recovered, waits until no pod is left that the
+/// rules evict, and the workloads of evicted pods are ready.
 ///
 /// The results of `evicted`, `idle` and `recovered` must persist for --settle. On a timeout, the command
 /// lists what remains and exits with code 5. It also exits with code 5 if a pod was force-deleted, or
@@ -97,9 +97,9 @@ pub(super) struct WaitArgs {
 
     /// Also query the kubelet of this node, and wait until it has released the rules' devices
     ///
-    /// The command must run on the node, as root. The kubelet knows the devices of force-deleted pods; the
-    /// API does not. The command is refused if the rules select no device of the node. Only with --for
-    /// evicted or idle, like --via-debug.
+    /// The command must run on the node, as root. The kubelet knows the devices of force-deleted pods; the API
+    /// does not. The command is refused if the rules select no device of the node. Like --via-debug, only with
+    /// --for evicted or idle.
     #[arg(long, value_name = "SOCKET", num_args = 0..=1, require_equals = true, default_missing_value = SOCKET, conflicts_with = "via_debug")]
     verify_node: Option<PathBuf>,
 
@@ -137,7 +137,7 @@ Examples:
   # Until all evicted pods are gone, terminating ones too
   kubectl devicetaint wait drain-node-7 --for evicted --timeout 10m
 
-  # Until no pod uses the devices
+  # Until no claim holds the devices
   kubectl devicetaint wait drain-node-7 --for idle --timeout 2h
 
   # On the node: until pods are gone and the kubelet has released the devices

@@ -140,7 +140,7 @@ RULE|DEVICE KEY, such as `escalate`, `list` and `wait`, also accept:
   DEVICE KEY      rules that taint exactly DEVICE with a taint of this KEY;
                   KEY may end in `-`, as in `kubectl taint`
 
--l selects rules by labels.
+In these commands, -l selects rules by labels.
 ";
 
 #[cfg(test)]

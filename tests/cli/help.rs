@@ -10,10 +10,10 @@ fn help_of_the_program() {
     Taint DRA devices safely: preview which pods are evicted, when, and at what risk
 
     DRA (Dynamic Resource Allocation) is the Kubernetes API for devices such as GPUs. A DeviceTaintRule
-    with effect NoExecute evicts the pods that use a selected device and do not tolerate the rule's
-    taint. These evictions ignore PodDisruptionBudgets, and are immediate unless a matching toleration
-    has tolerationSeconds. This plugin shows the affected pods in advance, with the same logic as the
-    device-taint-eviction controller of Kubernetes.
+    with effect NoExecute evicts each pod that uses a device selected by the rule, unless the pod
+    tolerates the rule's taint. These evictions ignore PodDisruptionBudgets, and are immediate unless a
+    matching toleration has tolerationSeconds. This plugin shows the affected pods in advance, with the
+    same logic as the device-taint-eviction controller of Kubernetes.
 
     kubectl accepts flags only after the plugin's name: `kubectl devicetaint --context prod devices`.
 
@@ -35,7 +35,7 @@ fn help_of_the_program() {
       restore       Undo a drain: make its devices schedulable again
       make-room     Evict pods so that a pending pod gets their devices
       dedicate      Dedicate devices to the claims of some namespaces
-      undedicate    End a dedication: remove its taint, then its policies
+      undedicate    End a dedication: remove its taint, then its admission policies
       tolerations   Print the toleration for a taint, or the claims that tolerate it
       podresources  Query the kubelet of this node for devices in use
       snapshot      Save the objects that a preview needs, for use with --from
@@ -191,8 +191,8 @@ fn exit_codes_are_explained() {
       5  the wait ended before its condition was met (timeout, pods evicted again,
          an unfinished drain, devices that another pod got, or a device whose
          release is not confirmed); a change made by the same command stays, unless
-         --on-timeout or --on-abort undid it; make-room removes its rules
-      6  the report is incomplete (with --strict or -o name), plan cannot compare
+         --on-timeout or --on-abort undid it, or make-room removed its rules
+      6  the report is incomplete (with --strict or -o name), `plan` cannot compare
          costs, the controller does not confirm the report (with --publish), or one
          of several clusters gave no report
      75  temporary error: the network, a busy or failing server, or a concurrent
@@ -219,14 +219,14 @@ fn hazards_are_explained() {
     gang                     danger   its pod group stops working without it, or
                                       restarts as a whole
     no-replacement           warning  one of its claims cannot be reallocated: no
-                                      other devices are available to it
+                                      other devices are available to the claim
     job-fails                danger   the eviction makes its Job fail permanently:
                                       nothing recreates the pod
     job-restart              warning  its Job may recreate it, count the eviction as
                                       a failure, or fail
     do-not-disrupt           warning  an annotation forbids its disruption
     node-not-ready           warning  its node is not ready or does not exist: the
-                                      pod would stay in Terminating
+                                      pod would hang in Terminating
     driver-down              warning  the driver of its device is not running: the
                                       pod would hang in Terminating
     node-maintenance         notice   its node is cordoned or under maintenance
@@ -309,10 +309,10 @@ fn guards_are_explained() {
                                    even if as many claims as possible are
                                    reallocated: 1 if two claims compete for the last
                                    device
-      devices.available     devices that stay available: free or with capacity left,
-                            and without a NoSchedule or NoExecute taint; in the
-                            DeviceClasses of the selected devices; % of all devices
-                            of these classes
+      devices.available     devices that stay available in the DeviceClasses of the
+                            selected devices; available means: free or with capacity
+                            left, and without a NoSchedule or NoExecute taint; % of
+                            all devices of these classes
 
     Operators: > >= < <= == !=
     [exit status: 0]

@@ -206,8 +206,8 @@ signals! {
         whole: Some(Whole::Class),
         reads: [Replacements],
         unsaid: "device classes, nodes, or results of expressions",
-        meaning: "devices that stay available: free or with capacity left, and without a NoSchedule or NoExecute \
-            taint; in the DeviceClasses of the selected devices; % of all devices of these classes",
+        meaning: "devices that stay available in the DeviceClasses of the selected devices; available means: free or \
+            with capacity left, and without a NoSchedule or NoExecute taint; % of all devices of these classes",
         count: |_, totals| totals.devices_available,
     }
 }

@@ -8,8 +8,8 @@ use crate::report::impact::{Arrangement, Grouping, Order};
 pub(crate) struct ArrangementArgs {
     /// Sort pods by severity, time, namespace or workload
     ///
-    /// Default: severity, that of a pod's worst hazard (see `help hazards`). Applies to table, wide, markdown and
-    /// html. The order in json and yaml is always the same.
+    /// Default: severity. The severity of a pod is that of its worst hazard (see `help hazards`). Applies to
+    /// table, wide, markdown and html. The order in json and yaml is always the same.
     #[arg(long, hide_possible_values = true, value_parser = one_of(&Order::ALL), default_value = "severity", hide_default_value = true, value_name = "ORDER", help_heading = "Output")]
     sort_by: Order,
 
