@@ -48,9 +48,9 @@ use crate::report::rule_lifecycle::release_lines;
 /// select each rule with this KEY that taints a single device, if this device matches the flags.
 ///
 /// Asks for confirmation for --all, for more than one rule, for rules that another user or program created or
-/// changed, and for rules on which `wait` recorded that a node has not confirmed the release of a device. If
-/// stdin is not a terminal, rules of other users and programs require --others, and the other cases require
-/// --yes; otherwise, the command is refused.
+/// changed, and for rules that record that a node has not confirmed the release of a device (see `podresources
+/// check`). If stdin is not a terminal, rules of other users and programs require --others, and the other cases
+/// require --yes; otherwise, the command is refused.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RemoveArgs {
