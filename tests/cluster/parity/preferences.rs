@@ -263,7 +263,7 @@ pub const CASES: &[Case] = &[
         expected: Differs {
             kubectl: Outcome::Refused,
             plugin: Outcome::Works,
-            why: "the default is for a kubectl command, not for a plugin",
+            why: "the default is for a command of kubectl itself",
         },
     },
 ];
