@@ -288,7 +288,8 @@ impl<'a> HazardEvidence<'a> {
 
     pub(super) fn unmanaged(&self, impact: &PodImpact<'_>) -> Option<HazardReason> {
         let Some(owner) = &impact.pod.controller else {
-            return Some(HazardReason::AsMeant);
+            let reason = "has no controller: nothing recreates it".to_owned();
+            return Some(HazardReason::Since(reason));
         };
         self.is_gone(owner).then(|| {
             let Controller { kind, name, .. } = owner;

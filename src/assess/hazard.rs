@@ -254,7 +254,7 @@ hazards! {
         of: EvictedRunning,
         after: Lost,
         reads: [Workloads],
-        meaning: "has no controller: nothing recreates it",
+        meaning: "has no controller, or its controller was deleted: nothing recreates it",
         find: HazardEvidence::unmanaged,
     }
     /// A DaemonSet manages it.

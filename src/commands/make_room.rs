@@ -52,9 +52,9 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 /// is scheduled (with --without-toleration: when the evicted pods have left), and also after a timeout or
 /// Ctrl-C.
 ///
-/// Exits with code 0 if the pod is scheduled, 1 if no set of pods is found or the pod is deleted meanwhile, 4 if
-/// refused (for example, if the pod does not wait for devices that other pods hold), and 5 if another pod got the
-/// devices or on timeout.
+/// Exits with code 0 if the pod is scheduled, 1 if no set of pods is found, or if the pod is deleted or a rule is
+/// changed meanwhile, 4 if refused (for example, if the pod does not wait for devices that other pods hold), and 5
+/// if another pod got the devices or on timeout.
 ///
 /// --expect needs a report from `preview`; the RoomReport that make-room writes is not accepted. If --dry-run
 /// prints a `preview` command after "to see all affected pods:", add `-o json` to that command to get such a

@@ -101,7 +101,7 @@ fn wide_adds_what_an_owner_wants_to_know() {
       1 published device selected. 6 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Hazards:
-      unmanaged (team-b/bare-0): has no controller: nothing recreates it
+      unmanaged (team-b/bare-0): has no controller, or its controller was deleted: nothing recreates it
       long-grace (team-a/train-0 and 2 more): has a grace period of more than 10s, and may keep the device that long
       foreign-taint (team-a/infer-0 and 1 more): is evicted by another rule or by a driver's taint
 
@@ -166,7 +166,7 @@ fn a_document_carries_the_warnings_too() {
 
     ### Hazards
 
-    - unmanaged (team-b/bare-0): has no controller: nothing recreates it
+    - unmanaged (team-b/bare-0): has no controller, or its controller was deleted: nothing recreates it
     - long-grace (team-a/train-0 and 2 more): has a grace period of more than 10s, and may keep the device that long
     - foreign-taint (team-a/infer-0 and 1 more): is evicted by another rule or by a driver's taint
 

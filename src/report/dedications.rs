@@ -83,7 +83,7 @@ pub struct Dedication {
 /// Whether a dedication is enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Enforcement {
-    /// All policies and bindings exist and are unmodified, and all rules have the effect that the policies record.
+    /// All admission policies and bindings exist and are unmodified, and all rules have the effect that `dedicate` set.
     Enforced,
     /// A policy, binding or rule is missing, or differs from what `dedicate` creates.
     NotEnforced,

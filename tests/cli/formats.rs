@@ -65,7 +65,7 @@ fn preview_as_wide_table() {
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Hazards:
-      unmanaged (research/xid-triage): has no controller: nothing recreates it
+      unmanaged (research/xid-triage): has no controller, or its controller was deleted: nothing recreates it
       long-grace (research/xid-triage): has a grace period of more than 10s, and may keep the device that long
 
     1 pod in 1 namespace would be evicted now.
@@ -446,7 +446,7 @@ fn preview_as_markdown() {
 
     ### Hazards
 
-    - unmanaged (research/xid-triage): has no controller: nothing recreates it
+    - unmanaged (research/xid-triage): has no controller, or its controller was deleted: nothing recreates it
     - long-grace (research/xid-triage): has a grace period of more than 10s, and may keep the device that long
     [exit status: 0]
     ");

@@ -230,7 +230,8 @@ fn hazards_are_explained() {
     driver-down              warning  the driver of its device is not running: the
                                       pod would hang in Terminating
     node-maintenance         notice   its node is cordoned or under maintenance
-    unmanaged                warning  has no controller: nothing recreates it
+    unmanaged                warning  has no controller, or its controller was
+                                      deleted: nothing recreates it
     daemonset                notice   its DaemonSet recreates it on the same node
     critical                 danger   is system-critical: by its priority
                                       (2000000000 or more) or by an annotation

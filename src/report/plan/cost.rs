@@ -40,7 +40,7 @@ pub enum CostTier {
     WithinBudgets,
     /// A PodDisruptionBudget is violated.
     BudgetsViolated,
-    /// Pods, claims or PodDisruptionBudgets could not be read.
+    /// Whether a PodDisruptionBudget is violated is unknown.
     Unknown,
 }
 
