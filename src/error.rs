@@ -83,7 +83,7 @@ impl ExitStatus {
         match self {
             Self::Success => "success, or nothing to do",
             Self::Failed => {
-                "error, such as a missing permission or object; a retry would fail again"
+                "error, such as a missing permission or object; the same command would usually fail again"
             }
             Self::Usage => "usage: the command line is invalid",
             Self::Unchanged => "nothing was changed, and --error-unchanged was given",
@@ -99,8 +99,8 @@ impl ExitStatus {
             }
             Self::Incomplete => {
                 "the report is incomplete (with --strict or -o name), `plan` cannot compare costs, the \
-                 controller does not confirm the report (with --publish), or one of several clusters gave no \
-                 report"
+                 controller does not confirm the report (with --publish), or one of several clusters \
+                 (--contexts) gave no report"
             }
             Self::TryAgain => {
                 "temporary error: the network, a busy or failing server, or a concurrent change; run the \

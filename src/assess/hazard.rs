@@ -350,7 +350,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
-        meaning: "replacements may be evicted too: their claims need a NoExecute toleration without \
+        meaning: "replacements may be evicted too: their claims lack a NoExecute toleration without \
             tolerationSeconds",
         find: HazardEvidence::tolerates_schedule_only,
     }

@@ -433,7 +433,10 @@ impl RequestReplacement {
         let offer = self.offer_of_allowed_nodes();
         match self.elsewhere {
             0 => offer,
-            more => format!("{offer} ({more} more on nodes where the pod cannot be scheduled)"),
+            1 => format!("{offer} (1 other is on nodes where the pod cannot be scheduled)"),
+            others => {
+                format!("{offer} ({others} others are on nodes where the pod cannot be scheduled)")
+            }
         }
     }
 
@@ -451,12 +454,12 @@ impl RequestReplacement {
             ),
             None if devices.is_none() => {
                 format!(
-                    "all matching devices of a node are requested (request {request}), but none are available"
+                    "request '{request}' is for all matching devices of a node, but none are available"
                 )
             }
             None => {
                 format!(
-                    "all matching devices of a node are requested (request {request}), and {devices} {verb} available"
+                    "request '{request}' is for all matching devices of a node, and {devices} {verb} available"
                 )
             }
         }
@@ -608,11 +611,11 @@ mod tests {
     fn who_wants_all_devices_of_a_node_has_enough_where_there_is_any() {
         assert_eq!(
             request(None, 3).offer(),
-            "all matching devices of a node are requested (request gpu), and 3 are available"
+            "request 'gpu' is for all matching devices of a node, and 3 are available"
         );
         assert_eq!(
             request(None, 0).offer(),
-            "all matching devices of a node are requested (request gpu), but none are available"
+            "request 'gpu' is for all matching devices of a node, but none are available"
         );
         let elsewhere = RequestReplacement {
             elsewhere: 4,
@@ -620,7 +623,7 @@ mod tests {
         };
         assert_eq!(
             elsewhere.offer(),
-            "request gpu needs 1 device, and 0 are available (4 more on nodes where the pod cannot be scheduled)"
+            "request gpu needs 1 device, and 0 are available (4 others are on nodes where the pod cannot be scheduled)"
         );
         assert!(request(None, 1).has_enough());
         assert!(!request(None, 0).has_enough());

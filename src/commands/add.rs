@@ -44,8 +44,8 @@ use crate::report::rules::ObjectList;
 
 /// Create rules that taint devices
 ///
-/// If pods would be evicted, shows the impact and asks for confirmation. The same command can be run again:
-/// it leaves identical rules unchanged, and creates missing ones. To change the effect or value of an
+/// Shows the impact, and asks for confirmation if pods would be evicted or, with effect NoSchedule, if pods use
+/// a selected device. The same command can be run again: it leaves identical rules unchanged, and creates missing ones. To change the effect or value of an
 /// existing rule, add --overwrite. Without EFFECT, the effect is None: the taint evicts no pods, and the
 /// controller reports in the rule's status how many pods NoExecute would evict.
 ///
@@ -96,8 +96,8 @@ pub(super) struct AddArgs {
     /// Batch name, set as a label on the rules; default: derived from devices and taint
     ///
     /// A script can give the rules of one run a batch name, and then select them with
-    /// `-l devicetaint.dev/batch=NAME`. `remove --batch NAME` selects nothing, but protects rules outside batch
-    /// NAME: they need confirmation or --others.
+    /// `-l devicetaint.dev/batch=NAME`. `remove --batch NAME` selects no rules: it asks for
+    /// confirmation, or needs --others, if a selected rule is outside batch NAME.
     #[arg(long, value_name = "NAME", value_parser = parse_batch, help_heading = "Rule", hide_short_help = true)]
     pub(super) batch: Option<String>,
 

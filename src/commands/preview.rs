@@ -43,7 +43,7 @@ use crate::report::policy::Violation;
 /// existing rule (--rule) or of a rule in a manifest (-f). A TAINT without EFFECT has effect None. Effect None
 /// is previewed as NoExecute: the device-taint-eviction controller of Kubernetes counts the pods of a rule with
 /// effect None in the same way. Effect NoSchedule evicts no pods: the preview lists the pods that use the
-/// devices as not evicted.
+/// devices under "Not evicted".
 ///
 /// DEVICE is DRIVER/POOL/DEVICE with * for any, the name of a driver, or a hardware ID such as uuid=GPU-18db…
 /// or 0000:17:00.0. TAINT is KEY[=VALUE][:EFFECT]. An argument with = or : that is not a hardware ID is a
@@ -106,7 +106,7 @@ Examples:
   # Which pods would be evicted if this device had a NoExecute taint?
   kubectl devicetaint preview gpu.example.com/node-7/gpu-0
 
-  # A named taint, which some pods may tolerate, on all devices of a node's pool
+  # A taint with a key that some pods tolerate, on all devices of a node's pool
   kubectl devicetaint preview 'gpu.example.com/node-7/*' \\
     example.com/maintenance=firmware:NoExecute
 

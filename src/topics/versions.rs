@@ -14,7 +14,7 @@ pub(super) fn versions() -> String {
         ("tolerations prevent eviction", |it| it.copies_tolerations),
         ("effect None", |it| it.has_effect_none),
         ("the controller reports on rules", |it| it.has_condition),
-        ("a new effect renews timeAdded", |it| {
+        ("effect change renews timeAdded", |it| {
             it.server_renews_time_added
         }),
         ("rules taint unpublished devices", |it| {

@@ -100,7 +100,7 @@ fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
 #[test]
 fn a_device_and_a_rule_are_explained() {
     insta::assert_snapshot!(explain("device/gpu.example.com/node-9/gpu-1 rule/node-10-decommission").shown(), @"
-    gpu.example.com/node-9/gpu-1: allocated to 1 claim; 1 taint; no pending claim could get this device
+    gpu.example.com/node-9/gpu-1: allocated to 1 claim; 1 taint; no request of a pending claim matches the device
 
       published for node node-9; generation 2 of pool node-9 is current
       taint gpu.example.com/unhealthy=xid-79:NoExecute of the driver, since

@@ -112,7 +112,7 @@ fn short_help_of_preview() {
       # Which pods would be evicted if this device had a NoExecute taint?
       kubectl devicetaint preview gpu.example.com/node-7/gpu-0
 
-      # A named taint, which some pods may tolerate, on all devices of a node's pool
+      # A taint with a key that some pods tolerate, on all devices of a node's pool
       kubectl devicetaint preview 'gpu.example.com/node-7/*' \
         example.com/maintenance=firmware:NoExecute
 
@@ -182,7 +182,8 @@ fn help_of_a_command_is_the_same_in_every_spelling() {
 fn exit_codes_are_explained() {
     assert_snapshot!(devicetaint("help exit-codes").shown(), @"
       0  success, or nothing to do
-      1  error, such as a missing permission or object; a retry would fail again
+      1  error, such as a missing permission or object; the same command would
+         usually fail again
       2  usage: the command line is invalid
       3  nothing was changed, and --error-unchanged was given
       4  refused, and nothing was changed: for example, a guard tripped, a
@@ -194,7 +195,7 @@ fn exit_codes_are_explained() {
          --on-timeout or --on-abort undid it, or make-room removed its rules
       6  the report is incomplete (with --strict or -o name), `plan` cannot compare
          costs, the controller does not confirm the report (with --publish), or one
-         of several clusters gave no report
+         of several clusters (--contexts) gave no report
      75  temporary error: the network, a busy or failing server, or a concurrent
          change; run the same command again: it completes what is missing
     130  interrupted (SIGINT)
@@ -246,7 +247,7 @@ fn hazards_are_explained() {
                                       through partitions, shares or other drivers
     terminal-still-reserved  notice   has already ended, and still holds the device
     tolerates-schedule-only  warning  replacements may be evicted too: their claims
-                                      need a NoExecute toleration without
+                                      lack a NoExecute toleration without
                                       tolerationSeconds
     claim-stays-allocated    warning  replacements are evicted again: they use the
                                       same claim, which stays allocated

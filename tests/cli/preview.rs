@@ -14,7 +14,7 @@ fn one_device_is_asked_about_without_a_taint() {
     gpu.example.com/node-7/gpu-0   taint devicetaint.dev/preview:NoExecute
 
     Top risks:
-      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements may be evicted too: their claims lack a NoExecute toleration without tolerationSeconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              WORKLOAD            RISKS
@@ -67,7 +67,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     gpu.example.com/node-7/*   taint a:NoExecute
 
     Top risks:
-      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements may be evicted too: their claims lack a NoExecute toleration without tolerationSeconds
       danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods and would have none left; no other device for claim embed-5f6b8c9d77-mdd2q-gpu-72g96: request gpu needs 1 device, and 0 are available (and 1 more of this kind)
       warning   research/notebook-anna: no other device for claim notebooks: request gpu needs 1 device, and 0 are available; has no controller: nothing recreates it
 
@@ -135,7 +135,7 @@ fn whole_driver_is_one_segment() {
     3 PodDisruptionBudgets would be violated; taint evictions ignore PodDisruptionBudgets.
     9 claims cannot be reallocated: no other devices are available to them.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
-    The last evicted pod is gone after about 60m (at full grace period; replacements may be evicted again); 34 of the 40 devices are free then, unless a replacement of another pod gets one; not free: 1 (not all of its pods are evicted), 1 (no pod of its claim is known); not known to be free: 4 (the evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 60m (at full grace period; replacements may be evicted again); 34 of the 40 devices are free then, unless the replacement of an evicted pod gets one; not free: 1 (not all of its pods are evicted), 1 (no pod of its claim is known); not known to be free: 4 (an evicted pod may be recreated and scheduled to the same device).
     [stderr]
     warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
     [exit status: 0]
@@ -216,7 +216,7 @@ fn every_device_has_to_be_said_in_so_many_words() {
     3 PodDisruptionBudgets would be violated; taint evictions ignore PodDisruptionBudgets.
     9 claims cannot be reallocated: no other devices are available to them.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
-    The last evicted pod is gone after about 60m (at full grace period; replacements may be evicted again); 40 of the 46 devices are free then, unless a replacement of another pod gets one; not free: 1 (not all of its pods are evicted), 1 (no pod of its claim is known); not known to be free: 4 (the evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 60m (at full grace period; replacements may be evicted again); 40 of the 46 devices are free then, unless the replacement of an evicted pod gets one; not free: 1 (not all of its pods are evicted), 1 (no pod of its claim is known); not known to be free: 4 (an evicted pod may be recreated and scheduled to the same device).
     [stderr]
     warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
     warning: the proposed taint devicetaint.dev/preview:NoExecute selects every device of every driver; set a driver, a pool or a device, unless you mean all of them
@@ -236,9 +236,9 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
     gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      danger    DaemonSet/gpu-monitor of monitoring: no other device for claim gpu-monitor-ztccc-all-lc9v7: all matching devices of a node are requested (request all), but none are available (27 more on nodes where the pod cannot be scheduled); its priority class is system-node-critical
-      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
-      warning   Job/sweep of training: Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
+      danger    DaemonSet/gpu-monitor of monitoring: no other device for claim gpu-monitor-ztccc-all-lc9v7: request 'all' is for all matching devices of a node, but none are available (27 others are on nodes where the pod cannot be scheduled); its priority class is system-node-critical
+      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements may be evicted too: their claims lack a NoExecute toleration without tolerationSeconds
+      warning   Job/sweep of training: Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be evicted too: their claims lack a NoExecute toleration without tolerationSeconds
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, no-replacement (+2)
@@ -257,13 +257,13 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Replacements:
-      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: all matching devices of a node are requested (request all), but none are available (27 more on nodes where the pod cannot be scheduled)
+      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' is for all matching devices of a node, but none are available (27 others are on nodes where the pod cannot be scheduled)
       together, at most 3 of the 4 claims can be reallocated; not checked: whether one node has all devices that a claim needs (claim training/llm-1-gpus-rsbmk)
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     1 claim cannot be reallocated: no other devices are available to it.
-    The last evicted pod is gone after about 90m (at full grace period; replacements may be evicted again); 3 of the 8 devices are free then, unless a replacement of another pod, or a waiting claim that tolerates the taint, gets one; not known to be free: 5 (the evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 90m (at full grace period; replacements may be evicted again); 3 of the 8 devices are free then, unless the replacement of an evicted pod, or a waiting claim that tolerates the taint, gets one; not known to be free: 5 (an evicted pod may be recreated and scheduled to the same device).
     All on node-3.
     [exit status: 0]
     ");
@@ -351,7 +351,7 @@ fn existing_rule_is_asked_about_by_name() {
     rule node-6-firmware: gpu.example.com/node-6/*   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      warning   Deployment/chat of serving: replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
+      warning   Deployment/chat of serving: replacements may be evicted too: their claims lack a NoExecute toleration without tolerationSeconds
 
     SEVERITY   WHEN   POD                             WORKLOAD          RISKS
     warning    now    serving/chat-7d9c6b5f4d-bg695   Deployment/chat   tolerates-schedule-only, long-grace
@@ -364,7 +364,7 @@ fn existing_rule_is_asked_about_by_name() {
 
     1 pod in 1 namespace would be evicted now.
     1 more pod uses a selected device: 1 tolerating the taint.
-    The last evicted pod is gone after about 60s (at full grace period; replacements may be evicted again); 1 of the 4 devices is free then, unless a replacement of another pod, or a waiting claim that tolerates the taint, gets it; not free: 2 (not all of their pods are evicted); not known to be free: 1 (the evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 60s (at full grace period; replacements may be evicted again); 1 of the 4 devices is free then, unless the replacement of an evicted pod, or a waiting claim that tolerates the taint, gets it; not free: 2 (not all of their pods are evicted); not known to be free: 1 (an evicted pod may be recreated and scheduled to the same device).
     On node-6, using gpu.example.com/node-6/gpu-0.
     [exit status: 0]
     ");
@@ -375,7 +375,7 @@ fn several_rules_are_one_question() {
     assert_snapshot!(preview("--rule node-6-firmware --rule node-10-decommission").shown(), @"
     Top risks:
       danger    Job/fold of research: Job fold fails permanently unless the pod's containers exit with 0 when stopped: failure 2 exceeds its backoffLimit of 1
-      warning   Deployment/chat of serving: replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
+      warning   Deployment/chat of serving: replacements may be evicted too: their claims lack a NoExecute toleration without tolerationSeconds
 
     SEVERITY   WHEN   POD                             NODE      DEVICE                          WORKLOAD          CAUSE                       RISKS
     danger     +20m   research/fold-jsg5p             node-10   gpu.example.com/node-10/gpu-0   Job/fold          rule node-10-decommission   job-fails, long-grace
@@ -395,7 +395,7 @@ fn several_rules_are_one_question() {
 
     2 pods in 2 namespaces would be evicted: 1 now, 1 later (last in 20m at 2026-11-20T10:35:00Z).
     1 more pod uses a selected device: 1 tolerating the taint.
-    The last evicted pod is gone after about 20m (at full grace period; replacements may be evicted again); 5 of the 8 devices are free then, unless a replacement of another pod, or a waiting claim that tolerates the taint, gets one; not free: 2 (not all of their pods are evicted); not known to be free: 1 (the evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 20m (at full grace period; replacements may be evicted again); 5 of the 8 devices are free then, unless the replacement of an evicted pod, or a waiting claim that tolerates the taint, gets one; not free: 2 (not all of their pods are evicted); not known to be free: 1 (an evicted pod may be recreated and scheduled to the same device).
     [exit status: 0]
     ");
 }
@@ -406,9 +406,9 @@ fn manifest_is_asked_about_before_it_is_created() {
     gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      danger    DaemonSet/gpu-monitor of monitoring: no other device for claim gpu-monitor-ztccc-all-lc9v7: all matching devices of a node are requested (request all), but none are available (27 more on nodes where the pod cannot be scheduled); its priority class is system-node-critical
-      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
-      warning   Job/sweep of training: Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be evicted too: their claims need a NoExecute toleration without tolerationSeconds
+      danger    DaemonSet/gpu-monitor of monitoring: no other device for claim gpu-monitor-ztccc-all-lc9v7: request 'all' is for all matching devices of a node, but none are available (27 others are on nodes where the pod cannot be scheduled); its priority class is system-node-critical
+      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements may be evicted too: their claims lack a NoExecute toleration without tolerationSeconds
+      warning   Job/sweep of training: Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be evicted too: their claims lack a NoExecute toleration without tolerationSeconds
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, no-replacement (+2)
@@ -427,13 +427,13 @@ fn manifest_is_asked_about_before_it_is_created() {
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Replacements:
-      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: all matching devices of a node are requested (request all), but none are available (27 more on nodes where the pod cannot be scheduled)
+      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' is for all matching devices of a node, but none are available (27 others are on nodes where the pod cannot be scheduled)
       together, at most 3 of the 4 claims can be reallocated; not checked: whether one node has all devices that a claim needs (claim training/llm-1-gpus-rsbmk)
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     1 claim cannot be reallocated: no other devices are available to it.
-    The last evicted pod is gone after about 90m (at full grace period; replacements may be evicted again); 3 of the 8 devices are free then, unless a replacement of another pod, or a waiting claim that tolerates the taint, gets one; not known to be free: 5 (the evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 90m (at full grace period; replacements may be evicted again); 3 of the 8 devices are free then, unless the replacement of an evicted pod, or a waiting claim that tolerates the taint, gets one; not known to be free: 5 (an evicted pod may be recreated and scheduled to the same device).
     All on node-3.
     [exit status: 0]
     ");

@@ -150,7 +150,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0
         disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none
-        left; replacements may be evicted too: their claims need a NoExecute
+        left; replacements may be evicted too: their claims lack a NoExecute
         toleration without tolerationSeconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 
@@ -197,7 +197,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
 
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank
-        has 1 ready pod and would have none left; replacements may be evicted too: their claims need a NoExecute toleration
+        has 1 ready pod and would have none left; replacements may be evicted too: their claims lack a NoExecute toleration
         without tolerationSeconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 
@@ -235,7 +235,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
 
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements may be evicted too: their
-        claims need a NoExecute toleration without tolerationSeconds
+        claims lack a NoExecute toleration without tolerationSeconds
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              WORKLOAD            RISKS

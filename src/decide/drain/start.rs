@@ -92,8 +92,12 @@ pub fn refuse_start(plan: &DrainPlan<'_>) -> Result<(), Failure> {
         "replacements would stay pending without a device; nothing was changed"
     });
     let cordoned: Vec<String> = plan.cordoned.iter().map(ToString::to_string).collect();
-    let cordoned = (!cordoned.is_empty())
-        .then(|| format!("devices on cordoned nodes do not count: {}", few(&cordoned)));
+    let cordoned = (!cordoned.is_empty()).then(|| {
+        format!(
+            "devices on cordoned nodes are not available for replacements: {}",
+            few(&cordoned)
+        )
+    });
     Err(lines
         .into_iter()
         .chain(cordoned)

@@ -336,7 +336,7 @@ fn queue(candidates: &[CandidateClaim<'_>]) -> String {
         requests(&|_| true),
         requests(&|candidate| candidate.exclusions.is_empty()),
     ) {
-        (0, _) => "no pending claim could get this device".to_owned(),
+        (0, _) => "no request of a pending claim matches the device".to_owned(),
         (1, 0) => {
             "1 request of a pending claim matches the device, but cannot get it now".to_owned()
         }

@@ -169,12 +169,12 @@ mod tests {
         device.not_released_reason = Some(crate::report::impact::NotReleased::PodReturns);
         assert_eq!(
             self::device(&device)[3],
-            "never: the evicted pod is recreated and scheduled to the same device"
+            "never: an evicted pod is recreated and scheduled to the same device"
         );
         device.not_released_reason = Some(crate::report::impact::NotReleased::PodMayReturn);
         assert_eq!(
             self::device(&device)[3],
-            "<unknown>: the evicted pod may be recreated and scheduled to the same device"
+            "<unknown>: an evicted pod may be recreated and scheduled to the same device"
         );
         device.not_released_reason = None;
         assert_eq!(self::device(&device)[3], UNKNOWN);

@@ -343,12 +343,12 @@ impl DeviceReleases {
         }
         match (self.may_be_taken(), self.may_be_reallocated) {
             (false, false) => String::new(),
-            (true, false) => format!(", unless a replacement of another pod gets {device}"),
+            (true, false) => format!(", unless the replacement of an evicted pod gets {device}"),
             (false, true) => {
                 format!(", unless a waiting claim that tolerates the taint gets {device}")
             }
             (true, true) => format!(
-                ", unless a replacement of another pod, or a waiting claim that tolerates the taint, gets {device}"
+                ", unless the replacement of an evicted pod, or a waiting claim that tolerates the taint, gets {device}"
             ),
         }
     }
@@ -520,14 +520,14 @@ mod tests {
         };
         assert_eq!(
             told(1, &[(NotReleased::PodReturns, 1)]),
-            "; the device is not free then: the evicted pod is recreated and scheduled to the same device"
+            "; the device is not free then: an evicted pod is recreated and scheduled to the same device"
         );
         assert_eq!(
             told(
                 5,
                 &[(NotReleased::PodReturns, 4), (NotReleased::PodStays, 1)]
             ),
-            "; none of the 5 devices is free then; not free: 1 (not all of its pods are evicted), 4 (the evicted pod is recreated and scheduled to the same device)"
+            "; none of the 5 devices is free then; not free: 1 (not all of its pods are evicted), 4 (an evicted pod is recreated and scheduled to the same device)"
         );
         let why = |change: &dyn Fn(&mut Pod)| {
             let mut report = Example::new().report();
@@ -591,17 +591,17 @@ mod tests {
         let may_return = (NotReleased::PodMayReturn, 1);
         assert_eq!(
             told(1, 0, &[may_return]),
-            "; unknown whether the device is free then: the evicted pod may be recreated and scheduled to the same device"
+            "; unknown whether the device is free then: an evicted pod may be recreated and scheduled to the same device"
         );
         assert_eq!(
             told(6, 3, &[may_return, (NotReleased::HardwareMayBeInUse, 2)]),
-            "; 3 of the 6 devices are free then, unless a replacement of another pod gets one; not known to be free: 1 (the evicted pod \
+            "; 3 of the 6 devices are free then, unless the replacement of an evicted pod gets one; not known to be free: 1 (an evicted pod \
              may be recreated and scheduled to the same device), 2 (the same hardware may stay in use through another device)"
         );
         assert_eq!(
             told(3, 1, &[may_return, (NotReleased::PodStays, 1)]),
-            "; 1 of the 3 devices is free then, unless a replacement of another pod gets it; not free: 1 (not all of its pods are evicted); not known to be free: \
-             1 (the evicted pod may be recreated and scheduled to the same device)"
+            "; 1 of the 3 devices is free then, unless the replacement of an evicted pod gets it; not free: 1 (not all of its pods are evicted); not known to be free: \
+             1 (an evicted pod may be recreated and scheduled to the same device)"
         );
         assert_eq!(
             told(1, 0, &[(NotReleased::PodTerminating, 1)]),
@@ -609,7 +609,7 @@ mod tests {
         );
         assert_eq!(
             told(2, 0, &[(NotReleased::PodMayReturn, 2)]),
-            "; none of the 2 devices is known to be free then; not known to be free: 2 (the evicted pod may \
+            "; none of the 2 devices is known to be free then; not known to be free: 2 (an evicted pod may \
              be recreated and scheduled to the same device)"
         );
     }
@@ -740,7 +740,7 @@ mod tests {
         );
         assert!(
             taken(2, &[(NotReleased::PodMayReturn, 1)]).contains(
-                "unless a replacement of another pod, or a waiting claim that tolerates the taint, gets it;"
+                "unless the replacement of an evicted pod, or a waiting claim that tolerates the taint, gets it;"
             )
         );
     }

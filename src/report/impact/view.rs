@@ -508,11 +508,11 @@ impl NotReleased {
             Self::PodStays => "not all of its pods are evicted",
             Self::PodTerminating => "a pod is terminating",
             Self::PodStuck => "a pod cannot terminate",
-            Self::PodReturns => "the evicted pod is recreated and scheduled to the same device",
+            Self::PodReturns => "an evicted pod is recreated and scheduled to the same device",
             Self::NoKnownPod => "no pod of its claim is known",
             Self::HardwareInUse => "the same hardware stays in use through another device",
             Self::PodMayReturn => {
-                "the evicted pod may be recreated and scheduled to the same device"
+                "an evicted pod may be recreated and scheduled to the same device"
             }
             Self::HardwareMayBeInUse => "the same hardware may stay in use through another device",
         }
