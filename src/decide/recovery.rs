@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use crate::assess::EvictedOutcome;
+use crate::engine::rule_lifecycle::EvictionStatus;
 use crate::engine::{self, ProposedTaint, Semantics, Verdict};
 use crate::model::{
-    DeviceTaintRule, Effect, JobEnd, Kind, NamespacedName, Reading, RuleMetadata, Taint, Uid,
-    Warning, Workload,
+    DeviceTaintRule, Effect, JobEnd, Kind, NamespacedName, ObjectName, Reading, RuleMetadata,
+    Taint, Uid, Warning, Workload,
 };
 use crate::naming::age::human_duration;
 use crate::naming::phrase::{counted, few};
@@ -22,6 +23,8 @@ pub struct EvictedFacts {
     pub workload: Option<(String, String)>,
     /// What became of it.
     pub outcome: EvictedOutcome,
+    /// Whether a rule that is asked about evicted it; otherwise another taint may have.
+    pub is_certain: bool,
 }
 
 /// What has not recovered yet, or is not known to have.
@@ -38,6 +41,8 @@ pub struct Unrecovered {
 pub struct Recovery {
     /// How many pods were evicted, as far as is known.
     pub pods: usize,
+    /// How many of them another taint may have evicted: events do not name rules.
+    pub uncertain: usize,
     /// What has not recovered yet, or is not known to have.
     pub open: Vec<Unrecovered>,
     /// How many workloads are complete, or have as many ready pods as they want.
@@ -87,6 +92,7 @@ pub fn recovery(evicted: &[EvictedFacts], reading: &Reading) -> Recovery {
         .collect();
     let mut recovery = Recovery {
         pods: evicted.len(),
+        uncertain: evicted.iter().filter(|pod| !pod.is_certain).count(),
         ..Recovery::default()
     };
     let mut seen = BTreeSet::new();
@@ -125,11 +131,7 @@ pub fn due_pods(
     now: Timestamp,
     semantics: &Semantics,
 ) -> Vec<(NamespacedName, Timestamp)> {
-    let followed: BTreeSet<&Uid> = rules.iter().map(|rule| &rule.uid).collect();
-    let current = reading.snapshot.rules.iter();
-    let evicting = current
-        .filter(|rule| followed.contains(&rule.uid) && rule.taint.effect == Effect::NoExecute);
-    let taints = ProposedTaint::of_rules(evicting, now);
+    let taints = ProposedTaint::of_rules(evicting(rules, reading), now);
     let impact = engine::preview(&reading.snapshot, &taints, now, semantics);
     let due = impact.pods.iter().filter_map(|pod| match pod.verdict {
         Verdict::Evicted { at } => Some((pod.pod.name.clone(), at)),
@@ -138,7 +140,49 @@ pub fn due_pods(
     due.collect()
 }
 
+/// The names of those of `rules` that evict pods and on which the controller has not reported yet, as they are in `reading`: it
+/// may evict pods before it writes events about them. None where no controller reports on rules.
+#[must_use]
+pub fn unreported_rules(
+    rules: &[DeviceTaintRule],
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Vec<ObjectName> {
+    let unreported = evicting(rules, reading).filter(|rule| match EvictionStatus::of(rule, 0) {
+        EvictionStatus::Unknown | EvictionStatus::Outdated => semantics.has_condition,
+        EvictionStatus::Yes | EvictionStatus::No | EvictionStatus::Leftover => false,
+    });
+    unreported.map(|rule| rule.name.clone()).collect()
+}
+
+/// Those of `rules` that exist and have effect `NoExecute`, as they are in `reading`.
+fn evicting<'a>(
+    rules: &[DeviceTaintRule],
+    reading: &'a Reading,
+) -> impl Iterator<Item = &'a DeviceTaintRule> + use<'a> {
+    let followed: BTreeSet<Uid> = rules.iter().map(|rule| rule.uid.clone()).collect();
+    reading
+        .snapshot
+        .rules
+        .iter()
+        .filter(move |rule| followed.contains(&rule.uid) && rule.taint.effect == Effect::NoExecute)
+}
+
 impl Recovery {
+    /// The recovery, with rules on which the controller reports first.
+    #[must_use]
+    pub fn with_unreported(mut self, rules: &[ObjectName]) -> Self {
+        let nothing = NamespacedName {
+            namespace: "".into(),
+            name: "".into(),
+        };
+        for rule in rules {
+            let text = format!("the controller has not reported on rule {rule} yet");
+            self.add_open(&nothing, text);
+        }
+        self
+    }
+
     /// The recovery, with pods that are to be evicted first.
     #[must_use]
     pub fn with_due(mut self, pods: Vec<(NamespacedName, Timestamp)>, now: Timestamp) -> Self {
@@ -267,6 +311,10 @@ impl Recovery {
             more => format!("; and {more} more"),
         };
         let pods = counted(self.pods, "pod");
+        let evicted = match self.uncertain {
+            0 => format!("{pods} evicted"),
+            _ => format!("{pods} evicted, by these rules or other taints"),
+        };
         let bare: usize = self.lost_pods.values().map(BTreeSet::len).sum();
         let lost = [(self.lost.len(), "workload"), (bare, "pod")];
         let lost: Vec<String> = lost
@@ -286,12 +334,12 @@ impl Recovery {
         let ends = format!("{lost}{without_pods}");
         match &open[..] {
             [] if self.pods == 0 => "no pod was evicted, so no workload has to recover".to_owned(),
-            [] if !has_other_end => format!("{pods} evicted, all workloads recovered"),
+            [] if !has_other_end => format!("{evicted}; all workloads recovered"),
             [] if lost.is_empty() && self.recovered > 0 => {
-                format!("{pods} evicted, all other workloads recovered{ends}")
+                format!("{evicted}; all other workloads recovered{ends}")
             }
-            [] => format!("{pods} evicted, no workload is still recovering{ends}"),
-            [_, ..] => format!("{pods} evicted; {}{more}{ends}", open.join("; ")),
+            [] => format!("{evicted}; no workload is still recovering{ends}"),
+            [_, ..] => format!("{evicted}; {}{more}{ends}", open.join("; ")),
         }
     }
 
@@ -329,6 +377,7 @@ mod tests {
             name: testing::name("ml", name),
             workload,
             outcome,
+            is_certain: true,
         }
     }
 
@@ -421,7 +470,7 @@ mod tests {
         assert!(found.open.is_empty(), "{found:?}");
         assert_eq!(
             found.line(),
-            "1 pod evicted, no workload is still recovering; 0 pods desired by ReplicaSet ml/scaled"
+            "1 pod evicted; no workload is still recovering; 0 pods desired by ReplicaSet ml/scaled"
         );
         assert_eq!(
             found.warning().map(|warning| warning.message).as_deref(),
@@ -430,7 +479,7 @@ mod tests {
         let both = recovery(&[scaled, well.clone()], &reading);
         assert_eq!(
             both.line(),
-            "2 pods evicted, all other workloads recovered; 0 pods desired by ReplicaSet ml/scaled"
+            "2 pods evicted; all other workloads recovered; 0 pods desired by ReplicaSet ml/scaled"
         );
         assert_eq!(recovery(&[well], &reading).warning(), None);
     }
@@ -488,7 +537,7 @@ mod tests {
         );
         assert_eq!(
             bare(2).line(),
-            "2 pods evicted, no workload is still recovering; will not recover: 2 pods"
+            "2 pods evicted; no workload is still recovering; will not recover: 2 pods"
         );
         let none = bare(0);
         let line = "no pod was evicted, so no workload has to recover";
@@ -511,14 +560,24 @@ mod tests {
             let mut rule = crate::decide::testing::rule(effect);
             rule.uid = "uid-1".into();
             rule.selector = Some(crate::decide::testing::selector("gpu-0"));
+            rule.condition = Some(crate::model::EvictionCondition {
+                status: "False".to_owned(),
+                reason: "Completed".to_owned(),
+                message: String::new(),
+                observed_generation: rule.generation,
+                last_transition: None,
+            });
             rule
         };
         let due = |current: &[DeviceTaintRule], reading: &Reading| {
             let mut reading = reading.clone();
             reading.snapshot.rules = current.to_vec();
             let semantics = semantics(37);
-            let due = due_pods(&[rule("NoExecute")], &reading, now(), &semantics);
-            recovery(&[], &reading).with_due(due, now()).line()
+            let followed = [rule("NoExecute")];
+            let due = due_pods(&followed, &reading, now(), &semantics);
+            let unreported = unreported_rules(&followed, &reading, &semantics);
+            let found = recovery(&[], &reading).with_due(due, now());
+            found.with_unreported(&unreported).line()
         };
         let open = "0 pods evicted; ml/train-0 is not evicted yet";
         let nothing = "no pod was evicted, so no workload has to recover";
@@ -526,6 +585,17 @@ mod tests {
         assert_eq!(due(&[rule("NoSchedule")], &reading), nothing);
         assert_eq!(due(&[rule("None")], &reading), nothing, "it is no preview");
         assert_eq!(due(&[], &reading), nothing, "it was removed");
+        // The controller may have evicted the pod, and not have written an event about it yet.
+        let mut gone = reading.clone();
+        gone.snapshot.pods.clear();
+        gone.snapshot.claims.clear();
+        assert_eq!(due(&[rule("NoExecute")], &gone), nothing);
+        let mut unseen = rule("NoExecute");
+        unseen.generation += 1;
+        let unreported = "0 pods evicted; the controller has not reported on rule drain yet";
+        assert_eq!(due(std::slice::from_ref(&unseen), &gone), unreported);
+        unseen.condition = None;
+        assert_eq!(due(&[unseen], &gone), unreported);
         let mut later = reading.clone();
         let allocation = later.snapshot.claims[0].allocation.as_mut().unwrap();
         let tolerates = |seconds| crate::model::Toleration {

@@ -56,6 +56,7 @@ impl From<&EvictedPod> for EvictedFacts {
             },
             workload: workload.map(|owner| (owner.kind.clone(), owner.name.clone())),
             outcome: pod.after_eviction,
+            is_certain: pod.certain,
         }
     }
 }

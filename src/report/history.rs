@@ -329,17 +329,29 @@ impl<'a> HistorySources<'a> {
         let may_have = self.may_have_evicted();
         let is_ours = |event: &&Event| {
             let uid = &event.about.uid;
-            // A pod that still exists shows which taints evict it; of one that is gone, only the past of the rule is known.
+            // A pod that holds devices shows which taints evict it; of one that is gone or has released them, only the past
+            // of the rule is known.
             event.message.starts_with(EVICTS)
                 && match known.there.get(uid) {
-                    Some(_) => known.hit.contains_key(uid),
-                    None => may_have,
+                    Some(pod) if pod.deletion.is_none() || self.holds_devices(uid) => {
+                        known.hit.contains_key(uid)
+                    }
+                    Some(_) | None => may_have,
                 }
         };
         let last = events.values().map(|of_pod| of_pod.last);
         let mut evictions: Vec<&'a Event> = last.filter(is_ours).collect();
         evictions.sort_by_key(|event| (event.last, event.about.name.clone()));
         evictions
+    }
+
+    /// Whether an allocated claim is reserved for the pod.
+    fn holds_devices(&self, pod: &Uid) -> bool {
+        let allocated = self.reading.snapshot.claims.iter();
+        let mut users = allocated
+            .filter(|claim| claim.allocation.is_some())
+            .flat_map(|claim| &claim.reserved_for);
+        users.any(|user| user.uid == *pod)
     }
 
     /// The pods that no longer exist, and whose deletion was announced and then cancelled.
@@ -1095,6 +1107,41 @@ mod tests {
         };
         assert!(told(vec![rule("drain", -60)]));
         assert!(!told(vec![rule("drain", -60), rule("other", -60)]));
+    }
+
+    #[test]
+    fn an_evicted_pod_that_has_released_its_claims_is_still_one() {
+        let mut reading = reading(vec![rule("drain", -60)]);
+        let mut leaving = testing::pod("ml", "notebook");
+        leaving.uid = "old-notebook".into();
+        leaving.deletion = Some(Deletion {
+            at: testing::now(),
+            grace_period_seconds: None,
+            finalizers: Vec::new(),
+        });
+        let mut claim = testing::claim(&leaving);
+        claim.reserved_for = vec![crate::model::ConsumerReference {
+            api_group: "".into(),
+            resource: "pods".into(),
+            name: leaving.name.name.clone(),
+            uid: leaving.uid.clone(),
+        }];
+        reading.snapshot.pods = vec![leaving.clone()];
+        let evicted = |reading: &Reading| {
+            let found = history(reading, &[event("notebook", -20, EVICTS)]).evicted_pods;
+            found.iter().map(|pod| pod.certain).collect::<Vec<_>>()
+        };
+        // No claim is left that shows which taint evicted it.
+        assert_eq!(evicted(&reading), [false]);
+        let allocation = claim.allocation.as_mut().expect("an allocation");
+        allocation.results[0].device.device = "gpu-7".into();
+        reading.snapshot.claims = vec![claim];
+        assert_eq!(evicted(&reading), [false; 0], "its device is another");
+        reading.snapshot.claims[0].allocation = None;
+        assert_eq!(evicted(&reading), [false]);
+        leaving.deletion = None;
+        reading.snapshot.pods = vec![leaving];
+        assert_eq!(evicted(&reading), [false; 0], "it is not evicted");
     }
 
     #[test]

@@ -78,12 +78,12 @@ fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
     insta::assert_snapshot!(explain("training/llm-2").shown(), @"
     pod/llm-2 -n training: waits for devices that are excluded by the driver's taint gpu.example.com/ecc-errors=uncorrectable:NoSchedule on gpu.example.com/node-4/gpu-2; without that taint a node has enough devices
 
-      WHY request gpus of class h200.example.com: needs 4; 9 match and are free
+      WHY request gpus of class h200.example.com: needs 4; 9 match and are available
             10 devices are allocated to other claims
             1 device is excluded by taint
               gpu.example.com/ecc-errors=uncorrectable:NoSchedule of its driver,
               which the request does not tolerate
-          request nic of class nic.example.com: needs 1; 4 match and are free
+          request nic of class nic.example.com: needs 1; 4 match and are available
             2 devices are allocated to other claims
           not checked: free CPU and memory, pod affinity
           scheduler message: 0/12 nodes are available: 1 node(s) had untolerated

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::cluster_view::ClusterView;
 use super::history::{describe, sources_of};
 use crate::commands::context::Context;
-use crate::decide::recovery::{EvictedFacts, Recovery, due_pods, recovery};
+use crate::decide::recovery::{EvictedFacts, Recovery, due_pods, recovery, unreported_rules};
 use crate::decide::wait_advice;
 use crate::engine::settle::Patience;
 use crate::error::{ExitStatus, Failure};
@@ -102,7 +102,9 @@ impl Recover<'_> {
         let evicted: Vec<EvictedFacts> = evicted.iter().map(EvictedFacts::from).collect();
         let view = &sources.view;
         let due = due_pods(self.rules, &view.reading, view.now, &view.semantics);
-        Ok(recovery(&evicted, &view.reading).with_due(due, view.now))
+        let unreported = unreported_rules(self.rules, &view.reading, &view.semantics);
+        let found = recovery(&evicted, &view.reading).with_due(due, view.now);
+        Ok(found.with_unreported(&unreported))
     }
 
     fn over(

@@ -46,7 +46,7 @@ pub struct WaitingRequest {
     pub device_class_name: String,
     /// Devices that the request needs; null if it requests all devices of a node.
     pub needed_device_count: Option<i64>,
-    /// Devices that match the request and are free, ordered by name.
+    /// Devices that match the request and are available to it, ordered by name; those in use, too, if it requests admin access.
     pub usable_devices: Vec<String>,
     /// Why devices are not usable for the request; a device counts for each reason that excludes it.
     pub excluded: Vec<Excluded>,
@@ -244,8 +244,8 @@ impl WaitingRequest {
         };
         let usable = match self.usable_devices.len() {
             _ if !knows_usable => "the number of matching free devices is unknown".to_owned(),
-            1 => "1 matches and is free".to_owned(),
-            usable => format!("{usable} match and are free"),
+            1 => "1 matches and is available".to_owned(),
+            usable => format!("{usable} match and are available"),
         };
         let first = format!(
             "request {} of class {}: needs {needs}; {usable}",
