@@ -226,8 +226,11 @@ mod tests {
                 devices,
             };
             let published = PublishedHardware::of(&basis);
-            let now = progress_now(Some(&drain), &unit, 1, &published, &basis);
-            let grown = progress_now(Some(&drain), &unit, 2, &published, &basis);
+            let [old, new] = ["a", "b"].map(str::to_owned);
+            let own = std::slice::from_ref(&old);
+            let now = progress_now(Some(&drain), &unit, own, &published, &basis);
+            let both = [old.clone(), new];
+            let grown = progress_now(Some(&drain), &unit, &both, &published, &basis);
             assert_eq!(grown, UnitProgress::Draining);
             let shown = shown_unit(&drain, reading);
             (now, shown.unit_stage, shown.messages.len())
@@ -313,7 +316,8 @@ mod tests {
         let published = PublishedHardware::of(&basis);
         let devices = devices_of(&drain.units[0], &basis);
         let name = "node-1".to_owned();
-        let now = progress_now(Some(&drain), &Unit { name, devices }, 1, &published, &basis);
+        let (unit, rules) = (Unit { name, devices }, ["a".to_owned()]);
+        let now = progress_now(Some(&drain), &unit, &rules, &published, &basis);
         assert_eq!(now, UnitProgress::Blocked);
     }
 

@@ -47,6 +47,9 @@ pub struct RuleHistory {
     pub controller_evicted_pod_count: Option<usize>,
     /// The evicted pods, the earliest eviction first.
     pub evicted_pods: Vec<EvictedPod>,
+    /// Pods that no longer exist, and whose eviction the controller announced and then cancelled: it may have evicted them.
+    #[serde(skip)]
+    pub cancelled_evictions: Vec<EvictedPod>,
     /// Failed Jobs of the evicted pods, each with the reason.
     pub failed_jobs: Vec<FailedJob>,
     /// Replacement pods that are not running yet.
@@ -124,9 +127,17 @@ impl RuleHistory {
         let events = sources.pod_events();
         let evictions = sources.evictions(&events, &known);
         let cancelled = sources.cancelled(&events, &known);
+        let cancelled_names: Vec<String> = cancelled
+            .iter()
+            .map(|event| event.about.name.to_string())
+            .collect();
         let gone: BTreeSet<&Uid> = evictions.iter().map(|event| &event.about.uid).collect();
         let workloads = EvictedWorkload::all(&sources.reading.snapshot, &gone);
         let evicted: Vec<EvictedPod> = evictions
+            .iter()
+            .map(|event| sources.evicted(event, &known, &workloads, &gone))
+            .collect();
+        let cancelled_evictions = cancelled
             .iter()
             .map(|event| sources.evicted(event, &known, &workloads, &gone))
             .collect();
@@ -195,8 +206,9 @@ impl RuleHistory {
             pending_pods: pending,
             controller_evicted_pod_count: evicted_since_controller_start(sources.rule),
             events_known: sources.reading.without(Kind::Event).is_none(),
-            unknown: sources.not_known(&evicted, &cancelled),
+            unknown: sources.not_known(&evicted, &cancelled_names),
             evicted_pods: evicted,
+            cancelled_evictions,
         }
     }
 
@@ -354,13 +366,13 @@ impl<'a> HistorySources<'a> {
         users.any(|user| user.uid == *pod)
     }
 
-    /// The pods that no longer exist, and whose deletion was announced and then cancelled.
+    /// The last events of pods that no longer exist, and whose deletion was announced and then cancelled.
     ///
     /// The controller announces a deletion before it sends it, and cancels it if the claim is released before it has
     /// noted its success: the pod may have been evicted, or deleted later by another client.
     ///
     /// Upstream: `maybeDeletePod` and `cancelWorkWithEvent` in `device_taint_eviction.go`.
-    fn cancelled(&self, events: &EventsOfPods<'_>, known: &KnownPods<'_>) -> Vec<String> {
+    fn cancelled(&self, events: &EventsOfPods<'a>, known: &KnownPods<'_>) -> Vec<&'a Event> {
         if !self.may_have_evicted() {
             return Vec::new();
         }
@@ -368,7 +380,7 @@ impl<'a> HistorySources<'a> {
             let is_cancelled = of_pod.announced && !of_pod.last.message.starts_with(EVICTS);
             is_cancelled && !known.there.contains_key(*uid)
         });
-        cancelled.map(|((_, name), _)| name.to_string()).collect()
+        cancelled.map(|(_, of_pod)| of_pod.last).collect()
     }
 
     fn known(&self) -> KnownPods<'a> {
@@ -752,6 +764,12 @@ mod tests {
                  cancelled it, and another client may have deleted the pod"
             ]
         );
+        // A wait for recovery counts it.
+        let cancelled = history.cancelled_evictions.iter();
+        let cancelled: Vec<(&str, bool)> = cancelled
+            .map(|pod| (pod.name.as_str(), pod.certain))
+            .collect();
+        assert_eq!(cancelled, [("spared", false)]);
     }
 
     #[test]
@@ -762,6 +780,7 @@ mod tests {
         reading.snapshot.pods.push(there);
         let history = history(&reading, &events());
         assert!(history.unknown.is_empty(), "{:?}", history.unknown);
+        assert_eq!(history.cancelled_evictions, []);
     }
 
     #[test]

@@ -86,6 +86,8 @@ impl Recover<'_> {
                 context.printer.warn(&format!("unknown: {line}"));
             }
             evicted.extend(history.evicted_pods);
+            // Their workloads have to recover as well, if they were evicted.
+            evicted.extend(history.cancelled_evictions);
         }
         // A pod that several rules evicted is in the history of each.
         evicted.sort_by(|one, other| {

@@ -12,13 +12,12 @@ use crate::model::DeviceId;
 
 /// The stage of a unit of a drain that is in this `state`. One that was idle is not done while a claim holds its hardware
 /// again, under any `published` name, or while that is unknown: a pod that tolerates the taint may have come since. Nor is
-/// one that gets more `rules` than
-/// it has, since it has a device more.
+/// one that gets one of these `rules` anew, since it has a new device, or one under a new name.
 #[must_use]
 pub fn progress_now(
     state: Option<&DrainState>,
     unit: &Unit,
-    rules: usize,
+    rules: &[String],
     published: &PublishedHardware<'_>,
     basis: &DeviceBasis<'_>,
 ) -> UnitProgress {
@@ -26,10 +25,11 @@ pub fn progress_now(
     let known = recorded.map_or(&[][..], |unit| &unit.rules);
     let names = published.names(&unit.devices, known);
     let is_held = !holders(&basis.reading.snapshot, &names).is_empty();
-    let has_fewer = recorded.is_some_and(|unit| unit.rules.len() < rules);
+    let is_recorded = |name: &String| known.iter().any(|rule| rule.name.as_str() == name);
+    let gets_a_rule = !rules.iter().all(is_recorded);
     match recorded.map(|unit| &unit.progress) {
         None => UnitProgress::Waiting,
-        Some(UnitProgress::Idle | UnitProgress::Held) if has_fewer => UnitProgress::Draining,
+        Some(UnitProgress::Idle | UnitProgress::Held) if gets_a_rule => UnitProgress::Draining,
         Some(UnitProgress::Idle) if is_held || !basis.knows_usage() => UnitProgress::Blocked,
         Some(progress) => progress.clone(),
     }
@@ -59,7 +59,7 @@ mod tests {
         let mut reading = reading();
         reading.snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
         let semantics = semantics(37);
-        let stage = |state: Option<&DrainState>, rules: usize, reading: &Reading| {
+        let stage = |state: Option<&DrainState>, rules: &[&str], reading: &Reading| {
             let basis = DeviceBasis {
                 reading,
                 semantics: &semantics,
@@ -69,15 +69,20 @@ mod tests {
             assert_eq!(devices.len(), 1);
             let name = "node-1".to_owned();
             let published = PublishedHardware::of(&basis);
-            progress_now(state, &Unit { name, devices }, rules, &published, &basis)
+            let rules: Vec<String> = rules.iter().map(|name| (*name).to_owned()).collect();
+            progress_now(state, &Unit { name, devices }, &rules, &published, &basis)
         };
-        assert_eq!(stage(Some(&drain), 1, &reading), UnitProgress::Idle);
-        assert_eq!(stage(Some(&drain), 2, &reading), UnitProgress::Draining);
-        assert_eq!(stage(None, 1, &reading), UnitProgress::Waiting);
+        assert_eq!(stage(Some(&drain), &["a"], &reading), UnitProgress::Idle);
+        let grown = stage(Some(&drain), &["a", "b"], &reading);
+        assert_eq!(grown, UnitProgress::Draining);
+        // The rule of a device that has another name now takes the place of that with its old name.
+        let renamed = stage(Some(&drain), &["b"], &reading);
+        assert_eq!(renamed, UnitProgress::Draining);
+        assert_eq!(stage(None, &["a"], &reading), UnitProgress::Waiting);
         let mut unread = reading.clone();
         unread.gaps = vec![Gap::of(Kind::ResourceClaim, "denied")];
-        assert_eq!(stage(Some(&drain), 1, &unread), UnitProgress::Blocked);
+        assert_eq!(stage(Some(&drain), &["a"], &unread), UnitProgress::Blocked);
         reading.snapshot.claims = vec![claim_in_use(&pod("team-a", "late"))];
-        assert_eq!(stage(Some(&drain), 1, &reading), UnitProgress::Blocked);
+        assert_eq!(stage(Some(&drain), &["a"], &reading), UnitProgress::Blocked);
     }
 }

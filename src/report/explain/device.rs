@@ -361,7 +361,7 @@ fn candidate_step(candidate: &CandidateClaim<'_>, teller: &DeviceSteps<'_>) -> S
     let could = if !against.is_empty() {
         format!("matches the device, but {}", against.join(", "))
     } else if teller.knows_taints() {
-        "could get the device now".to_owned()
+        "could get the device now, considering devices only".to_owned()
     } else {
         "matches the device, but not all taints of the device are known".to_owned()
     };
@@ -400,7 +400,9 @@ fn against(exclusion: &Exclusion) -> String {
         Exclusion::Amount => "too little of its capacity is left".to_owned(),
         Exclusion::TooSmall => "its capacity is too small".to_owned(),
         Exclusion::Failing(why) => format!("the scheduler fails with an error: {why}"),
-        Exclusion::OtherDevices => "other devices that the claim needs are not free".to_owned(),
+        Exclusion::OtherDevices => {
+            "other devices that the claim needs are not available".to_owned()
+        }
         Exclusion::PodUnschedulable(why) => why.clone(),
         Exclusion::Incomplete => "its pool is published incompletely".to_owned(),
         Exclusion::Invalid => "the slices of its pool contradict each other".to_owned(),

@@ -192,8 +192,7 @@ impl DrainRequest {
         let over = over.filter(|unit| unit.progress.is_over());
         settled.extend(over.map(|unit| unit.name.clone()));
         let rules_of = |unit: &Unit| names.get(&unit.name).cloned().unwrap_or_default();
-        let progress =
-            |unit: &Unit| progress_now(state, unit, rules_of(unit).len(), &published, &basis);
+        let progress = |unit: &Unit| progress_now(state, unit, &rules_of(unit), &published, &basis);
         for unit in units
             .iter()
             .filter(|unit| !left_out.contains_key(&unit.name))
