@@ -121,9 +121,7 @@ fn by_number(pods: &[&EvictedPod], of: &EvictedWorkload<'_>) -> Vec<EvictedOutco
                 EvictedOutcome::Unknown
             }
             // Of pods that were evicted together, some were replaced by pods that were evicted again: nothing tells which.
-            Some(younger)
-                if goes_on && later < younger && is_one_of_more(&pods[..], pod, younger) =>
-            {
+            Some(younger) if goes_on && later < younger && is_one_of_more(pods, pod, younger) => {
                 EvictedOutcome::Unknown
             }
             // From the last to the first: a pod was replaced if enough of its workload were evicted after it.
