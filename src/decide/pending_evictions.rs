@@ -1,15 +1,16 @@
 //! Pods that rules still have to evict, or had to before somebody changed the rules.
 
 use std::collections::BTreeSet;
-use std::slice;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::decide::identity::new_names;
+use crate::decide::identity::{NewNames, new_names};
 use crate::engine::hardware::Hardware;
 use crate::engine::holders::{HoldingClaim, UnevictedPod, holders, possible_holders, staying};
-use crate::engine::rule_lifecycle::{PendingEviction, TerminationFacts, blocks, pending_evictions};
+use crate::engine::rule_lifecycle::{
+    PendingEviction, TerminationFacts, blocks, is_blocked, pending_evictions,
+};
 use crate::engine::settle::{
     Freshness, Goal, Observation, Settle, UnreachableGoal, WaitFacts, WaitStep,
 };
@@ -233,17 +234,15 @@ impl<'a> EvictionEvidence<'a> {
         }
         let snapshot = &self.reading.snapshot;
         let inventory = engine::devices(snapshot, self.semantics).devices;
-        self.rules.iter().find_map(|rule| {
-            let renamed = new_names(slice::from_ref(rule), &inventory);
-            let names: BTreeSet<DeviceId> = renamed.flat_map(|(_, names)| names).collect();
-            let taints = taints_on(&names, &inventory, snapshot, self.semantics);
-            let is_open = |name: &DeviceId| {
-                let mut taints = taints.get(name).into_iter().flatten();
-                !taints.any(|taint| blocks(&taint.taint.effect))
-            };
+        let renamed: Vec<NewNames<'_>> = new_names(self.rules, &inventory).collect();
+        let names: BTreeSet<DeviceId> = renamed.iter().flat_map(|it| &it.names).cloned().collect();
+        let taints = taints_on(&names, &inventory, snapshot, self.semantics);
+        let is_open =
+            |name: &&DeviceId| !taints.get(*name).is_some_and(|taints| is_blocked(taints));
+        renamed.iter().find_map(|found| {
             Some(UnreachableGoal::Untainted {
-                rule: rule.name.clone(),
-                device: names.iter().find(|name| is_open(name))?.clone(),
+                rule: found.rule.name.clone(),
+                device: found.names.iter().find(is_open)?.clone(),
             })
         })
     }
@@ -267,8 +266,11 @@ impl<'a> Impacts<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::decide::testing::{named, rule};
+    use crate::engine::termination_blocker::Publishers;
 
     fn now() -> Timestamp {
         "2026-11-21T01:00:00Z".parse().unwrap()
@@ -337,12 +339,36 @@ mod tests {
         assert_eq!(names(&taints.eased), [""; 0]);
     }
 
+    /// What `told` makes of a wait for `rules` in a cluster whose nodes and drivers are well.
+    fn with_evidence<T>(
+        reading: &Reading,
+        rules: &[DeviceTaintRule],
+        goal: Goal,
+        told: impl FnOnce(&EvictionEvidence<'_>, &TerminationFacts<'_>) -> T,
+    ) -> T {
+        let semantics = crate::engine::testing::semantics(37);
+        let evidence = EvictionEvidence {
+            reading,
+            rules,
+            taints: &Evictors::new(goal).see(rules, now()),
+            semantics: &semantics,
+            goal,
+            hardware: &Hardware::of(&reading.snapshot.slices),
+            departed: &[],
+            freshness: Freshness::Read,
+            now: now(),
+        };
+        let around = TerminationFacts {
+            claims: &reading.snapshot.claims,
+            nodes: &BTreeMap::new(),
+            publishers: &Publishers::of(reading, &BTreeSet::new()),
+        };
+        told(&evidence, &around)
+    }
+
     #[test]
     fn idle_devices_are_waited_for_while_another_driver_may_hold_their_hardware() {
-        use crate::engine::termination_blocker::Publishers;
-        use crate::engine::testing::{
-            claim_on_node, pod, published, reading, semantics, slice, slice_of,
-        };
+        use crate::engine::testing::{claim_on_node, pod, published, reading, slice, slice_of};
         let mut held = claim_on_node(&pod("ml", "embed"));
         let allocation = held.allocation.as_mut().expect("an allocation");
         allocation.results[0].device.driver = "other.example.com".into();
@@ -350,28 +376,11 @@ mod tests {
         reading.snapshot.slices = vec![slice(vec![published("gpu-0", &[("uuid", "A")])])];
         reading.snapshot.claims = vec![held];
         let rules = [rule("NoSchedule")];
-        let hardware = Hardware::of(&reading.snapshot.slices);
         let holding = |reading: &Reading, goal| {
-            let semantics = semantics(37);
-            let taints = Evictors::new(goal).see(&rules, now());
-            let evidence = EvictionEvidence {
-                reading,
-                rules: &rules,
-                taints: &taints,
-                semantics: &semantics,
-                goal,
-                hardware: &hardware,
-                departed: &[],
-                freshness: Freshness::Read,
-                now: now(),
-            };
-            let around = TerminationFacts {
-                claims: &reading.snapshot.claims,
-                nodes: &std::collections::BTreeMap::new(),
-                publishers: &Publishers::of(reading, &BTreeSet::new()),
-            };
-            let holders = evidence.holders(&around).into_iter();
-            holders.map(|holder| holder.is_possible).collect::<Vec<_>>()
+            with_evidence(reading, &rules, goal, |evidence, around| {
+                let holders = evidence.holders(around).into_iter();
+                holders.map(|holder| holder.is_possible).collect::<Vec<_>>()
+            })
         };
         assert_eq!(holding(&reading, Goal::Idle), [true]);
         assert_eq!(holding(&reading, Goal::Evicted), [false; 0]);
@@ -421,11 +430,8 @@ mod tests {
 
     #[test]
     fn a_device_is_not_idle_for_good_whose_new_name_no_taint_closes() {
-        use std::collections::BTreeMap;
-
         use crate::engine::settle::Patience;
-        use crate::engine::termination_blocker::Publishers;
-        use crate::engine::testing::{TAINT, published, reading, semantics, slice};
+        use crate::engine::testing::{TAINT, published, reading, slice};
         use crate::model::RuleMetadata;
         let mut reading = reading();
         let device = |name: &str, uuid: &str| published(name, &[("uuid", uuid)]);
@@ -437,33 +443,17 @@ mod tests {
         rule.metadata.annotations.extend([note]);
         let rules = [rule];
         let step = |reading: &Reading, goal| {
-            let semantics = semantics(37);
-            let taints = Evictors::new(goal).see(&rules, now());
-            let evidence = EvictionEvidence {
-                reading,
-                rules: &rules,
-                taints: &taints,
-                semantics: &semantics,
-                goal,
-                hardware: &Hardware::of(&reading.snapshot.slices),
-                departed: &[],
-                freshness: Freshness::Read,
-                now: now(),
-            };
-            let around = TerminationFacts {
-                claims: &[],
-                nodes: &BTreeMap::new(),
-                publishers: &Publishers::of(reading, &BTreeSet::new()),
-            };
-            let patience = Patience {
-                settle: Duration::ZERO,
-                timeout: Duration::from_secs(60),
-            };
-            let wait = RunningWait {
-                settle: &mut Settle::new(goal, &rules, patience, &semantics),
-                waited: Duration::ZERO,
-            };
-            evidence.evaluate(&evidence.impacts(), &around, wait, |seen, _, _| seen.step)
+            with_evidence(reading, &rules, goal, |evidence, around| {
+                let patience = Patience {
+                    settle: Duration::ZERO,
+                    timeout: Duration::from_secs(60),
+                };
+                let wait = RunningWait {
+                    settle: &mut Settle::new(goal, &rules, patience, evidence.semantics),
+                    waited: Duration::ZERO,
+                };
+                evidence.evaluate(&evidence.impacts(), around, wait, |seen, _, _| seen.step)
+            })
         };
         let never = WaitStep::Never(UnreachableGoal::Untainted {
             rule: rules[0].name.clone(),

@@ -21,7 +21,7 @@ use super::hardware::{Alias, Hardware};
 use super::impact::DeviceTaint;
 use super::inventory::{DeviceState, devices, taints_on};
 pub use super::removal_objection::RemovalObjection;
-use super::rule_lifecycle::blocks;
+use super::rule_lifecycle::{blocks, is_blocked};
 use super::semantics::Semantics;
 use super::termination_blocker::{DriverPresence, Publishers};
 use super::tolerant::tolerant;
@@ -159,7 +159,7 @@ pub fn removal_checks(facts: &RemovalFacts<'_>) -> Vec<RemovalCheck> {
         objections.sort();
         objections.dedup();
         RemovalCheck {
-            is_tainted: match is_tainted(&taints[device]) {
+            is_tainted: match is_blocked(&taints[device]) {
                 true => Some(true),
                 false => (!taints_unread(facts.reading)).then_some(false),
             },
@@ -468,8 +468,4 @@ fn taints_unread(reading: &Reading) -> bool {
 pub fn slices_unread(reading: &Reading) -> bool {
     let mut gaps = reading.gaps.iter().filter_map(Gap::kind);
     gaps.any(|kind| kind == Kind::ResourceSlice)
-}
-
-fn is_tainted(taints: &[DeviceTaint<'_>]) -> bool {
-    taints.iter().any(|taint| blocks(&taint.taint.effect))
 }

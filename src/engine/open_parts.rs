@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::allocator::parts_by_device;
 use super::inventory::{devices, taints_on};
-use super::rule_lifecycle::blocks;
+use super::rule_lifecycle::is_blocked;
 use super::semantics::Semantics;
 use crate::model::{DeviceId, Snapshot};
 
@@ -24,10 +24,7 @@ pub fn open_parts(
     let all: BTreeSet<DeviceId> = parts.values().flatten().cloned().collect();
     let inventory = devices(snapshot, semantics).devices;
     let taints = taints_on(&all, &inventory, snapshot, semantics);
-    let is_open = |part: &DeviceId| {
-        let mut taints = taints.get(part).into_iter().flatten();
-        !taints.any(|taint| blocks(&taint.taint.effect))
-    };
+    let is_open = |part: &DeviceId| !taints.get(part).is_some_and(|taints| is_blocked(taints));
     for parts in parts.values_mut() {
         parts.retain(is_open);
     }

@@ -343,6 +343,12 @@ fn takes(claim: &ResourceClaim, device: &DeviceId) -> bool {
     results.any(|result| result.device == *device)
 }
 
+/// Whether one of the taints keeps its device from being allocated.
+#[must_use]
+pub fn is_blocked(taints: &[DeviceTaint<'_>]) -> bool {
+    taints.iter().any(|taint| blocks(&taint.taint.effect))
+}
+
 /// Whether a taint with this effect keeps a device from being allocated.
 #[must_use]
 pub fn blocks(effect: &Effect) -> bool {

@@ -117,6 +117,8 @@ struct KnownPods<'a> {
     there: BTreeMap<&'a Uid, &'a Pod>,
     /// Those that the rule hits, with all that evicts each.
     hit: BTreeMap<&'a Uid, &'a PodImpact<'a>>,
+    /// Those for which an allocated claim is reserved.
+    holding: BTreeSet<&'a Uid>,
 }
 
 impl RuleHistory {
@@ -127,10 +129,6 @@ impl RuleHistory {
         let events = sources.pod_events();
         let evictions = sources.evictions(&events, &known);
         let cancelled = sources.cancelled(&events, &known);
-        let cancelled_names: Vec<String> = cancelled
-            .iter()
-            .map(|event| event.about.name.to_string())
-            .collect();
         let gone: BTreeSet<&Uid> = evictions.iter().map(|event| &event.about.uid).collect();
         let workloads = EvictedWorkload::all(&sources.reading.snapshot, &gone);
         let evicted: Vec<EvictedPod> = evictions
@@ -206,7 +204,7 @@ impl RuleHistory {
             pending_pods: pending,
             controller_evicted_pod_count: evicted_since_controller_start(sources.rule),
             events_known: sources.reading.without(Kind::Event).is_none(),
-            unknown: sources.not_known(&evicted, &cancelled_names),
+            unknown: sources.not_known(&evicted, &cancelled),
             evicted_pods: evicted,
             cancelled_evictions,
         }
@@ -345,7 +343,7 @@ impl<'a> HistorySources<'a> {
             // of the rule is known.
             event.message.starts_with(EVICTS)
                 && match known.there.get(uid) {
-                    Some(pod) if pod.deletion.is_none() || self.holds_devices(uid) => {
+                    Some(pod) if pod.deletion.is_none() || known.holding.contains(uid) => {
                         known.hit.contains_key(uid)
                     }
                     Some(_) | None => may_have,
@@ -355,15 +353,6 @@ impl<'a> HistorySources<'a> {
         let mut evictions: Vec<&'a Event> = last.filter(is_ours).collect();
         evictions.sort_by_key(|event| (event.last, event.about.name.clone()));
         evictions
-    }
-
-    /// Whether an allocated claim is reserved for the pod.
-    fn holds_devices(&self, pod: &Uid) -> bool {
-        let allocated = self.reading.snapshot.claims.iter();
-        let mut users = allocated
-            .filter(|claim| claim.allocation.is_some())
-            .flat_map(|claim| &claim.reserved_for);
-        users.any(|user| user.uid == *pod)
     }
 
     /// The last events of pods that no longer exist, and whose deletion was announced and then cancelled.
@@ -390,7 +379,11 @@ impl<'a> HistorySources<'a> {
             .pods
             .iter()
             .filter(|pod| pod.causes.iter().any(Cause::is_proposed));
+        let allocated = self.reading.snapshot.claims.iter();
+        let allocated = allocated.filter(|claim| claim.allocation.is_some());
+        let users = allocated.flat_map(|claim| &claim.reserved_for);
         KnownPods {
+            holding: users.map(|user| &user.uid).collect(),
             there: there.map(|pod| (&pod.uid, pod)).collect(),
             hit: hit.map(|pod| (&pod.pod.uid, pod)).collect(),
         }
@@ -512,7 +505,7 @@ impl<'a> HistorySources<'a> {
             .collect()
     }
 
-    fn not_known(&self, evicted: &[EvictedPod], cancelled: &[String]) -> Vec<String> {
+    fn not_known(&self, evicted: &[EvictedPod], cancelled: &[&Event]) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some(gap) = self.reading.without(Kind::Event) {
             // The gap ends with its consequence, which this line begins with.
@@ -524,10 +517,12 @@ impl<'a> HistorySources<'a> {
             ));
         }
         if !cancelled.is_empty() {
+            let cancelled = cancelled.iter().map(|event| event.about.name.to_string());
+            let cancelled: Vec<String> = cancelled.collect();
             lines.push(format!(
                 "whether the controller evicted {}: it announced the deletion and then cancelled \
                  it, and another client may have deleted the pod",
-                few(cancelled)
+                few(&cancelled)
             ));
         }
         let from = self.now.checked_sub(KEPT).unwrap_or(Timestamp::MIN);
@@ -1138,13 +1133,7 @@ mod tests {
             grace_period_seconds: None,
             finalizers: Vec::new(),
         });
-        let mut claim = testing::claim(&leaving);
-        claim.reserved_for = vec![crate::model::ConsumerReference {
-            api_group: "".into(),
-            resource: "pods".into(),
-            name: leaving.name.name.clone(),
-            uid: leaving.uid.clone(),
-        }];
+        let mut claim = testing::claim_in_use(&leaving);
         reading.snapshot.pods = vec![leaving.clone()];
         let evicted = |reading: &Reading| {
             let found = history(reading, &[event("notebook", -20, EVICTS)]).evicted_pods;

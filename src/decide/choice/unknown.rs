@@ -1,14 +1,14 @@
 //! Devices that do not exist, with similar names.
 
 use std::collections::BTreeMap;
-use std::slice;
 
 use super::numbers::word_of;
 use crate::decide::identity::new_names;
 use crate::engine::{self, ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
-    DeviceId, DeviceSelector, DeviceTaintRule, DriverName, Kind, Reading, Snapshot, Source,
+    DeviceId, DeviceSelector, DeviceTaintRule, DriverName, Kind, ObjectName, Reading, Snapshot,
+    Source,
 };
 use crate::naming::nearest::nearest;
 use crate::naming::shell::word;
@@ -55,21 +55,16 @@ pub fn no_such_device(
         return failure.hint(no_devices(rules));
     }
     // Devices of another node would be a dangerous correction for those of a driver that is away.
-    let about: Vec<&DeviceTaintRule> = rules
-        .iter()
-        .filter(|rule| is_about(rule, selector))
-        .collect();
-    if selector.device.is_some()
-        && let Some((rule, renamed)) = renamed(&about, snapshot)
-    {
-        return failure
-            .detail(format!(
-                "the hardware that rule {} recorded for this device is now published as {renamed}",
-                rule.name
-            ))
-            .hint(format!("did you mean {}?", word(&renamed.to_string())));
-    }
-    if let Some(rule) = about.first() {
+    if let Some(rule) = rules.iter().find(|rule| is_about(rule, selector)) {
+        if selector.device.is_some()
+            && let Some((rule, renamed)) = renamed(selector, snapshot)
+        {
+            return failure
+                .detail(format!(
+                    "the hardware that rule {rule} recorded for this device is now published as {renamed}"
+                ))
+                .hint(format!("did you mean {}?", word(&renamed.to_string())));
+        }
         let name = &rule.name;
         return failure.hint(format!(
             "rule {name} taints such devices: check that their driver is running (30s after a \
@@ -97,17 +92,13 @@ pub fn no_such_device(
     failure.hint("list the devices with `kubectl devicetaint devices`")
 }
 
-/// The first of these rules whose recorded hardware is published by another name, with that name.
-fn renamed<'a>(
-    rules: &[&'a DeviceTaintRule],
-    snapshot: &Snapshot,
-) -> Option<(&'a DeviceTaintRule, DeviceId)> {
+/// The name by which the hardware of the device is published now, with the first rule that recorded this hardware.
+fn renamed(selector: &DeviceSelector, snapshot: &Snapshot) -> Option<(ObjectName, DeviceId)> {
     // Which names devices have is the same in all versions.
     let published = engine::devices(snapshot, &Semantics::newest()).devices;
-    rules.iter().find_map(|rule| {
-        let mut names = new_names(slice::from_ref(*rule), &published).flat_map(|(_, names)| names);
-        Some((*rule, names.next()?))
-    })
+    let mut recorded =
+        new_names(&snapshot.rules, &published).filter(|found| is_about(found.rule, selector));
+    recorded.find_map(|found| Some((found.rule.name.clone(), found.names.into_iter().next()?)))
 }
 
 /// Whether the rule selects devices of that driver and pool by name, among them such as the selector means.

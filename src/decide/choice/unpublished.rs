@@ -12,8 +12,8 @@ use crate::engine::unpublished_devices::in_unknown_pools;
 use crate::engine::{self, ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
-    DeviceId, DeviceSelector, DeviceTaintRule, DriverName, Kind, NodeName, Reading, ResourceSlice,
-    Warning,
+    DeviceId, DeviceSelector, DeviceTaintRule, DriverName, Kind, NodeName, ObjectName, Reading,
+    ResourceSlice, Warning,
 };
 use crate::naming::phrase::few;
 use crate::naming::shell::word;
@@ -186,10 +186,11 @@ pub fn rules_without_published_devices(
     }
     // A rule whose device has another name by now does not tell what shares its hardware, but its record does.
     let published = engine::devices(&reading.snapshot, semantics).devices;
-    without.retain(|rule| {
-        let mut names = new_names(std::slice::from_ref(*rule), &published);
-        names.all(|(_, names)| names.is_empty())
-    });
+    let renamed: BTreeSet<&ObjectName> = new_names(rules, &published)
+        .filter(|found| !found.names.is_empty())
+        .map(|found| &found.rule.name)
+        .collect();
+    without.retain(|rule| !renamed.contains(&rule.name));
     let names: Vec<String> = without.iter().map(|rule| rule.name.to_string()).collect();
     let who = match names.as_slice() {
         [] => return None,

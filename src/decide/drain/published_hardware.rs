@@ -46,7 +46,7 @@ impl<'a> PublishedHardware<'a> {
         devices: &BTreeSet<DeviceId>,
         rules: &[DeviceTaintRule],
     ) -> BTreeSet<DeviceId> {
-        let renamed = new_names(rules, &self.devices).flat_map(|(_, names)| names);
+        let renamed = new_names(rules, &self.devices).flat_map(|found| found.names);
         let all: BTreeSet<DeviceId> = devices.iter().cloned().chain(renamed).collect();
         self.hardware.closure(&all)
     }
@@ -60,9 +60,9 @@ impl<'a> PublishedHardware<'a> {
                 .iter()
                 .any(|it| it.id == *id && it.device.is_some())
         };
-        let renamed = new_names(rules, &self.devices).filter_map(|(id, mut names)| {
-            let now = names.pop().filter(|_| names.is_empty())?;
-            (!is_published(&id)).then_some((id, now))
+        let renamed = new_names(rules, &self.devices).filter_map(|mut found| {
+            let now = found.names.pop().filter(|_| found.names.is_empty())?;
+            (!is_published(&found.id)).then_some((found.id, now))
         });
         renamed.collect()
     }

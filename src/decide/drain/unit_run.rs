@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::facts::{RuleState, UnitFacts, UnitPod, UnschedulablePod, WorkloadState};
+use super::facts::{RuleState, UnitFacts, UnitPod, WorkloadState};
 use super::means::Means;
 use super::pod_class::{PodClass, Treatment};
 use super::recorded_workloads::RecordedWorkloads;
@@ -154,9 +154,12 @@ impl UnitRun {
 
     /// The unschedulable pod that keeps the unit from being drained, if there is one and that is not accepted.
     #[must_use]
-    pub fn unplaced_pod(&self, facts: &UnitFacts) -> Option<NamespacedName> {
-        let (_, pod) = self.first_unplaced(facts)?;
-        (!self.limits.accepts_unplaceable).then(|| pod.name.clone())
+    pub fn unplaced_pod<'a>(&self, facts: &'a UnitFacts) -> Option<&'a NamespacedName> {
+        let mut unplaced = facts.unschedulable.iter();
+        let blocking =
+            unplaced.find(|(uid, _)| self.touched.contains(*uid) && !self.was_short(facts, uid));
+        let (_, pod) = blocking.filter(|_| !self.limits.accepts_unplaceable)?;
+        Some(&pod.name)
     }
 
     /// Why the owner was not restarted, in the server's words.
@@ -326,7 +329,7 @@ impl UnitRun {
         elapsed: Duration,
     ) -> Option<Uid> {
         // New pods would only add to those without a device.
-        if self.first_unplaced(facts).is_some() && !self.limits.accepts_unplaceable {
+        if self.unplaced_pod(facts).is_some() {
             return None;
         }
         staying
@@ -348,7 +351,7 @@ impl UnitRun {
 
     /// The next pod to evict, whether its eviction was refused before or not.
     fn candidate<'a>(&self, facts: &UnitFacts, leaving: &[&'a UnitPod]) -> Option<&'a UnitPod> {
-        if self.first_unplaced(facts).is_some() && !self.limits.accepts_unplaceable {
+        if self.unplaced_pod(facts).is_some() {
             return None;
         }
         let open = leaving
@@ -432,15 +435,6 @@ impl UnitRun {
         }
         // As many may be ready meanwhile as are wanted, of which old ones go.
         !self.restarts.is_ongoing(uid, facts) && workload.is_ready_as(self.before.get(uid).copied())
-    }
-
-    /// A workload of this drain with an unschedulable pod.
-    pub(super) fn first_unplaced<'a>(
-        &'a self,
-        facts: &'a UnitFacts,
-    ) -> Option<(&'a Uid, &'a UnschedulablePod)> {
-        let mut unplaced = facts.unschedulable.iter();
-        unplaced.find(|(uid, _)| self.touched.contains(*uid) && !self.was_short(facts, uid))
     }
 
     /// Whether the workload was short of pods before the drain, and has as many ready pods as then: its unschedulable pod is

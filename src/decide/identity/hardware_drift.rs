@@ -95,22 +95,31 @@ pub fn with_new_names(
     rules: &[DeviceTaintRule],
     devices: &[DeviceState<'_>],
 ) -> Hardware {
-    new_names(rules, devices).fold(hardware, |hardware, (id, names)| {
-        hardware.with_names(&id, &names)
+    new_names(rules, devices).fold(hardware, |hardware, found| {
+        hardware.with_names(&found.id, &found.names)
     })
 }
 
-/// The devices that `rules` name, each with the other names that the hardware has now which is recorded for it; none for
-/// hardware that has its own name, or is not published.
+/// The other names that the hardware has now which a rule records.
+pub struct NewNames<'a> {
+    /// The rule.
+    pub rule: &'a DeviceTaintRule,
+    /// The device that it names.
+    pub id: DeviceId,
+    /// The names; none for hardware that has its own name, or is not published.
+    pub names: Vec<DeviceId>,
+}
+
+/// The devices that `rules` name and of which they record the hardware, each with the other names that it has now.
 pub fn new_names<'a>(
     rules: &'a [DeviceTaintRule],
     devices: &'a [DeviceState<'_>],
-) -> impl Iterator<Item = (DeviceId, Vec<DeviceId>)> + 'a {
+) -> impl Iterator<Item = NewNames<'a>> {
     rules.iter().filter_map(|rule| {
         let noted = NotedHardware::on(rule)?;
         let id = rule.selector.as_ref()?.device_id()?;
         let names = identity(&noted, &id, devices).elsewhere;
-        Some((id, names))
+        Some(NewNames { rule, id, names })
     })
 }
 

@@ -20,7 +20,9 @@ mod observed_hardware;
 mod words;
 
 pub use hardware::Hardware;
-pub use hardware_drift::{DeviceIdentity, HardwareDrift, identity, new_names, with_new_names};
+pub use hardware_drift::{
+    DeviceIdentity, HardwareDrift, NewNames, identity, new_names, with_new_names,
+};
 pub use noted_hardware::{NotedHardware, with_identities};
 pub use observed_hardware::{identities, made_for};
 pub use words::{

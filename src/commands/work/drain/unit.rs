@@ -167,7 +167,7 @@ impl UnitDrain<'_, '_, '_> {
                         self.board.needs_force();
                     }
                     if let Some(pod) = run.unplaced_pod(&facts) {
-                        self.board.unplaced(pod);
+                        self.board.unplaced(pod.clone());
                     }
                     return Ok(end);
                 }
