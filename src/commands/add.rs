@@ -44,15 +44,16 @@ use crate::report::rules::ObjectList;
 
 /// Create rules that taint devices
 ///
-/// Shows the impact, and asks for confirmation if pods would be evicted or, with effect NoSchedule, if pods use
-/// a selected device. The same command can be run again: it leaves identical rules unchanged, and creates missing ones. To change the effect or value of an
-/// existing rule, add --overwrite. Without EFFECT, the effect is None: the taint evicts no pods, and the
-/// controller reports in the rule's status how many pods NoExecute would evict.
+/// With effect NoSchedule or NoExecute, shows the impact. Asks for confirmation if the effect is NoExecute, or if it
+/// is NoSchedule and pods use a selected device. Without EFFECT, the effect is None: the taint evicts no pods, and
+/// the controller reports in the rule's status how many pods NoExecute would evict.
 ///
-/// DEVICE is DRIVER/POOL/DEVICE with * for any, the name of a driver, or a hardware ID such as
-/// uuid=GPU-18db… or 0000:17:00.0. TAINT is KEY[=VALUE][:EFFECT]. An argument with = or : that is not a
-/// hardware ID is a TAINT. An argument PREFIX/NAME, such as example.com/maintenance, is a TAINT if another
-/// argument is a DEVICE.
+/// The same command can be run again: it leaves identical rules unchanged, and creates missing ones. To change the
+/// effect or value of an existing rule, add --overwrite.
+///
+/// DEVICE is DRIVER/POOL/DEVICE with * for any, the name of a driver, or a hardware ID such as uuid=GPU-18db… or
+/// 0000:17:00.0. TAINT is KEY[=VALUE][:EFFECT]. An argument with = or : that is not a hardware ID is a TAINT. An
+/// argument PREFIX/NAME, such as example.com/maintenance, is a TAINT if another argument is a DEVICE.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct AddArgs {
@@ -96,8 +97,7 @@ pub(super) struct AddArgs {
     /// Batch name, set as a label on the rules; default: derived from devices and taint
     ///
     /// A script can give the rules of one run a batch name, and then select them with
-    /// `-l devicetaint.dev/batch=NAME`. `remove --batch NAME` selects no rules: it asks for
-    /// confirmation, or needs --others, if a selected rule is outside batch NAME.
+    /// `-l devicetaint.dev/batch=NAME`. `remove --batch NAME` only checks the batch: it does not select rules.
     #[arg(long, value_name = "NAME", value_parser = parse_batch, help_heading = "Rule", hide_short_help = true)]
     pub(super) batch: Option<String>,
 

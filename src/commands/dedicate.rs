@@ -40,14 +40,19 @@ use crate::report::rules::ObjectList;
 
 /// Dedicate devices to the claims of some namespaces
 ///
-/// Creates, in this order: a MutatingAdmissionPolicy that adds a toleration of the taint dedicated=NAME to
-/// every new claim in the namespaces of --to or --namespace-selector; a ValidatingAdmissionPolicy that rejects
-/// this toleration, and wildcard tolerations (without a key), in all other namespaces except those of --allow;
-/// and the rules that taint the devices. The same command run again completes an interrupted one. The taint has
-/// effect NoSchedule: claims keep the devices that they hold. With --evict, the taint has effect NoExecute.
+/// Creates these objects, in this order:
 ///
-/// With --policy none, only the rules are created, and no admission policies: claims have to tolerate the taint
-/// themselves, and any claim may do so.
+/// 1. A MutatingAdmissionPolicy that adds a toleration of the taint dedicated=NAME to every new claim in the
+///    namespaces of --to or --namespace-selector.
+///
+/// 2. A ValidatingAdmissionPolicy that rejects this toleration, and wildcard tolerations (without a key), in all
+///    other namespaces except those of --allow.
+///
+/// 3. The rules that taint the devices. The taint has effect NoSchedule: claims keep the devices that they hold. With
+///    --evict, the taint has effect NoExecute.
+///
+/// The same command run again completes an interrupted one. With --policy none, only the rules are created, and no
+/// admission policies: claims have to tolerate the taint themselves, and any claim may do so.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("With a file: refuse what the policy in it forbids; \
     with `none`: create no admission policies").long_help("With a file: refuse what the policy in it forbids; with \

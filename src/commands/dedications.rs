@@ -22,9 +22,10 @@ use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
 
 /// List dedications, and whether they are enforced
 ///
-/// OTHERS counts devices of the dedication that are still allocated to claims outside its namespaces. ENFORCED is
-/// `yes` if all admission policies of the dedication and their bindings exist and are unmodified, and all rules
-/// have the effect that `dedicate` set. It is `taint-only` if there are rules, but no admission policies, and
+/// OTHERS counts devices of the dedication that are still allocated to claims outside its namespaces.
+///
+/// ENFORCED is `yes` if all admission policies of the dedication and their bindings exist and are unmodified, and all
+/// rules have the effect that `dedicate` set. It is `taint-only` if there are rules, but no admission policies, and
 /// `unknown` if an admission policy or binding could not be read. Otherwise it is `no`.
 #[derive(clap::Args, Debug)]
 pub(super) struct ListArgs {

@@ -35,23 +35,23 @@ use crate::report::plan;
 
 /// Drain devices or nodes one by one, within PodDisruptionBudgets
 ///
-/// First taints all devices of the drain with NoSchedule, so that no replacement pod gets a device that is
-/// drained later. Then drains one unit (a device, node or pool) after the other: restarts Deployments that
-/// start new pods before they stop old ones, and evicts the other pods through the Eviction API, which respects
-/// PodDisruptionBudgets. After each eviction, the workload's next pod is evicted only when the replacement is
-/// ready. A unit is done when the workloads of its pods are ready again, and its devices are held by no claim
-/// (stage `idle`) or only by claims of pods that stay (stage `held`): pods of DaemonSets and pods with admin
-/// access. If all units are done, the exit code is 0.
+/// First taints all devices of the drain with NoSchedule, so that no replacement pod gets a device that is drained
+/// later. Then drains one unit (a device, node or pool) after the other: restarts Deployments that start new pods
+/// before they stop old ones, and evicts the other pods through the Eviction API, which respects
+/// PodDisruptionBudgets. After each eviction, the workload's next pod is evicted only when the replacement is ready.
+///
+/// A unit is done when the workloads of its pods are ready again, and its devices are held by no claim (stage
+/// `idle`), or only by claims of pods that stay (stage `held`). Pods of DaemonSets stay, unless --include-daemonsets
+/// is set. Pods that use devices only with admin access (adminAccess: true), such as monitors, stay, too. But effect
+/// NoExecute (--force or --by taint) can evict these pods.
 ///
 /// The drain is refused if pods need an --include flag that is not set: pods of Jobs or of single-replica
-/// StatefulSets, and pods that no known workload recreates. Pods of DaemonSets (without
-/// --include-daemonsets) and pods that use devices only with admin access (adminAccess: true), such as
-/// monitors, stay. Effect NoExecute (--force or --by taint) can evict these pods, too.
+/// StatefulSets, and pods that no known workload recreates. Without --accept-unplaceable, the drain begins only if
+/// other devices are available for every claim of the pods to evict.
 ///
-/// Without --accept-unplaceable, the drain begins only if other devices are available for every claim of the
-/// pods to evict. If a unit is not done within --timeout, the command names what remains and exits with code 5;
-/// the taints stay. The same command run again continues the drain, also from another machine. To undo the
-/// drain: `restore`.
+/// If all units are done, the exit code is 0. If a unit is not done within --timeout, the command names what remains
+/// and exits with code 5; the taints stay. The same command run again continues the drain, also from another machine.
+/// To undo the drain: `restore`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, mut_arg("abort_if", |arg| arg.long_help("Refuse if this is true, such as \
     'pods.evicted>20'\n\nEvaluated for all pods of the drain before the drain begins: if true, the drain is refused. \
@@ -109,12 +109,16 @@ pub(super) struct DrainArgs {
 
     /// How pods are removed: auto, restart, evict or taint
     ///
-    /// With `auto` (the default), Deployments that start new pods before they stop old ones are restarted, if
-    /// budgets allow the restart and other devices are available. The other pods are evicted through the Eviction
-    /// API; an eviction that a budget refuses is retried. A restart replaces all pods of the Deployment, also
-    /// those on other devices. With `restart`, no pod is evicted: the command is refused if restarts do not
-    /// remove all pods that have to leave. With `evict`, no Deployment is restarted: its pods are evicted like
-    /// the others. With `taint`, effect NoExecute evicts the pods of a unit at once, and ignores budgets.
+    /// `auto` (the default): Deployments that start new pods before they stop old ones are restarted, if budgets
+    /// allow the restart and other devices are available. A restart replaces all pods of the Deployment, also those
+    /// on other devices. The other pods are evicted through the Eviction API; an eviction that a budget refuses is
+    /// retried.
+    ///
+    /// `restart`: no pod is evicted. The command is refused if restarts do not remove all pods that have to leave.
+    ///
+    /// `evict`: no Deployment is restarted; its pods are evicted like the others.
+    ///
+    /// `taint`: effect NoExecute evicts the pods of a unit at once, and ignores budgets.
     #[arg(
         long,
         value_enum,
@@ -166,9 +170,9 @@ pub(super) struct DrainArgs {
 
     /// Skip the comparison with the controller's pod counts
     ///
-    /// Without this flag, a new drain creates temporary rules with effect None before it taints the devices, so
-    /// that the eviction controller counts the pods on the devices. The drain is refused if these counts differ
-    /// from this plugin's. Before Kubernetes 1.35, counts are never compared.
+    /// Without this flag, a new drain first creates temporary rules with effect None, so that the eviction controller
+    /// counts the pods on the devices. The drain is refused if these counts differ from this plugin's. Before
+    /// Kubernetes 1.35, counts are never compared.
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     no_announcement: bool,
 

@@ -18,13 +18,22 @@ use crate::report::metadata::{Affects, Incomplete, Metadata};
 
 /// Show drains, their units, and what holds their devices
 ///
-/// STAGE of a unit is one of the following. `waiting`: no run has begun to drain the unit. `draining`: a run
-/// has begun to drain the unit, but has not reached one of the following stages. `idle`: the unit is done, and
-/// no claim holds its devices. `held`: the unit was done although pods of DaemonSets or pods with admin access
-/// still held its devices, or it was `idle`, and a claim now holds its hardware again. `blocked`: the unit is
-/// not done, for example because pods could not be evicted, workloads are not ready again, or the drain does
-/// not taint all devices of the node. `reversed`: a rule of the unit was removed or no longer blocks new pods,
-/// for example because of `restore`, another user, or --on-abort deescalate.
+/// The column STAGE shows how far a unit is:
+///
+/// `waiting`: no run has begun to drain the unit.
+///
+/// `draining`: a run has begun to drain the unit, but has not reached one of the following stages.
+///
+/// `idle`: the unit is done, and no claim holds its devices.
+///
+/// `held`: when the unit was done, pods of DaemonSets or pods with admin access still held its devices; or the unit
+/// was `idle`, and a claim now holds its hardware again.
+///
+/// `blocked`: the unit is not done, for example because pods could not be evicted, workloads are not ready again, or
+/// the drain does not taint all devices of the node.
+///
+/// `reversed`: a rule of the unit was removed or no longer blocks new pods, for example because of `restore`, another
+/// user, or --on-abort deescalate.
 #[derive(clap::Args, Debug)]
 pub(super) struct StatusArgs {
     /// Names of drains; default: all

@@ -59,13 +59,15 @@ pub(super) struct EscalateArgs {
 
     /// With --to NoSchedule: restore effect None after this time, such as 10m
     ///
-    /// Not with NoExecute: an eviction cannot be undone. The command waits for this time, and then restores
-    /// effect None; on Ctrl-C, SIGTERM or SIGHUP, it restores None at once. If another user or program has
-    /// changed a rule meanwhile, the command leaves this rule as it is, and exits with code 5 unless the rule is
-    /// deleted or has effect None. If the server cannot be reached, the command retries for --timeout. If the
-    /// command is killed, NoSchedule stays; when the time is over, `list` and `describe` show the effect as
-    /// expired. To begin the time again, run the same command again; to make NoSchedule permanent, run it without
-    /// --for.
+    /// Not with NoExecute: an eviction cannot be undone. The command waits for this time, and then restores effect
+    /// None; on Ctrl-C, SIGTERM or SIGHUP, it restores None at once. If the server cannot be reached, the command
+    /// retries for --timeout.
+    ///
+    /// If another user or program has changed a rule meanwhile, the command leaves this rule as it is, and exits with
+    /// code 5 unless the rule is deleted or has effect None. If the command is killed, NoSchedule stays; when the
+    /// time is over, `list` and `describe` show the effect as expired.
+    ///
+    /// To begin the time again, run the same command again; to make NoSchedule permanent, run it without --for.
     #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration)]
     lasts: Option<Duration>,
 

@@ -38,16 +38,16 @@ use crate::report::explain::{
 
 /// Explain why a pod is evicted or pending, what uses a device, or what a rule selects
 ///
-/// For a pod, shows the outcome, the taint and toleration that cause it, and possible fixes. For a pod that
-/// waits for devices, shows how many devices match each request, and what excludes the other devices. For a
-/// device, shows its taints, claims and pods, and the pending claims that could get it. For a rule, shows which
-/// devices its selector matches, and what happens to their pods.
+/// For a pod, shows the outcome, the taint and toleration that cause it, and possible fixes. For a pod that waits for
+/// devices, shows how many devices match each request, and what excludes the other devices. For a device, shows its
+/// taints, claims and pods, and the pending claims that could get it. For a rule, shows which devices its selector
+/// matches, and what happens to their pods.
 ///
-/// Below the outcome are steps, which show what leads to it: claims and requests, devices and their pools,
-/// taints and their times, and tolerations. If the output for a pod has a line WHY (the cause of its outcome),
-/// the table omits the steps, and `-o wide` shows them. `-o wide` also adds the object and field of each step,
-/// and lists changes that would lead to another outcome. If more than eight steps of the same type follow from
-/// one step, only the first eight are shown; `-o json` has all steps.
+/// Below the outcome are the steps that lead to it: claims and requests, devices and their pools, taints and their
+/// times, and tolerations. If the output for a pod has a line WHY (the cause of its outcome), the table omits the
+/// steps, and `-o wide` shows them. `-o wide` also shows the object and field of each step, and changes that would
+/// lead to another outcome. If more than eight steps of the same type follow from one step, only the first eight are
+/// shown; `-o json` has all steps.
 ///
 /// To explain what a proposed taint would do, add DEVICE and TAINT, or -f, as in `preview`. To explain what an
 /// existing rule does to a pod or device, add --rule NAME; to explain the rule itself, use rule/NAME as TARGET.

@@ -35,18 +35,25 @@ use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
 
 /// List rules with their devices, pods and creators
 ///
-/// Includes rules created by other users and programs. PODS counts the pods that the rule evicts; for
-/// effect None, the pods that NoExecute would evict. In parentheses are further pods: those that are
-/// terminating, that stay, or that use partitions of the devices.
+/// Includes rules created by other users and programs. PODS counts the pods that the rule evicts; for effect None,
+/// the pods that NoExecute would evict. In parentheses are further pods: those that are terminating, that stay, or
+/// that use partitions of the devices.
 ///
-/// EVICTING shows whether the controller reports evictions in the rule's condition: `yes` or `no`. `<none>`:
-/// there is no such condition. `no (terminating)`: the controller reports no evictions, but pods are still
-/// terminating. `stale`: the condition is for an earlier generation of the rule. `yes (stale)`: the controller
-/// reports evictions, but no pod is left to evict. `(recurring)` is added if replacements for terminating pods
-/// are evicted too.
+/// EVICTING shows whether the controller reports evictions in the rule's condition:
 ///
-/// With -o json and yaml, `items` has the rules as stored in the cluster, and `ruleSummaries` has DEVICES,
-/// PODS and EVICTING of each rule.
+/// `yes`: the controller reports evictions. `no`: it reports none. `(recurring)` is added if pods are terminating
+/// whose replacements are evicted, too.
+///
+/// `no (terminating)`: the controller reports no evictions, but pods are still terminating.
+///
+/// `yes (stale)`: the controller reports evictions, but no pod is left to evict.
+///
+/// `stale`: the condition is for an earlier generation of the rule.
+///
+/// `<none>`: the rule has no such condition.
+///
+/// With -o json and yaml, `items` has the rules as stored in the cluster, and `ruleSummaries` has DEVICES, PODS and
+/// EVICTING of each rule.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, mut_arg("events", |arg| arg.help(WATCHED).long_help(WATCHED_LONG)))]
 pub(super) struct ListArgs {

@@ -37,28 +37,32 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 
 /// Evict pods so that a pending pod gets their devices
 ///
-/// Finds a set of pods on one node whose eviction frees devices for all claims of the pending pod, and costs
-/// least. Sets whose eviction violates no PodDisruptionBudget cost less than the others. Among the sets that
-/// violate none, those without a pod whose grace period is longer than 10s cost less. If this does not decide
-/// between two sets, they are compared by these numbers, in this order: pods, the highest priority of a pod,
-/// the sum of the priorities, devices that the pods claim, and pods without a controller. The first number that
-/// differs decides: the set with the lower number costs less. Sets that violate budgets need --force. The
-/// command does not check whether the node has enough CPU and memory for the pending pod, or whether the
-/// pending pod's affinity to other pods is satisfied.
+/// Finds a set of pods on one node whose eviction frees devices for all claims of the pending pod, and costs least.
+/// Two sets are compared in these steps; the first difference decides:
 ///
-/// Reserves the devices for the pending pod with a temporary taint, devicetaint.dev/make-room. The claims of
-/// the pending pod must tolerate this taint, unless --without-toleration is set. Pods with PodDisruptionBudgets
-/// are evicted by the Eviction API, the others by effect NoExecute. The taint is removed when the pending pod
-/// is scheduled (with --without-toleration: when the evicted pods have left), and also after a timeout or
-/// Ctrl-C.
+/// 1. A set whose eviction violates no PodDisruptionBudget costs less than a set that violates one. Sets that violate
+///    budgets need --force.
 ///
-/// Exits with code 0 if the pod is scheduled, 1 if no set of pods is found, or if the pod is deleted or a rule is
-/// changed meanwhile, 4 if refused (for example, if the pod does not wait for devices that other pods hold), and 5
-/// if another pod got the devices or on timeout.
+/// 2. If both sets violate none, a set without a pod whose grace period is longer than 10s costs less than a set with
+///    such a pod.
 ///
-/// --expect needs a report from `preview`; the RoomReport that make-room writes is not accepted. If --dry-run
-/// prints a `preview` command after "to see all affected pods:", add `-o json` to that command to get such a
-/// report.
+/// 3. Then these numbers are compared in this order, and the set with the lower number costs less: pods, the highest
+///    priority of a pod, the sum of the priorities, devices that the pods claim, and pods without a controller.
+///
+/// The command does not check whether the node has enough CPU and memory for the pending pod, or whether the pending
+/// pod's affinity to other pods is satisfied.
+///
+/// Reserves the devices for the pending pod with a temporary taint, devicetaint.dev/make-room. The claims of the
+/// pending pod must tolerate this taint, unless --without-toleration is set. Pods with PodDisruptionBudgets are
+/// evicted by the Eviction API, the others by effect NoExecute. The taint is removed when the pending pod is
+/// scheduled (with --without-toleration: when the evicted pods have left), and also after a timeout or Ctrl-C.
+///
+/// Exits with code 0 if the pod is scheduled; with code 1 if no set of pods is found, or if the pod is deleted or a
+/// rule is changed meanwhile; with code 4 if the command is refused, for example because the pod does not wait for
+/// devices that other pods hold; and with code 5 on timeout, or if another pod got the devices.
+///
+/// --expect needs a report from `preview`, not the RoomReport that make-room writes. To create it, run the `preview`
+/// command that --dry-run prints after "to see all affected pods:", with `-o json`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct MakeRoomArgs {

@@ -37,18 +37,23 @@ use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 
 /// Find the devices or nodes that cost least to drain
 ///
-/// Changes nothing. Chooses a set of the selected devices so that the eviction of their pods costs least.
-/// --count sets the number of devices in the set, --nodes the number of whole nodes, and --per-pool the number
-/// of devices of each pool. Sets whose evictions violate no PodDisruptionBudget cost less than the others.
-/// Among the sets that violate none, those without an evicted pod whose grace period is longer than 10s cost
-/// less. If this does not decide between two sets, they are compared by these numbers, in this order: hazards
-/// with severity danger, with severity warning, with severity notice (see `help hazards`; no-replacement is not
-/// counted), evicted pods, devices that these pods claim, and evicted pods without a controller. The first
-/// number that differs decides: the set with the lower number costs less.
+/// Changes nothing. Chooses a set of the selected devices so that the eviction of their pods costs least. --count
+/// sets the number of devices in the set, --nodes the number of whole nodes, and --per-pool the number of devices of
+/// each pool. The report shows whether the chosen set is optimal, or how much less another set could cost. With -o
+/// json or yaml, the report is a plan file for `drain --plan`.
 ///
-/// Pods are evaluated as if the devices had a NoExecute taint. The report shows whether the chosen set is
-/// optimal, or how much less another set could cost. With -o json or yaml, the report is a plan file for
-/// `drain --plan`.
+/// Pods are evaluated as if the devices had a NoExecute taint. Two sets are compared in these steps; the first
+/// difference decides:
+///
+/// 1. A set whose evictions violate no PodDisruptionBudget costs less than a set that violates one.
+///
+/// 2. If both sets violate none, a set without an evicted pod whose grace period is longer than 10s costs less than a
+///    set with such a pod.
+///
+/// 3. Then these numbers are compared in this order, and the set with the lower number costs less: hazards with
+///    severity danger, hazards with severity warning, hazards with severity notice (see `help hazards`;
+///    no-replacement is not counted), evicted pods, devices that these pods claim, and evicted pods without a
+///    controller.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[command(group = clap::ArgGroup::new("size").required(true).args(["count", "nodes", "per_pool"]))]

@@ -127,12 +127,18 @@ struct AllocatableArgs {
 
 /// Check which devices of this node are safe to pull, and why others are not
 ///
-/// To pull a device is to remove it from the machine. The command checks each device, its partitions, and
-/// other names of the same hardware. A device is safe to pull if all of this is true for the time of --settle:
-/// according to the API, no claim holds the device and no terminating pod uses it; according to the kubelet, no
-/// container uses it and it is prepared for no pod; its driver is running; and it has a taint that blocks new
-/// pods and that no pending claim or template tolerates. A check that cannot be made counts as failed. Exits
-/// with code 4 if a device is not safe to pull.
+/// To pull a device is to remove it from the machine. The command checks each device, its partitions, and other names
+/// of the same hardware. A device is safe to pull if all of this is true for the time of --settle:
+///
+/// - According to the API, no claim holds the device, and no terminating pod uses it.
+///
+/// - According to the kubelet, no container uses the device, and it is prepared for no pod.
+///
+/// - The driver of the device is running.
+///
+/// - The device has a taint that blocks new pods, and no pending claim or claim template tolerates this taint.
+///
+/// A check that cannot be made counts as failed. Exits with code 4 if a device is not safe to pull.
 #[derive(clap::Args, Debug)]
 #[command(mut_arg("node", |node| node
     .value_name("NAME")

@@ -47,10 +47,12 @@ use crate::report::rule_lifecycle::release_lines;
 /// (--expired, by the server's clock), or all rules (--all). --node, --where and similar flags need a KEY: they
 /// select each rule with this KEY that taints a single device, if this device matches the flags.
 ///
-/// Asks for confirmation for --all, for more than one rule, for rules that another user or program created or
-/// changed, and for rules that record that a node has not confirmed the release of a device (see `podresources
-/// check`). If stdin is not a terminal, rules of other users and programs require --others, and the other cases
-/// require --yes; otherwise, the command is refused.
+/// Asks for confirmation for --all, for more than one rule, and for rules that record that a node has not confirmed
+/// the release of a device (see `podresources check`). If stdin is not a terminal, the command is then refused
+/// without --yes.
+///
+/// Also asks for confirmation for rules that another user or program created or changed. If stdin is not a terminal,
+/// the command is then refused without --others.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RemoveArgs {
@@ -70,9 +72,7 @@ pub(super) struct RemoveArgs {
 
     /// Do not ask for confirmation
     ///
-    /// If stdin is not a terminal, required for more than one rule, for --all, and for a rule that records an
-    /// unconfirmed release of a device (see `podresources check`). Rules of other users and programs need
-    /// --others.
+    /// Rules of other users and programs still need confirmation or --others.
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
 

@@ -17,18 +17,18 @@ use crate::report::snapshot::SnapshotAccount;
 
 /// Save the objects that a preview needs, for use with --from
 ///
-/// Writes one Kubernetes List: ResourceSlices, ResourceClaims and their templates, DeviceTaintRules,
-/// DeviceClasses, nodes, PodDisruptionBudgets, the pods that use a claim, and their workloads and pod
-/// groups. The format is JSON, or YAML if FILENAME ends in .yaml or .yml; with .gz after that, the file is
-/// compressed. Without --redact, a preview of the file gives the same result as a live preview. A file
-/// written with -o is readable only by its owner.
+/// Writes one Kubernetes List: ResourceSlices, ResourceClaims and their templates, DeviceTaintRules, DeviceClasses,
+/// nodes, PodDisruptionBudgets, the pods that use a claim, and their workloads and pod groups. The format is JSON, or
+/// YAML if FILENAME ends in .yaml or .yml; with .gz after that, the file is compressed. Without --redact, a preview
+/// of the file gives the same result as a live preview. A file written with -o is readable only by its owner.
 ///
-/// With --redact, the names of objects, pools and devices, and the labels that PodDisruptionBudgets select pods
-/// by, are replaced by hashes that differ from run to run. Device attributes and everything that a preview does
-/// not need are removed. CEL expressions are removed, too, except those that use only device.driver and
+/// With --redact, the names of objects, pools and devices, and the labels that PodDisruptionBudgets select pods by,
+/// are replaced by hashes that differ from run to run. Device attributes and everything that a preview does not need
+/// are removed. CEL expressions are removed, too, except those that use only device.driver and
 /// device.allowMultipleAllocations. If a claim has constraints, or if an expression of the claim or of its
-/// DeviceClass was removed, a preview of the file cannot tell whether the claim can be reallocated. Some data
-/// is not replaced: times, taints with their values, driver names, the namespace names default and kube-*, and
+/// DeviceClass was removed, a preview of the file cannot tell whether the claim can be reallocated.
+///
+/// Not replaced are times, device taints with their values, driver names, the namespace names default and kube-*, and
 /// the names of system-* PriorityClasses.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]

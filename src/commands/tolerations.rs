@@ -25,9 +25,10 @@ use crate::report::tolerations::TolerationReport;
 /// Print the toleration for a taint, or the claims that tolerate it
 ///
 /// The argument is a rule, a taint KEY[=VALUE]:EFFECT, or a device, which stands for all of its taints. Without
-/// --who, prints YAML, or JSON with -o json; -o table and wide print YAML, too, and -o markdown, html and name
-/// need --who. The printed toleration always has an effect: a toleration without an effect applies to
-/// scheduling only, so that a NoExecute taint would still evict the pods.
+/// --who, prints YAML, or JSON with -o json; -o markdown, html and name need --who.
+///
+/// The printed toleration always has an effect: a toleration without an effect applies to scheduling only, so that a
+/// NoExecute taint would still evict the pods.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct TolerationsArgs {

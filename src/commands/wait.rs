@@ -50,28 +50,32 @@ use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 
 /// Wait for evictions, idle devices, or recovered workloads
 ///
-/// With --for evicted, waits until every pod that the rules evict has ended; a terminating pod has not ended.
-/// Since Kubernetes 1.35, also waits until the condition of each rule reports, for the rule's current
-/// generation, that no eviction is pending. Pods that tolerate the taint of a rule stay, and are listed. With
-/// --for idle, waits until no claim holds the devices, their partitions, or devices of other drivers on the
-/// same hardware; claims with admin access count, too. For this, the rules must block new pods (NoSchedule or
-/// NoExecute), but need not evict pods. If a driver now publishes the hardware as a device with another name, a
-/// taint must block new pods on that device, too. With --for recovered, waits until no pod is left that the
-/// rules evict, and the workloads of evicted pods are ready.
+/// --for evicted waits until every pod that the rules evict has ended; a terminating pod has not ended. Since
+/// Kubernetes 1.35, it also waits until the condition of each rule reports, for the rule's current generation, that
+/// no eviction is pending. Pods that tolerate the taint of a rule stay, and are listed.
 ///
-/// The results of `evicted`, `idle` and `recovered` must persist for --settle. On a timeout, the command
-/// lists what remains and exits with code 5. It also exits with code 5 if a pod was force-deleted, or
-/// disappeared while stuck in Terminating, and its node has not confirmed the release of its devices.
+/// --for idle waits until no claim holds the devices, their partitions, or devices of other drivers on the same
+/// hardware; claims with admin access count, too. The rules must block new pods (NoSchedule or NoExecute), but need
+/// not evict pods. If a driver now publishes the hardware as a device with another name, a taint must block new pods
+/// on that device, too.
+///
+/// --for recovered waits until no pod is left that the rules evict, and the workloads of evicted pods are ready.
+///
+/// The results of `evicted`, `idle` and `recovered` must persist for --settle. On a timeout, the command lists what
+/// remains and exits with code 5. It also exits with code 5 if replacements are evicted again and again, or if a pod
+/// was force-deleted, or disappeared while stuck in Terminating, and its node has not confirmed the release of its
+/// devices.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WaitArgs {
-    /// Rules by name or by hardware (UUID, serial number, PCI address), or devices and the KEY of their
-    /// taint
+    /// Rules by name or by hardware (UUID, serial number, PCI address), or devices and the KEY of their taint
     ///
-    /// A hardware ID without KEY selects the rules that taint exactly this device or one of its partitions. It
-    /// also selects rules whose annotation devicetaint.dev/identity has this ID: the plugin records there the
-    /// hardware of a device for which it creates a rule. A device is DRIVER/POOL/DEVICE. Instead of KEY,
-    /// KEY=VALUE and KEY:EFFECT are also accepted. Each of these may end in `-`, as in `kubectl taint`.
+    /// A device is DRIVER/POOL/DEVICE. Instead of KEY, KEY=VALUE and KEY:EFFECT are also accepted. Each of these may
+    /// end in `-`, as in `kubectl taint`.
+    ///
+    /// A hardware ID without KEY selects the rules that taint exactly this device or one of its partitions, and the
+    /// rules whose annotation devicetaint.dev/identity has this ID. When the plugin creates a rule for a device, it
+    /// records the hardware of the device in this annotation.
     #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
     targets: Vec<String>,
 

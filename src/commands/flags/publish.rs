@@ -5,8 +5,8 @@
 pub(crate) struct PublishArgs {
     /// Create rules with effect None; compare the controller's count
     ///
-    /// The controller counts the pods that NoExecute would evict. If its count differs from the preview,
-    /// the exit code is 6. Without --cleanup, the rules stay.
+    /// The controller counts the pods that NoExecute would evict. If its count differs from the preview, or is not
+    /// reported in time, the exit code is 6. Without --cleanup, the rules stay.
     #[arg(long, conflicts_with = "from", help_heading = "Controller")]
     pub(crate) publish: bool,
 

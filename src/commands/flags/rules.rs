@@ -9,15 +9,16 @@ use crate::naming::labels::LabelSelector;
 /// Rules by name, by what they taint, or by their labels.
 #[derive(clap::Args, Debug)]
 pub(crate) struct RuleArgs {
-    /// Rules by name or by hardware (UUID, serial number, PCI address), or devices and the KEY of their
-    /// taint
+    /// Rules by name or by hardware (UUID, serial number, PCI address), or devices and the KEY of their taint
     ///
-    /// A hardware ID without KEY selects the rules that taint exactly this device (in `wait`, `describe` and
-    /// `list`, also those that taint one of its partitions). It also selects rules whose annotation
-    /// devicetaint.dev/identity has this ID: the plugin records there the hardware of a device for which it
-    /// creates a rule. Rules that taint more devices, such as all devices of a pool, are not selected. A device
-    /// is DRIVER/POOL/DEVICE. Instead of KEY, KEY=VALUE and KEY:EFFECT are also accepted. Each of these may end
-    /// in `-`, as in `kubectl taint`.
+    /// A device is DRIVER/POOL/DEVICE. Instead of KEY, KEY=VALUE and KEY:EFFECT are also accepted. Each of these may
+    /// end in `-`, as in `kubectl taint`.
+    ///
+    /// A hardware ID without KEY selects the rules that taint exactly this device, and the rules whose annotation
+    /// devicetaint.dev/identity has this ID. When the plugin creates a rule for a device, it records the hardware of
+    /// the device in this annotation. In `wait`, `describe` and `list`, a hardware ID also selects the rules that
+    /// taint one partition of the device. Rules that taint more devices, such as all devices of a pool, are not
+    /// selected.
     #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
     targets: Vec<String>,
 

@@ -19,22 +19,29 @@ pub(crate) struct SafetyArgs {
 
     /// Refuse unless exactly N pods would be evicted
     ///
+    /// If N is wrong, the error message shows the right number. If an interrupted run has already changed rules,
+    /// fewer than N pods are accepted, too.
+    ///
     /// With --yes, this flag or --expect is required if pods in kube-system or in several namespaces would be
     /// evicted, or if every device of every driver is tainted. Pods that use devices only with admin access are
-    /// ignored when namespaces are counted. If N is wrong, the error message shows the right number. If an
-    /// interrupted run has already changed rules, fewer than N pods are accepted, too.
+    /// ignored when namespaces are counted.
     #[arg(long, value_name = "N")]
     confirm_pods: Option<usize>,
 
     /// Refuse if the impact is larger than in this report
     ///
-    /// A file from `preview -o json`, or the value of its field digest (sha256:…) or hardwareDigest (hardware:…).
-    /// With each of them, the command is refused if a device selected by name was replaced since the report. With
-    /// hardware:…, nothing else is compared. With sha256:…, any other difference in taints, devices selected by
-    /// name, pods or outcomes is refused, too, even if the impact is smaller. With a file, the
-    /// command is also refused if the taints differ, if a pod would be evicted that is not evicted in the file,
-    /// if a pod would be evicted earlier than in the file, or if data on which evictions depend was read for the
-    /// file, but cannot be read now. Hazards and severities are never compared (see `help hazards`).
+    /// A file from `preview -o json`, or the value of its field digest (sha256:…) or hardwareDigest (hardware:…). The
+    /// command is always refused if a device selected by name was replaced since the report. With hardware:…, nothing
+    /// else is compared.
+    ///
+    /// With a file, the command is also refused if the taints or their selectors differ, if a pod would be evicted
+    /// that is not evicted in the file, if a pod would be evicted earlier than in the file, or if data on which
+    /// evictions depend was read for the file, but cannot be read now.
+    ///
+    /// With sha256:…, the command is also refused if the taints, their selectors, the pods or their outcomes differ
+    /// in any way, even if the impact is smaller.
+    ///
+    /// Hazards and severities are never compared (see `help hazards`).
     #[arg(long, value_name = "REPORT", hide_short_help = true)]
     expect: Option<PathBuf>,
 

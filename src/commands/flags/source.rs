@@ -30,8 +30,7 @@ pub(crate) struct SourceArgs {
 /// How the cluster is understood.
 #[derive(clap::Args, Debug)]
 pub(crate) struct VersionArgs {
-    /// Kubernetes version whose behavior applies, such as 1.36 or 1.37.1; default: the detected version, else
-    /// the newest supported
+    /// Kubernetes version whose behavior applies, such as 1.36 or 1.37.1; default: the detected version, else 1.37
     #[arg(long, value_name = "VERSION", value_parser = parse_version, help_heading = "Source", hide_short_help = true)]
     kubernetes: Option<Minor>,
 
