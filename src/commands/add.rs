@@ -44,9 +44,10 @@ use crate::report::rules::ObjectList;
 
 /// Create rules that taint devices
 ///
-/// With effect NoSchedule or NoExecute, shows the impact. Asks for confirmation if the effect is NoExecute, or if it
-/// is NoSchedule and pods use a selected device. Without EFFECT, the effect is None: the taint evicts no pods, and
-/// the controller reports in the rule's status how many pods NoExecute would evict.
+/// With effect NoSchedule or NoExecute, shows the impact. Effect NoExecute always needs confirmation. Effect
+/// NoSchedule needs confirmation if pods use a selected device, if this is unknown, or if every device of every
+/// driver is selected. Without EFFECT, the effect is None: the taint evicts no pods, and the controller reports in
+/// the rule's status how many pods NoExecute would evict.
 ///
 /// The same command can be run again: it leaves identical rules unchanged, and creates missing ones. To change the
 /// effect or value of an existing rule, add --overwrite.
