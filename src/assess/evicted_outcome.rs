@@ -16,13 +16,13 @@ pub enum EvictedOutcome {
     EvictedAgain,
     /// A replacement exists and is not running yet.
     Pending,
-    /// Its workload has fewer pods than desired.
+    /// The pod is not recreated yet: its workload has fewer pods than desired.
     Missing,
-    /// Its workload desires fewer pods than it had, such as after it was scaled to 0.
+    /// The workload of the pod desires fewer pods than it had, such as after it was scaled to 0.
     ScaledDown,
-    /// Nothing recreates it: it was a bare pod, or its Job failed.
+    /// Nothing recreates the pod: it was a bare pod, or its Job failed.
     NotCreatedAgain,
-    /// Nothing recreates it, because its Job is complete.
+    /// Nothing recreates the pod, because its Job is complete.
     JobComplete,
     /// Unknown, because data is missing.
     Unknown,

@@ -11,15 +11,18 @@ use crate::engine::Verdict;
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub enum Outcome {
-    /// It would be evicted at once.
+    /// The pod would be evicted at once.
     EvictedNow,
-    /// It would be evicted when its toleration ends, or at the taint's timeAdded if that is in the future.
+    /// The pod would be evicted when its toleration ends, or at the taint's timeAdded if that is in the
+    /// future.
     EvictedLater,
-    /// It uses a selected device and is not evicted, because it tolerates the taints forever.
+    /// The pod uses a selected device and tolerates the proposed taints forever. An existing taint may still
+    /// evict it: see `causes`.
     Tolerates,
-    /// It is already terminating.
+    /// The pod is already terminating.
     Terminating,
-    /// It refers to a claim with a selected device, but the controller does not evict it; its notes have the reasons.
+    /// The pod refers to a claim with a selected device, but no proposed taint evicts it, for a reason other
+    /// than a toleration: see `notes`. An existing taint may still evict it: see `causes`.
     NotEvicted,
 }
 

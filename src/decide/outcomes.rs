@@ -92,7 +92,7 @@ pub enum RuleResult {
     /// The rule is deleted, but the response to this command was lost: another client may have
     /// deleted it.
     Gone,
-    /// The change was reverted.
+    /// The rule was changed, and the change was then reverted; `changed` is true.
     Reverted,
     /// No rule of that name exists.
     NotFound,

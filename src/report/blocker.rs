@@ -38,7 +38,8 @@ pub struct Blocker {
     pub uid: Option<String>,
     /// Time since which this blocks the wait; null if unknown.
     pub since_time: Option<Time>,
-    /// When the toleration or the grace period ends; null for other reasons.
+    /// When the toleration (reason Tolerates) or the grace period (reason GracePeriod) of the pod ends; null
+    /// for other reasons.
     pub until_time: Option<Time>,
     /// The reason as text.
     pub message: String,
@@ -53,7 +54,7 @@ pub struct Blocker {
 /// Why a wait is blocked, or what a pod of a rule waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum BlockerReason {
-    /// The pod's eviction is due, and the controller has not evicted it yet.
+    /// The pod's eviction is due, but the eviction controller has not evicted the pod yet.
     Controller,
     /// The pod tolerates the taint until untilTime.
     Tolerates,
@@ -76,19 +77,20 @@ pub enum BlockerReason {
     NodeGone,
     /// The grace period of the pod is over, and the kubelet has not removed the pod; the cause is unknown.
     Kubelet,
-    /// The controller's condition does not yet report that the evictions are complete.
+    /// The rule's condition EvictionInProgress does not report yet that the evictions are complete.
     Condition,
-    /// The controller has not observed the current generation of the rule.
+    /// The eviction controller has not observed the current generation of the rule.
     NotObserved,
     /// The rule still exists.
     Present,
     /// The evictions could not be evaluated.
     NotEvaluated,
-    /// The kubelet reports that the device is in use, or not released.
+    /// According to the kubelet, a device of the rules is in use or not released, or its release cannot be
+    /// verified.
     InUse,
     /// The kubelet does not respond, so the devices in use are unknown.
     KubeletSilent,
-    /// A claim holds the device.
+    /// A claim holds a device of the rules.
     Held,
     /// The pod was force-deleted: the API no longer shows that it uses devices, but its node has not
     /// confirmed their release.

@@ -12,9 +12,9 @@ pub struct Bounds {
     /// Name of the count in the same object, or its path, such as `severities.dangerPodCount`. The count
     /// itself is null, or counts only the known data.
     pub field: String,
-    /// Lower bound.
+    /// Lower bound of the count.
     pub at_least: usize,
-    /// Upper bound; null if there is none.
+    /// Upper bound of the count; null if there is none.
     pub at_most: Option<usize>,
 }
 

@@ -36,9 +36,9 @@ pub struct Card {
     pub aliases: Option<Vec<SameHardware>>,
     /// Other devices on the same PCIe root or in the same NVLink domain; null if unknown.
     pub peers: Option<Vec<Peers>>,
-    /// Taints of the device.
+    /// Taints of the device; some may be missing if `tainted` is null.
     pub taints: Vec<Taint>,
-    /// Claims and claim templates that tolerate the device's taints for scheduling, as
+    /// Unallocated claims and claim templates that tolerate the device's taints for scheduling, as
     /// `claim NAMESPACE/NAME` or `claim template NAMESPACE/NAME`.
     pub tolerated_by: Vec<String>,
     /// Whether what the device is could not be read.

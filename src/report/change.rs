@@ -13,10 +13,9 @@ use super::wait::WaitReport;
 pub use crate::decide::outcomes::{DryRun, RuleResult};
 use crate::decide::outcomes::{Outcomes, RuleOutcome};
 
-/// What a command did, rule by rule.
+/// Report of `add`, `escalate`, `deescalate` and `remove`: what the command did, rule by rule.
 ///
-/// Within one apiVersion, fields and outcomes are only added: readers have to ignore those they do
-/// not know.
+/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeReport {
@@ -30,8 +29,8 @@ pub struct ChangeReport {
     pub metadata: Metadata,
     /// Dry-run mode: None, Client or Server.
     pub dry_run: DryRun,
-    /// Whether anything was changed, or would have been without the dry run. True if at least one rule was
-    /// changed. Null if no rule is known to be changed, and the result of at least one change is unknown.
+    /// Whether at least one rule was changed, or would have been without the dry run. Null if no rule is
+    /// known to be changed, and the result of at least one change is unknown.
     pub changed: Option<bool>,
     /// Why the command failed, as text; null if it did not fail.
     #[serde(default)]
@@ -40,7 +39,7 @@ pub struct ChangeReport {
     pub changes: Vec<ChangedRule>,
     /// Result of the wait for the change; null without a wait.
     pub wait: Option<WaitReport>,
-    /// Further results as text, such as the devices that are schedulable again.
+    /// Further results as text, such as the devices that are schedulable again; empty if there are none.
     pub messages: Vec<String>,
 }
 
@@ -58,7 +57,7 @@ pub struct ChangedRule {
     pub before: Option<Taint>,
     /// The taint after the change; null if the rule does not exist then, or if unknown.
     pub after: Option<Taint>,
-    /// When `escalate --for` restores effect None; null if the effect is permanent.
+    /// When `escalate --for` is to restore effect None; null without --for.
     #[serde(default)]
     pub effect_expiration_time: Option<Time>,
     /// Why the change failed, as text; null if it did not fail.

@@ -16,9 +16,9 @@ use super::table::{
 use crate::assess::{Guard, GuardOutcome};
 use crate::naming::shell::word;
 
-/// The reports of several clusters on one command.
+/// Report of `preview`, `devices` or `list` for several clusters: the report of each cluster.
 ///
-/// Within one apiVersion, fields are only added: readers have to ignore those they do not know.
+/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ClusterReportList")]
@@ -38,8 +38,7 @@ pub struct ClusterReports<A> {
     pub guard_results: Vec<GuardResult>,
     /// Warnings that do not prevent the report, each with its context.
     pub warnings: Vec<Warning>,
-    /// Data that could not be read or evaluated, with its context; clusters that did not respond
-    /// are included.
+    /// Data that could not be read or evaluated, with its context. Clusters without a report are included.
     pub incomplete: Vec<Incomplete>,
     /// What became of the limits, for words and decisions.
     #[serde(skip)]
@@ -52,13 +51,14 @@ pub struct ClusterReports<A> {
 pub struct ClusterReport<A> {
     /// Name of the cluster's kubeconfig context.
     pub context: String,
-    /// The report of the cluster, as printed for a single cluster; null if the cluster did not respond.
+    /// The report of the cluster, as printed for a single cluster; null if `error` is set.
     pub report: Option<A>,
-    /// Why the cluster did not respond; null if it responded.
+    /// Why there is no report of the cluster, as text; null if there is one.
     pub error: Option<String>,
 }
 
-/// The report of one cluster, as `preview`, `devices` or `list` print it.
+/// The report of one cluster: an ImpactReport (`preview`), a DeviceList (`devices`), or a List of rules with
+/// ruleSummaries (`list`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum AnyReport {
@@ -70,7 +70,7 @@ pub enum AnyReport {
     Rules(ObjectsAsServed),
 }
 
-/// Several objects, as `kubectl get -o json` prints them.
+/// The rules, as `kubectl get -o json` prints them, with their counts in ruleSummaries.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectsAsServed {
@@ -80,7 +80,7 @@ pub struct ObjectsAsServed {
     /// Always `List`.
     #[schemars(extend("const" = "List"))]
     pub kind: String,
-    /// The objects, with all their fields.
+    /// The rules, with all their fields.
     pub items: Vec<Value>,
     /// Device counts, pod counts and eviction status of each rule, in the order of `items`.
     #[serde(default)]

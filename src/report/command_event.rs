@@ -15,8 +15,7 @@ use crate::decide::drain::UnitStage;
 
 /// One line of `--events`: something that happened while a command ran.
 ///
-/// Within one apiVersion, fields and types are only added: readers have to ignore those they do not
-/// know.
+/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandEvent {
@@ -58,9 +57,10 @@ pub enum EventDetail {
         goal: String,
         /// Names of the rules of the wait.
         rules: Vec<String>,
-        /// Pods due for eviction that the wait has observed so far, including those that are gone.
+        /// Pods that the rules evict, now or later, and that the wait has observed so far, including pods
+        /// that no longer exist. For the condition recovered, the evicted pods that the wait knows of.
         seen_pod_count: usize,
-        /// Pods due for eviction that still exist, as last observed.
+        /// Pods that the rules evict, now or later, and that still exist, as last observed.
         remaining_pod_count: usize,
         /// Progress as text.
         message: String,
@@ -70,7 +70,7 @@ pub enum EventDetail {
         /// Result of the wait.
         wait: WaitReport,
     },
-    /// A unit of a drain has started or ended.
+    /// The drain of a unit has started or ended. If the unit was reversed, no event reports its end.
     UnitChanged {
         /// Name of the drain.
         drain: String,
@@ -78,7 +78,7 @@ pub enum EventDetail {
         unit: String,
         /// Stage of the unit.
         unit_stage: UnitStage,
-        /// The stage as text, with what is left.
+        /// The stage as text, and what still blocks the unit.
         message: String,
     },
     /// A drain requested the eviction of a pod from the Eviction API. A refusal with an unchanged message is reported once.
@@ -94,7 +94,7 @@ pub enum EventDetail {
         /// The result as text; if the server refused the request, the server's message.
         message: String,
     },
-    /// A drain restarted the owner of pods, which replaces them.
+    /// A drain requested the restart of the owner of pods, so that the owner replaces the pods.
     OwnerRestart {
         /// Name of the drain.
         drain: String,
@@ -102,7 +102,7 @@ pub enum EventDetail {
         unit: String,
         /// Namespace of the owner.
         namespace: String,
-        /// The owner.
+        /// The owner, such as a Deployment.
         owner: Owner,
         /// Whether the server carried out the request.
         request_result: RequestResult,
@@ -111,7 +111,8 @@ pub enum EventDetail {
     },
     /// `--watch` has a new result, which differs from the previous one.
     ListChanged {
-        /// Names of the rules or devices in the result, in alphabetical order.
+        /// Names in the result, in its order: rules as `devicetaintrule.resource.k8s.io/NAME`, or devices as
+        /// DRIVER/POOL/DEVICE.
         current_names: Vec<String>,
         /// Names that were not in the previous result; all names in the first result.
         added_names: Vec<String>,
@@ -127,7 +128,7 @@ pub enum EventDetail {
         exit_code: u8,
         /// Why the command failed, as text; null if it did not fail.
         error: Option<String>,
-        /// Suggested next steps.
+        /// Suggested next steps, as text; empty if there are none.
         hints: Vec<String>,
     },
 }

@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 use super::time::Time;
 use crate::model::EvictionCondition;
 
-/// The condition EvictionInProgress of a rule, as the controller has written it.
+/// The condition EvictionInProgress of a rule, as the eviction controller has written it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
-    /// True, False or Unknown.
+    /// Status of the condition: True, False or Unknown.
     pub status: String,
-    /// Code set by the controller, such as NoEffect for a rule with effect None.
+    /// Code set by the eviction controller, such as NoEffect for a rule with effect None.
     pub reason: String,
-    /// The controller's counts, as text.
+    /// The eviction controller's counts, as text.
     pub message: String,
-    /// Generation of the rule that the controller observed.
+    /// Generation of the rule that the eviction controller observed.
     pub observed_generation: i64,
-    /// When the status last changed; null if unknown.
+    /// When the status of the condition last changed; null if unknown.
     pub last_transition_time: Option<Time>,
 }
 

@@ -12,7 +12,9 @@ use super::table::{Column, NONE, Section, Table, Tone, View, first_of, optional}
 use super::tolerations::TolerantReport;
 use crate::model::UNKNOWN;
 
-/// The dedications, ordered by name.
+/// Report of `dedicate list` and `dedicate describe`: the dedications, ordered by name.
+///
+/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DedicationList {
@@ -50,33 +52,34 @@ pub enum Extent {
 pub struct Dedication {
     /// Name of the dedication: the value of the taint.
     pub name: String,
-    /// The effect of the taint, as recorded in the policies; if no policy records it, the effect on the
+    /// The effect of the taint, as recorded in the admission policies; if none records it, the effect on the
     /// first dedicated device. Null if there is neither.
     pub effect: Option<String>,
     /// Names of the namespaces whose claims may use the devices; null if the namespaces are selected by
-    /// labels, or if no policy records them.
+    /// labels, and if no admission policy records them.
     pub namespaces: Option<Vec<String>>,
     /// Label selector of the namespaces whose claims may use the devices; null if the namespaces are listed
-    /// by name, or if no policy records them.
+    /// by name, and if no admission policy records them.
     pub namespace_selector: Option<String>,
-    /// Namespaces outside the dedication whose claims may tolerate its taint (`--allow`); empty if no
-    /// policy records any.
+    /// Other namespaces whose claims may tolerate the taint (--allow); empty if no admission policy records
+    /// any.
     pub allowed_namespaces: Vec<String>,
-    /// Whether requests with admin access may tolerate the taint of the dedication, in every namespace;
-    /// false if no policy records it.
+    /// Whether requests with admin access may tolerate the taint of the dedication, in every namespace; false
+    /// if no admission policy records it.
     pub allow_admin_access: bool,
-    /// Whether the dedication is enforced by its policies, bindings and rules.
+    /// Whether the dedication is enforced by its admission policies, their bindings, and its rules.
     pub enforcement: Enforcement,
-    /// The policies and their bindings.
+    /// The admission policies of the dedication, and their bindings.
     pub policies: Vec<DedicationPolicy>,
     /// The names of the rules that taint the devices.
     pub rules: Vec<String>,
     /// The dedicated devices, ordered by name.
     pub dedicated_devices: Vec<DedicatedDeviceReport>,
-    /// Claims that may use the devices but lack the toleration for the taint, because they were created
-    /// before the policies.
+    /// Claims in the namespaces of the dedication that lack the toleration for its taint, because they were
+    /// created before the admission policies.
     pub claims_lacking_toleration: Vec<ObjectReference>,
-    /// Claims and templates outside the namespaces of the dedication that tolerate its taint.
+    /// Claims and claim templates outside the namespaces of the dedication that tolerate its taint; in every
+    /// namespace if no admission policy records the namespaces.
     pub tolerated_by_others: Vec<TolerantReport>,
 }
 
@@ -85,11 +88,11 @@ pub struct Dedication {
 pub enum Enforcement {
     /// All admission policies and bindings exist and are unmodified, and all rules have the effect that `dedicate` set.
     Enforced,
-    /// A policy, binding or rule is missing, or differs from what `dedicate` creates.
+    /// An admission policy, binding or rule is missing, or differs from what `dedicate` creates.
     NotEnforced,
-    /// There are no policies, only the taint.
+    /// There are no admission policies, only the taint.
     TaintOnly,
-    /// A policy or binding could not be read.
+    /// An admission policy or binding could not be read.
     Unknown,
 }
 
@@ -104,7 +107,7 @@ impl Enforcement {
     }
 }
 
-/// A policy or binding of a dedication.
+/// An admission policy of a dedication, or a binding of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DedicationPolicy {
@@ -112,25 +115,25 @@ pub struct DedicationPolicy {
     pub kind: String,
     /// Name of the object.
     pub name: String,
-    /// State of the policy or binding.
+    /// State of the admission policy or binding.
     pub policy_state: PolicyStateReport,
     /// Differences from the expected object, each with the path of the field; or why the object could not
     /// be read. Empty if there is nothing to report.
     pub messages: Vec<String>,
 }
 
-/// State of a policy or binding of a dedication.
+/// State of an admission policy or binding of a dedication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum PolicyStateReport {
-    /// It is unmodified.
+    /// The object is as `dedicate` created it.
     Unmodified,
-    /// It does not exist.
+    /// The object does not exist.
     Missing,
     /// An object with this name exists, but was not created for the dedication.
     Foreign,
-    /// It was modified.
+    /// The object was created for the dedication and modified since.
     Modified,
-    /// It could not be read.
+    /// The object could not be read.
     Unknown,
 }
 
@@ -178,7 +181,7 @@ pub enum DedicatedUsage {
     Used,
     /// A claim that may not use the device holds it, until its pods end or are evicted.
     UsedByOthers,
-    /// Unknown: claims or policies could not be read.
+    /// Unknown: claims or admission policies could not be read.
     Unknown,
 }
 

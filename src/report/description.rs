@@ -29,9 +29,9 @@ use crate::naming::phrase::counted;
 use crate::report::bounds::Bounds;
 use crate::report::impact::Selector;
 
-/// A rule as it is now: its creator, its condition, and the pods that it affects.
+/// Report of `describe` for one rule: its creator, its condition, and the pods that it affects.
 ///
-/// Within one apiVersion, fields are only added: readers have to ignore those they do not know.
+/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleDescription {
@@ -59,27 +59,29 @@ pub struct RuleDescription {
     pub generation: i64,
     /// Annotations that the plugin set on the rule.
     pub annotations: RuleAnnotations,
-    /// The program that created the rule, from managedFields, regardless of later changes; null if not
+    /// Name of the program that created the rule, from managedFields, such as kubectl-create; null if not
     /// recorded.
     #[serde(default)]
     pub creation_manager: Option<String>,
     /// The program that last wrote the spec, from managedFields; null if not recorded.
     pub last_update: Option<LastUpdate>,
-    /// The condition EvictionInProgress. Null up to Kubernetes 1.34, whose controller writes no condition,
-    /// and until the controller has processed the rule.
+    /// The condition EvictionInProgress. Null up to Kubernetes 1.34, which has no such condition, and until
+    /// the eviction controller has processed the rule.
     pub condition: Option<Condition>,
     /// Whether the condition EvictionInProgress is current; null if the rule has no condition.
     pub condition_check: Option<ConditionCheck>,
     /// Devices that the rule selects in the newest generation of each pool.
     pub published_device_count: usize,
-    /// Allocation results of selected devices; a shared device has one for each share.
+    /// Number of allocation results that name a selected device. A device can have several: one for each
+    /// share, and one for each request with admin access.
     pub allocation_count: usize,
     /// Pods that the rule evicts and that are not terminating yet; with effect None, pods that it would evict
     /// with NoExecute.
     pub evicted_pod_count: usize,
     /// Pods that use devices of the rule and are already terminating, for any reason.
     pub terminating_pod_count: usize,
-    /// Pods that use the hardware of the devices through partitions; null if unknown.
+    /// Pods that use the hardware of the rule's devices through other devices, such as partitions; null if
+    /// unknown.
     #[serde(default)]
     pub partition_pod_count: Option<usize>,
     /// Bounds of the counts in this object that are not exact; absent if all are exact.
@@ -92,15 +94,15 @@ pub struct RuleDescription {
     #[serde(skip)]
     expires: Option<String>,
     /// Pods that the rule evicts and that still exist, including terminating ones, and what each waits for.
-    /// With effect None, also the pods that NoExecute would evict.
+    /// With effect None, the pods that NoExecute would evict are included.
     pub remaining_pods: Vec<RemainingPod>,
     /// The pods that use devices of the rule and that the rule does not evict, ordered by name.
     #[serde(default)]
     pub not_evicted_pods: Vec<NotEvictedPod>,
-    /// Events about the rule, and events of the controller about pods that the rule evicts or may have
-    /// evicted, oldest first. By default, the server deletes events after an hour.
+    /// Events about the rule, and events of the eviction controller about pods that the rule evicts or may
+    /// have evicted, oldest first. By default, the server deletes events after an hour.
     pub events: Vec<Event>,
-    /// Past evictions of the rule that can still be read; absent unless requested.
+    /// Past evictions of the rule that can still be read; absent without --history.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<RuleHistory>,
     /// Warnings that do not prevent the report.
@@ -122,9 +124,10 @@ pub struct RuleAnnotations {
     pub reason: Option<String>,
     /// Ticket or discussion link given with --ticket; null if not recorded.
     pub ticket: Option<String>,
-    /// When the rule expires; null without an expiry, and if the annotation is not a valid time.
+    /// Time after which the rule counts as expired; null if the rule has no such annotation, or an invalid
+    /// one.
     pub expiration_time: Option<Time>,
-    /// When `escalate --for` restores effect None; null if the effect is permanent.
+    /// When `escalate --for` is to restore effect None; null without --for.
     #[serde(default)]
     pub effect_expiration_time: Option<Time>,
 }
@@ -135,7 +138,7 @@ pub struct RuleAnnotations {
 pub struct LastUpdate {
     /// Name of the program in managedFields, such as kubectl-patch.
     pub manager: String,
-    /// When the program last changed a field; null if unknown.
+    /// When the program in `manager` last changed a field; null if unknown.
     pub update_time: Option<Time>,
 }
 
@@ -154,15 +157,15 @@ impl From<&FieldManager> for LastUpdate {
 pub struct ConditionCheck {
     /// Whether the condition matches the rule's generation and the existing pods.
     pub current: bool,
-    /// Why the condition is not current; null if it is current.
+    /// Why the condition is not current; null if it is current, and if its status is neither True nor False.
     pub message: Option<String>,
-    /// Whether the controller no longer updates the counts in the condition: for a rule with effect None, it
-    /// counts only once.
+    /// Whether the eviction controller no longer updates the counts in the condition: for a rule with effect
+    /// None, it counts only once.
     pub frozen: bool,
-    /// Pods that the controller counted for a rule with effect None; null for other effects, and if the
-    /// condition's message has no count.
+    /// Pods that the eviction controller counted for a rule with effect None; null for other effects, and if
+    /// the condition's message has no count.
     pub counted_pod_count: Option<usize>,
-    /// Pods that the controller would count now; null if unknown.
+    /// Pods that the eviction controller would count now; null if unknown.
     pub current_pod_count: Option<usize>,
 }
 

@@ -12,9 +12,9 @@ use super::metadata::{API_VERSION, Incomplete, Metadata, Warning};
 use super::table::{Heading, Section, View};
 use crate::naming::phrase::counted;
 
-/// The descriptions of several rules.
+/// Report of `describe` for several rules.
 ///
-/// Within one apiVersion, fields are only added: readers have to ignore those they do not know.
+/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "RuleDescriptionList")]

@@ -16,10 +16,10 @@ use crate::model::DeviceId;
 use crate::model::UNKNOWN;
 use crate::naming::phrase::{counted, few};
 
-/// Which devices of a node are safe to pull, according to the Kubernetes API and the kubelet.
+/// Report of `podresources check`: which devices of a node are safe to pull, according to the Kubernetes API
+/// and the kubelet.
 ///
-/// Within one apiVersion, fields and codes are only added: readers have to ignore those they do not
-/// know.
+/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "DeviceRemovalList")]
@@ -54,13 +54,12 @@ pub struct DeviceRemovalRow {
     /// Whether all checks show that the device is idle and stays idle. A check that cannot be made
     /// counts as failed.
     pub safe_to_pull: bool,
-    /// Whether the device is safe to pull, with a separate value for a device that is idle and not
-    /// tainted.
+    /// Whether the device is safe to pull, with a separate value (IdleNotTainted) if only a taint is missing.
     pub removal_verdict: RemovalVerdict,
     /// Whether a taint blocks the allocation of the device; otherwise the device may be allocated again at
     /// any time. Null if taints could not be read.
     pub tainted: Option<bool>,
-    /// Reasons why the device is not safe to pull; empty if it is safe.
+    /// Reasons why the device is not safe to pull; empty if it is safe to pull.
     pub objections: Vec<ObjectionView>,
     /// Identity of the device, and other devices on the same hardware or close to it.
     #[serde(flatten)]
@@ -71,7 +70,7 @@ pub struct DeviceRemovalRow {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectionView {
-    /// The reason.
+    /// Code of the reason.
     pub reason: RemovalCode,
     /// The pod that the reason refers to; null if there is none.
     pub pod: Option<ObjectReference>,
@@ -87,28 +86,28 @@ pub struct ObjectionView {
 /// Reason that a device is not safe to pull.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum RemovalCode {
-    /// A container uses it, according to the kubelet.
+    /// According to the kubelet, a container uses the device.
     InUse,
-    /// A container uses it, according to the kubelet, but the API shows it as free.
+    /// According to the kubelet, a container uses the device, but according to the API, the device is free.
     InUseAndFree,
-    /// A pod uses it, but the claim is not reserved for this pod.
+    /// According to the kubelet, a pod uses the device through a claim that is not reserved for this pod.
     NotReserved,
-    /// A pod still uses it, although a taint on it evicts the pod.
+    /// A pod still uses the device, although a taint on the device evicts the pod.
     TaintedAndInUse,
-    /// The kubelet has prepared it for a claim and not released it, but lists no pod that uses it: the pod
-    /// may have been force-deleted.
+    /// The kubelet has prepared the device for a claim and not released it, but lists no pod that uses the
+    /// device: the pod may have been force-deleted.
     Prepared,
-    /// The kubelet's checkpoint lists a claim without devices, to which this device may belong.
+    /// The kubelet's checkpoint has a claim without devices, to which the device may belong.
     MayBePrepared,
-    /// It is allocated to a claim, but the kubelet lists no container that uses it.
+    /// A claim holds the device, but the kubelet lists no container that uses the device.
     ClaimedAndUnused,
-    /// A claim holds it.
+    /// A claim holds the device.
     Claimed,
-    /// A pod that uses it is terminating.
+    /// A pod that uses the device is terminating.
     Leaving,
-    /// Its driver no longer publishes devices of the node.
+    /// The driver of the device no longer publishes devices of the node.
     DriverDown,
-    /// Whether its driver is running is unknown.
+    /// Whether the driver of the device is running is unknown.
     DriverUnknown,
     /// The kubelet could not be identified as the kubelet of the node.
     NodeUnproven,
@@ -122,25 +121,26 @@ pub enum RemovalCode {
     SameHardware,
     /// A device that is allocated, or known to the kubelet, is not published: it may be the same hardware.
     MayBeSameHardware,
-    /// No taint blocks new pods.
+    /// No taint on the device blocks new pods.
     NotTainted,
-    /// No taint blocks new pods on other devices on the same hardware, such as partitions.
+    /// Other devices on the same hardware, such as partitions, have no taint that blocks new pods.
     PartsNotTainted,
-    /// An unallocated claim or a claim template tolerates its taints for scheduling, so a new pod may get the
-    /// device.
+    /// An unallocated claim or a claim template tolerates the taints of the device for scheduling, so that a
+    /// new pod may get the device.
     Tolerated,
-    /// It was not idle for as long as --settle requires.
+    /// The device has not been idle for as long as --settle requires.
     NotSettled,
 }
 
 /// Whether a device is safe to pull.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum RemovalVerdict {
-    /// It is safe to pull.
+    /// The device is safe to pull.
     SafeToPull,
-    /// It is not in use, but no taint blocks new pods: it may be in use again at any time.
+    /// The device is not in use, but the device or another device on the same hardware has no taint that
+    /// blocks new pods: the hardware may be in use again at any time.
     IdleNotTainted,
-    /// It is not safe to pull.
+    /// The device is not safe to pull, for other reasons.
     NotSafe,
 }
 

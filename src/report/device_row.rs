@@ -20,11 +20,12 @@ pub struct DeviceRow {
     pub node: Option<String>,
     /// Whether a claim holds the device, ignoring admin access; null if unknown.
     pub allocated: Option<bool>,
-    /// Whether the device is free. A free device is not allocated to a claim, ignoring admin access, and its
-    /// hardware is not in use through partitions or through a device of another driver. Null if unknown.
+    /// Whether the device is free: no claim holds it, ignoring admin access, and its hardware is not in use
+    /// through partitions or through a device of another driver. Null if unknown; also null instead of true
+    /// if the device has `unreleased` or `possiblyInUseBy`.
     pub free: Option<bool>,
-    /// Number of allocation results that name the device; more than one with shares or admin access. Null if
-    /// unknown.
+    /// Number of allocation results that name the device. A device can have several: one for each share, and
+    /// one for each request with admin access. Null if unknown.
     pub allocation_count: Option<usize>,
     /// Number of allocation results that name the device with admin access; null if unknown.
     pub admin_allocation_count: Option<usize>,
@@ -38,13 +39,13 @@ pub struct DeviceRow {
     /// are unknown.
     #[serde(default)]
     pub dedications: Option<Vec<String>>,
-    /// The claims that hold the device; null if unknown.
+    /// The claims that hold the device, including claims with admin access; null if unknown.
     pub claims: Option<Vec<ObjectReference>>,
-    /// Claims that hold the device with admin access only.
+    /// Those of `claims` that hold the device with admin access only; empty if none is known.
     pub admin_claims: Vec<ObjectReference>,
-    /// The pods for which the claims of the device are reserved; null if unknown.
+    /// The pods for which the claims in `claims` are reserved; null if unknown.
     pub pods: Option<Vec<ObjectReference>>,
-    /// PodGroups for which the claims of the device are reserved; absent if there are none.
+    /// PodGroups for which the claims in `claims` are reserved; absent if none is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pod_groups: Vec<ObjectReference>,
     /// Pods that use the hardware of the device through other devices, such as its partitions; absent if
@@ -60,8 +61,8 @@ pub struct DeviceRow {
     /// are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub possibly_in_use_by: Vec<String>,
-    /// Whether a rule records that the node has not confirmed the release of the device, or of another device
-    /// on the same hardware; absent if no rule records this.
+    /// true if a rule records an unconfirmed device release: the node has not confirmed the release of the
+    /// device, or of another device on the same hardware. Absent otherwise.
     #[serde(
         rename = "unreleased",
         default,
@@ -72,14 +73,14 @@ pub struct DeviceRow {
     /// according to rules. Ordered by name; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreleased_devices: Vec<String>,
-    /// Pods that use the device with admin access only, such as monitors.
+    /// Those of `pods` that use the device with admin access only, such as monitors; empty if none is known.
     pub admin_pods: Vec<ObjectReference>,
-    /// Attributes by name, as published by the driver; a name without a domain belongs to the driver.
-    /// Absent if not requested, and if no driver publishes the device.
+    /// Attributes by name, as published by the driver; a name without a domain belongs to the driver. Absent
+    /// without --show-attributes and --columns, and if no driver publishes the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attributes: Option<BTreeMap<String, AttributeView>>,
-    /// Capacities by name, as published by the driver: quantities such as `40Gi`. Absent if not requested,
-    /// and if no driver publishes the device.
+    /// Capacities by name, as published by the driver: quantities such as `40Gi`. Absent without
+    /// --show-attributes and --columns, and if no driver publishes the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<BTreeMap<String, String>>,
 }

@@ -24,9 +24,9 @@ use crate::engine::{Consumer, DeviceState, Origin};
 use crate::model::{self, Device, DeviceId, Gap, Kind, ResourceClaim};
 use crate::naming::phrase::{counted, few};
 
-/// The devices of a cluster as they are now.
+/// Report of `devices`: the devices of a cluster as they are now.
 ///
-/// Within one apiVersion, fields are only added: readers have to ignore those they do not know.
+/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "DeviceList")]
@@ -44,8 +44,8 @@ pub struct DeviceReport {
     /// Counts of the listed devices.
     #[serde(default)]
     pub device_counts: DeviceCounts,
-    /// Counts for each node, ordered by name; devices that are not local to a node, or whose node is
-    /// unknown, are counted in an entry whose node is null.
+    /// Counts for each node, ordered by name. Devices that are not local to a node, and devices whose node is
+    /// unknown, are counted in entries whose node is null.
     #[serde(default)]
     pub nodes: Vec<NodeCounts>,
     /// Warnings that do not prevent the report.

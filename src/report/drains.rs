@@ -12,7 +12,9 @@ use crate::decide::drain::UnitStage;
 use crate::model::UNKNOWN;
 use crate::naming::phrase::few;
 
-/// Drains, in the order of their names.
+/// Report of `drain` and `drain status`: the drains, ordered by name.
+///
+/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DrainList {
@@ -40,14 +42,15 @@ pub struct Drain {
     pub name: String,
     /// User that started the drain; null if not recorded.
     pub created_by: Option<String>,
-    /// Users and teams that need the devices of the drain out of service; empty if none is recorded.
+    /// Users and teams that need the devices of the drain out of service (--requester); empty if none is
+    /// recorded.
     #[serde(default)]
     pub requesters: Vec<String>,
     /// Why the devices are drained: the text given with --reason; several texts are separated by `; `. Null
     /// if not recorded.
     #[serde(default)]
     pub reason: Option<String>,
-    /// Ticket or discussion link given with --ticket; null if not recorded.
+    /// Ticket or discussion link given with --ticket; several are separated by `; `. Null if not recorded.
     #[serde(default)]
     pub ticket: Option<String>,
     /// The units of the drain, ordered by name.
@@ -62,17 +65,17 @@ pub struct DrainUnit {
     pub name: String,
     /// Stage of the unit.
     pub unit_stage: UnitStage,
-    /// When the stage was recorded; null if unknown.
+    /// When the stage was recorded on the unit's rules; null if unknown.
     #[serde(default)]
     pub unit_stage_time: Option<Time>,
     /// Facts about the unit as text, such as the change that reversed it, or that a claim holds a device
     /// again; empty if there are none.
     pub messages: Vec<String>,
-    /// User that last changed a rule of the unit; null if not recorded.
+    /// User that last changed one of the unit's rules; null if not recorded.
     pub changed_by: Option<String>,
     /// Names of the rules of the unit.
     pub rules: Vec<String>,
-    /// The devices of the unit, as `DRIVER/POOL/DEVICE`.
+    /// The devices of the unit, as DRIVER/POOL/DEVICE.
     pub devices: Vec<String>,
     /// The claims that hold the devices of the unit; null if unknown.
     pub claims: Option<Vec<ObjectReference>>,

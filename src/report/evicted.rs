@@ -17,7 +17,7 @@ use crate::naming::phrase::counted;
 /// More pods than these are one row.
 const SHOWN: usize = 5;
 
-/// A pod that was evicted.
+/// A pod that the rule evicted, or may have evicted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EvictedPod {
@@ -27,7 +27,7 @@ pub struct EvictedPod {
     pub name: String,
     /// UID of the pod, which a later pod of the same name does not have; null if unknown.
     pub uid: Option<String>,
-    /// When the controller evicted the pod; null if the event has no time.
+    /// When the eviction controller evicted the pod; null if the event has no time.
     pub eviction_time: Option<Time>,
     /// The controller of the pod, such as a ReplicaSet; null for a bare pod, and if unknown.
     pub workload: Option<Owner>,
@@ -36,8 +36,8 @@ pub struct EvictedPod {
     pub node: Option<String>,
     /// Outcome of the pod after the eviction, such as whether it was replaced.
     pub after_eviction: EvictedOutcome,
-    /// Whether the rule certainly caused the eviction: the pod still exists, and no other taint evicts the
-    /// pod. False for a deleted pod, because events do not show which taint evicted it.
+    /// Whether the rule certainly caused the eviction: the pod still exists, and no other taint evicts it.
+    /// False for a pod that no longer exists, because events do not show which taint evicted it.
     pub certain: bool,
 }
 

@@ -45,14 +45,14 @@ pub struct RuleHistory {
     /// Number of pods that the rule has evicted since the eviction controller started, according to the rule's
     /// status; null if the status has no count.
     pub controller_evicted_pod_count: Option<usize>,
-    /// The evicted pods, the earliest eviction first.
+    /// Pods that the rule evicted, or may have evicted (see `certain`), the earliest eviction first.
     pub evicted_pods: Vec<EvictedPod>,
     /// Pods that no longer exist, and whose eviction the controller announced and then cancelled: it may have evicted them.
     #[serde(skip)]
     pub cancelled_evictions: Vec<EvictedPod>,
-    /// Failed Jobs of the evicted pods, each with the reason.
+    /// Jobs of pods in evictedPods that have failed, each with the reason.
     pub failed_jobs: Vec<FailedJob>,
-    /// Replacement pods that are not running yet.
+    /// Replacements of pods in evictedPods that are not running yet.
     pub pending_pods: Vec<PendingPod>,
     /// What is unknown about past evictions, as text, because data could not be read, is no longer
     /// available or was never recorded; empty if nothing is unknown.
@@ -81,7 +81,8 @@ pub struct PendingPod {
     pub name: String,
     /// UID of the pod, which a later pod of the same name does not have; null if unknown.
     pub uid: Option<String>,
-    /// The controller of the pod, such as a ReplicaSet; null for a bare pod.
+    /// The controller of the pod, such as a ReplicaSet; never null, because only pods with a controller are
+    /// replacements.
     pub workload: Option<Owner>,
 }
 

@@ -15,9 +15,10 @@ use crate::model::{
     PodInUse, PreparedClaim,
 };
 
-/// What one kubelet reports about its node, regardless of the Kubernetes API.
+/// Report of `podresources list`, `podresources get` and `podresources allocatable`: what one kubelet reports
+/// about its node, regardless of the Kubernetes API.
 ///
-/// Within one apiVersion, fields are only added: readers have to ignore those they do not know.
+/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PodResourcesList")]
@@ -30,13 +31,14 @@ pub struct PodResourcesReport {
     pub kind: String,
     /// Source of the report: a kubelet, so context and server are null.
     pub metadata: Metadata,
-    /// The pods and the devices that they use, ordered by namespace and name; empty if only `allocatable` was
-    /// requested.
+    /// The pods and the devices that they use, ordered by namespace and name; empty for
+    /// `podresources allocatable`.
     pub items: Vec<PodRow>,
-    /// Prepared claims in the kubelet's checkpoint, including those of force-deleted pods; null if
-    /// the checkpoint was not requested, or could not be read.
+    /// Prepared claims in the kubelet's checkpoint, including those of force-deleted pods; null if the
+    /// checkpoint could not be read, and for `podresources get` and `podresources allocatable`.
     pub prepared_claims: Option<Vec<PreparedRow>>,
-    /// Devices of device plugins that the kubelet can allocate to containers; null if not requested.
+    /// Devices of device plugins that the kubelet can allocate to containers; null except for
+    /// `podresources allocatable`.
     pub allocatable: Option<ResourcesRow>,
     /// Warnings about the data of the kubelet.
     pub warnings: Vec<Warning>,
@@ -75,7 +77,7 @@ pub struct ContainerRow {
 pub struct DeviceInUseRow {
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// The claim of the device; its UID is null, because the kubelet does not report it.
+    /// The claim of the device; its UID is null, because the kubelet does not report the UID.
     pub claim: ObjectReference,
     /// ID of the share; null if the device is not shared.
     #[serde(rename = "shareID")]

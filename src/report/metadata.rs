@@ -22,14 +22,14 @@ pub struct Metadata {
     /// The server's version, such as `v1.37.0`; null if unknown, and if no cluster was read.
     pub server_version: Option<String>,
     /// Where the data was read from. Absent in reports about what a command did (ChangeReport, WaitReport,
-    /// RoomReport, CommandEvent), in a VersionReport, and in a list of several clusters.
+    /// RoomReport, CommandEvent), in a VersionReport, and in the metadata of a ClusterReportList.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_source: Option<DataSource>,
     /// The Kubernetes version whose behavior was applied, such as `1.37`; absent if none was applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub semantics: Option<String>,
-    /// Time at which the report was evaluated: the server's clock, or the time of the files. Absent if
-    /// dataSource is absent, and if it is Kubelet.
+    /// Time for which the report was evaluated: that of the server's clock; with --from, the time given with
+    /// --now, or the time of the files. Absent if dataSource is absent or Kubelet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_time: Option<Time>,
     /// The resourceVersion (an opaque string) of each list that was read; the key is the plural name of the
@@ -198,10 +198,10 @@ pub struct Incomplete {
 /// Which results depend on missing data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Affects {
-    /// The evictions: which pods are evicted, and how many, is not fully known.
+    /// Which pods are evicted, and how many, is not fully known.
     #[default]
     Evictions,
-    /// Only details, such as other taints, budgets, nodes or events.
+    /// Only details are not fully known, such as other taints, PodDisruptionBudgets, nodes or events.
     Details,
 }
 

@@ -9,11 +9,12 @@ use crate::decide::policy::PolicyViolation;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Violation {
-    /// The policy's file.
+    /// The file of the policy.
     pub policy: String,
-    /// Code of the violation, such as `ProtectedDevice`; stable.
+    /// Code of the violation; stable. `ProtectedDevice`: a rule would select a device that no rule may
+    /// select. `NotSaid`: a rule lacks the reason or the ticket that the policy requires.
     pub reason: String,
-    /// The violation, with the name of the rule.
+    /// The violation as text, with the name of the rule, or its devices if the rule does not exist yet.
     pub message: String,
 }
 

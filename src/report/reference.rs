@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Controller, NamespacedName, Pod, ResourceClaim, Uid};
 
-/// A pod, a claim or a pod group, with the names and the UID that identify it.
+/// A pod, a claim or a PodGroup, identified by namespace, name and UID.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectReference {

@@ -27,11 +27,12 @@ pub struct RemainingPod {
     pub uid: Option<String>,
     /// The reason as text.
     pub message: String,
-    /// What the pod waits for; EffectDoesNotEvict if it waits for nothing.
+    /// What the pod waits for; EffectDoesNotEvict if the rule's effect does not evict the pod.
     pub reason: BlockerReason,
     /// Time since which this reason applies; null if unknown.
     pub since_time: Option<Time>,
-    /// When the toleration or the grace period ends; null for other reasons.
+    /// When the toleration (reason Tolerates) or the grace period (reason GracePeriod) of the pod ends; null
+    /// for other reasons.
     pub until_time: Option<Time>,
     /// Drivers that may not have released the pod's devices; empty unless the reason is DriverDown.
     #[serde(default)]
@@ -51,7 +52,8 @@ pub struct HoldingDriver {
     /// Whether the driver publishes devices of the node; null if unknown. A driver that hangs still publishes
     /// them, because its ResourceSlices remain.
     pub published: Option<bool>,
-    /// When the driver was first observed not to publish devices; null if not observed before.
+    /// When this command first observed that the driver publishes no devices anymore; null if it observed the
+    /// driver only once, as `describe` does.
     pub unpublished_since_time: Option<Time>,
 }
 

@@ -10,10 +10,9 @@ use super::reference::ObjectReference;
 use super::table::{Section, View};
 use crate::engine::allocator::room::RoomSet;
 
-/// Result of `make-room`: the evicted pods, the devices, and whether the pod is scheduled.
+/// Report of `make-room`: the evicted pods, the devices, and whether the waiting pod is scheduled.
 ///
-/// Within one apiVersion, fields and codes are only added: readers have to ignore those they do not
-/// know.
+/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RoomReport {
@@ -31,22 +30,23 @@ pub struct RoomReport {
     pub waiting_pod: Option<ObjectReference>,
     /// Outcome of the command.
     pub room_outcome: RoomOutcome,
-    /// Node of the waiting pod; null if the pod is not scheduled.
+    /// Node of the waiting pod; null if the pod was not scheduled when the command ended.
     pub node: Option<String>,
-    /// Devices that the claims of the waiting pod hold, as DRIVER/POOL/DEVICE; empty if the pod is not
-    /// scheduled.
+    /// Devices that the claims of the waiting pod hold, as DRIVER/POOL/DEVICE; empty if the pod was not
+    /// scheduled when the command ended.
     pub devices: Vec<String>,
     /// The chosen set of pods; null if no set was chosen.
     pub chosen_room: Option<Room>,
-    /// Other sets of pods, the cheapest first. If a set was chosen, the next best; otherwise, sets that need
-    /// more flags.
+    /// Other sets of pods, the cheapest first: the next best set if a set was chosen, otherwise sets that
+    /// need more flags.
     pub other_rooms: Vec<Room>,
-    /// Whether it is certain that no allowed set costs less than the chosen one, or, if none was chosen,
-    /// that no allowed set exists.
+    /// Whether it is proved that no allowed set costs less than the chosen one; if no set was chosen, that no
+    /// allowed set exists.
     pub proved: bool,
     /// Claims of other pods that got a device meant for the waiting pod.
     pub competitors: Vec<RoomCompetitor>,
-    /// What was left out or could not be checked, and what the command waits for.
+    /// Facts as text, such as what could not be checked, nodes on which the pod cannot be scheduled and,
+    /// after a timeout, what the command still waited for; empty if there are none.
     pub messages: Vec<String>,
     /// Why the command failed, as text; null if it did not fail.
     pub error: Option<String>,
@@ -55,17 +55,17 @@ pub struct RoomReport {
 /// How `make-room` ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum RoomOutcome {
-    /// A dry run: the set was chosen, and nothing was changed.
+    /// In a dry run, a set was chosen, and nothing was changed.
     Planned,
-    /// The pod has a node and its devices.
+    /// The waiting pod has a node and its devices.
     Scheduled,
-    /// No allowed set of pods gives the pod its devices; nothing was changed.
+    /// No allowed set of pods gives the waiting pod its devices; nothing was changed.
     NothingHelps,
     /// Another pod got a device that was meant for the waiting pod.
     Lost,
-    /// The pod was not scheduled before the command's timeout.
+    /// The waiting pod was not scheduled before the command's timeout.
     TimedOut,
-    /// The pod was deleted while the command ran.
+    /// The waiting pod was deleted while the command ran.
     Deleted,
     /// Another user or program changed or removed a rule.
     Reversed,
@@ -96,7 +96,8 @@ pub struct Room {
     pub bare_pod_count: usize,
     /// The pods that are evicted, ordered by name.
     pub room_evictions: Vec<RoomEviction>,
-    /// Flags that the command still needs to choose the set; empty if no flag is missing.
+    /// Flags, such as `--force`, without which the command does not choose the set; empty if no flag is
+    /// missing.
     pub missing_flags: Vec<String>,
 }
 
@@ -113,7 +114,8 @@ pub struct RoomEviction {
     /// Whether a PodDisruptionBudget matches the pod, or may match it. The command evicts such pods through
     /// the Eviction API, before it evicts the other pods with effect NoExecute.
     pub has_budget: bool,
-    /// For a protected pod, the flags that allowed or would allow its eviction; empty for other pods.
+    /// Flags, such as `--include-kube-system`, without which the command does not evict the pod; empty if it
+    /// needs none.
     pub protection_flags: Vec<String>,
 }
 
@@ -123,7 +125,7 @@ pub struct RoomEviction {
 pub struct RoomCompetitor {
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// The claim that got the device.
+    /// The claim that got the device; its UID is null.
     pub claim: ObjectReference,
     /// Pods for which the claim is reserved.
     pub pods: Vec<ObjectReference>,

@@ -14,26 +14,29 @@ pub struct RuleSummary {
     pub rule: String,
     /// Published devices that the rule selects; null if unknown.
     pub published_device_count: Option<usize>,
-    /// Pods that the rule evicts; for effect None, the pods that NoExecute would evict. Null if unknown.
+    /// Pods that the rule evicts and that are not terminating yet; with effect None, pods that it would evict
+    /// with NoExecute. Null if unknown.
     pub evicted_pod_count: Option<usize>,
     /// Pods that use devices of the rule and are already terminating; null if pods are unknown.
     pub terminating_pod_count: Option<usize>,
     /// Pods that use devices of the rule and are not counted in evictedPodCount, including pods that tolerate
     /// the taint; without terminating pods and pods that have ended. Null if pods are unknown.
     pub not_evicted_pod_count: Option<usize>,
-    /// Pods that use the hardware of the devices through partitions; null if pods are unknown.
+    /// Pods that use the hardware of the rule's devices through other devices, such as partitions; null if
+    /// pods are unknown.
     pub partition_pod_count: Option<usize>,
-    /// Eviction status according to the controller's condition.
+    /// Eviction status of the rule, according to its condition EvictionInProgress.
     pub evicting: Evicting,
     /// Bounds of the counts in this object that are null; absent if no count is null.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
 }
 
-/// Eviction status of a rule according to the controller's condition, and whether the condition is current.
+/// Eviction status of a rule, according to its condition EvictionInProgress, and whether the condition is
+/// current.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Evicting {
-    /// The rule has no condition.
+    /// The rule has no condition, or one whose status is neither True nor False.
     Unknown,
     /// Pods are being evicted.
     InProgress,

@@ -18,10 +18,12 @@ pub struct TolerationView {
     /// The value; absent if empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub value: String,
-    /// The effect; absent if the toleration matches every effect.
+    /// The effect; absent if the toleration has none. Such a toleration matches every effect for scheduling,
+    /// but prevents no eviction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<String>,
-    /// Seconds for which the taint is tolerated, counted from its timeAdded; absent means forever.
+    /// Seconds for which the taint is tolerated, counted from the timeAdded of the taint; absent means
+    /// forever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub toleration_seconds: Option<i64>,
 }

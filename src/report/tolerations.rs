@@ -9,7 +9,10 @@ use super::table::{Column, NONE, Section, Table, View};
 use super::taint::Taint;
 use super::toleration::TolerationView;
 
-/// Taints, and every claim and template that tolerates one of them, with the tolerations.
+/// Report of `tolerations --who`: taints, and every claim and claim template that tolerates one of them, with
+/// the tolerations.
+///
+/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "TolerationList")]
@@ -22,10 +25,10 @@ pub struct TolerationReport {
     pub kind: String,
     /// The cluster, and the data that was read.
     pub metadata: Metadata,
-    /// The taints.
+    /// The taints of the command's argument: a single taint, the taint of a rule, or all taints of a device.
     pub taints: Vec<Taint>,
-    /// The claims and templates that tolerate one of the taints: first those whose toleration names the key
-    /// of the taint, then those with a wildcard toleration.
+    /// The claims and claim templates that tolerate one of the taints: first those whose toleration names the
+    /// key of the taint, then those with a wildcard toleration.
     pub items: Vec<TolerantReport>,
     /// Warnings that do not prevent the report.
     pub warnings: Vec<Warning>,
@@ -33,7 +36,7 @@ pub struct TolerationReport {
     pub incomplete: Vec<Incomplete>,
 }
 
-/// A claim or template that tolerates a taint.
+/// A claim or claim template that tolerates a taint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TolerantReport {
@@ -45,7 +48,7 @@ pub struct TolerantReport {
     pub name: String,
     /// How the taint is tolerated: Key or Wildcard.
     pub tolerance: ToleranceReport,
-    /// Whether all requests of the claim or template that tolerate the taint have admin access.
+    /// Whether all requests of the claim or claim template that tolerate the taint have admin access.
     pub admin_access: bool,
     /// The tolerations that match the taint.
     pub tolerations: Vec<TolerationView>,
@@ -53,9 +56,9 @@ pub struct TolerantReport {
     #[serde(skip)]
     pub tolerations_text: Vec<String>,
     /// Whether none of the tolerations has effect NoExecute, so that a NoExecute taint evicts the pods
-    /// anyway.
+    /// anyway. A toleration without an effect prevents no eviction.
     pub scheduling_only: bool,
-    /// The devices that the claim holds, as DRIVER/POOL/DEVICE; empty for a template.
+    /// The devices that the claim holds, as DRIVER/POOL/DEVICE; empty for a claim template.
     pub devices: Vec<String>,
 }
 
@@ -66,7 +69,7 @@ pub struct TolerantReport {
 pub enum ToleranceReport {
     /// By a toleration that names the key of the taint.
     Key,
-    /// By a wildcard toleration, which matches every taint.
+    /// By a wildcard toleration: one without a key, which matches every key.
     Wildcard,
 }
 

@@ -30,17 +30,17 @@ pub struct NotEvictedPod {
 /// Why a pod is not evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum NotEvictedCode {
-    /// It tolerates the taints forever.
+    /// The pod tolerates the taints forever.
     Tolerates,
-    /// It uses the devices with admin access only, and tolerates the taints.
+    /// The pod uses the devices with admin access only, and tolerates the taints.
     AdminAccess,
-    /// The effect of the rules does not evict.
+    /// The effect of the rules does not evict pods.
     EffectDoesNotEvict,
-    /// Its containers have ended, and its claim is not released yet.
+    /// The containers of the pod have ended, but its claim is not released yet.
     Ended,
-    /// It is already terminating, for a reason other than the rules.
+    /// The pod is already terminating, for a reason other than the rules.
     Leaving,
-    /// The controller does not evict it, for another reason.
+    /// The eviction controller does not evict the pod, for another reason: see `message`.
     NotEvicted,
 }
 

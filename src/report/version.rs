@@ -13,9 +13,9 @@ use crate::model::{self, Minor};
 /// How many letters of a commit tell it from others.
 const SHORT: usize = 12;
 
-/// This program and the server.
+/// Report of `version`: this program and the server.
 ///
-/// Within one apiVersion, fields are only added: readers have to ignore those they do not know.
+/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VersionReport {
@@ -46,7 +46,7 @@ pub struct Client {
     pub newest_kubernetes: String,
     /// Kinds of reports, each with the version of its schema.
     pub reports: Vec<ReportVersion>,
-    /// How Kubernetes releases treat device taints, oldest first; a release is listed only if it differs from
+    /// How Kubernetes releases treat device taints, oldest first. A release is listed only if it differs from
     /// the one before.
     pub releases: Vec<Release>,
     /// Known defects of Kubernetes releases that affect taints, the worst first.
@@ -62,9 +62,9 @@ pub struct Build {
     pub version: String,
     /// The commit of the source of the build; null for a development build, and if unknown.
     pub commit: Option<String>,
-    /// Whether the source of the build differs from the commit.
+    /// Whether the source of the build differs from the commit; false if the commit is null.
     pub modified: bool,
-    /// Date of the commit in UTC, or the date set by the builder; null if unknown.
+    /// Date of the commit, or the date set by the builder, as YYYY-MM-DD in UTC; null if unknown.
     pub commit_date: Option<String>,
     /// Target triple of the build.
     pub target: String,
@@ -99,17 +99,17 @@ pub struct Release {
     pub copies_tolerations: bool,
     /// Whether the effect `None` exists.
     pub has_effect_none: bool,
-    /// Whether the controller writes the condition EvictionInProgress to rules.
+    /// Whether the eviction controller writes the condition EvictionInProgress to rules.
     pub has_condition: bool,
-    /// Whether an unknown effect blocks allocation.
+    /// Whether a taint with an effect that Kubernetes does not know blocks the allocation of the device.
     pub unknown_effect_blocks: bool,
     /// Whether the server renews timeAdded if the effect changes.
     pub server_renews_time_added: bool,
     /// Whether a new rule does not evict the pods that a claim's reservedFor lists after an outdated entry.
     /// An entry is outdated if its pod is gone or was replaced.
     pub stale_reservation_hides: bool,
-    /// Whether, if a rule is created, the controller also re-evaluates pods whose claims have no tainted
-    /// device.
+    /// Whether, if a rule is created, the eviction controller also re-evaluates pods whose claims have no
+    /// tainted device.
     pub untainted_claims_are_followed: bool,
     /// Whether pods that use a device through an extended resource are evicted.
     pub evicts_extended_resources: bool,
@@ -128,7 +128,8 @@ pub struct Server {
     pub semantics: Option<String>,
     /// Whether the server serves DeviceTaintRules; otherwise only taints of drivers apply.
     pub serves_rules: bool,
-    /// Resources of device taints, each with the API version that is used.
+    /// Resources of the API group resource.k8s.io that this program uses, each with the API version that is
+    /// used.
     pub resources: Vec<Resource>,
     /// Known defects of Kubernetes, and whether the server has each of them.
     #[serde(default)]
@@ -137,7 +138,7 @@ pub struct Server {
     pub warnings: Vec<Warning>,
 }
 
-/// A resource of the server.
+/// A resource of the API group resource.k8s.io.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Resource {

@@ -17,10 +17,10 @@ const KIND: &str = "WaitReport";
 /// What is waited for until workloads have as many ready pods as they want.
 pub const RECOVERED: &str = "recovered";
 
-/// Result of a wait: whether its condition was met, and if not, what still blocks it.
+/// Report of `wait`, also part of other reports: whether the condition of the wait was met, and if not, what
+/// still blocks the wait.
 ///
-/// Within one apiVersion, fields and codes are only added: readers have to ignore those they do not
-/// know.
+/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WaitReport {
@@ -41,12 +41,13 @@ pub struct WaitReport {
     pub waited_seconds: u64,
     /// Names of the rules of the wait.
     pub rules: Vec<String>,
-    /// Pods due for eviction that the wait has observed so far, including those that are gone.
+    /// Pods that the rules evict, now or later, and that the wait has observed so far, including pods that no
+    /// longer exist. For the condition recovered, the evicted pods that the wait knows of.
     pub seen_pod_count: usize,
-    /// What blocks the wait, pods first; empty if the condition was met.
+    /// What still blocked the wait when it ended, pods first; empty if the condition was met.
     pub blockers: Vec<Blocker>,
-    /// The pods that use the devices and are not evicted, ordered by name. They stay after all evicted pods
-    /// are gone.
+    /// The pods that use the devices of the rules and are not evicted, ordered by name. They stay after all
+    /// evicted pods are gone.
     #[serde(default)]
     pub not_evicted_pods: Vec<NotEvictedPod>,
     /// Warnings that do not prevent the report.

@@ -293,14 +293,14 @@ fn the_group_is_said_in_one_place() {
 }
 
 /// What fields mean that are in more than one object, where the objects say it in words of their own.
-const SHARED: [(&str, &str); 78] = [
+const SHARED: [(&str, &str); 79] = [
     (
         "adminAccess",
-        "Whether devices are used, or a taint is tolerated, with admin access only.",
+        "Whether a device is used with admin access, or whether all requests that tolerate a taint have admin access.",
     ),
     (
         "allocationCount",
-        "Allocation results that name a device; a shared device has one for each share.",
+        "Number of allocation results that name a device. A device can have several: one for each share, and one for each request with admin access.",
     ),
     (
         "apiVersion",
@@ -310,7 +310,7 @@ const SHARED: [(&str, &str); 78] = [
     ("atMost", "Upper bound of a count."),
     (
         "availableDeviceCount",
-        "Devices that can be allocated to claims without tolerations.",
+        "Devices that can be allocated: to claims without tolerations, or to a request.",
     ),
     (
         "bounds",
@@ -322,7 +322,7 @@ const SHARED: [(&str, &str); 78] = [
     ),
     ("changedBy", "User that last changed a rule."),
     ("claim", "A claim, by namespace, name and UID."),
-    ("claims", "Claims that hold a device."),
+    ("claims", "Claims that hold devices."),
     ("condition", "The condition EvictionInProgress of a rule."),
     ("context", "Name of the kubeconfig context."),
     ("createdBy", "User that created a rule, or started a drain."),
@@ -345,7 +345,7 @@ const SHARED: [(&str, &str); 78] = [
     ),
     (
         "error",
-        "Why a command, a change or a cluster failed, as text; null if it did not fail.",
+        "Why a command or a change failed, or why there is no report of a cluster, as text; null if there is no error.",
     ),
     (
         "evictedPodCount",
@@ -384,7 +384,7 @@ const SHARED: [(&str, &str); 78] = [
     ),
     (
         "notEvictedPods",
-        "Pods that use the devices and are not evicted.",
+        "Pods that use the devices of rules and are not evicted.",
     ),
     (
         "outcome",
@@ -393,12 +393,12 @@ const SHARED: [(&str, &str); 78] = [
     ("owner", "The controller of pods; null for a bare pod."),
     (
         "partitionPodCount",
-        "Pods that use the hardware of the devices through partitions; null if unknown.",
+        "Pods that use the hardware of the rule's devices through other devices, such as partitions; null if unknown.",
     ),
     ("pluginDevices", "Devices of device plugins."),
     ("pod", "A pod, by namespace, name and UID."),
     ("pods", "Pods for which claims are reserved."),
-    ("policy", "The file of a policy."),
+    ("policy", "The file of a policy given with --policy."),
     ("published", "Whether a driver publishes devices now."),
     (
         "publishedDeviceCount",
@@ -406,7 +406,7 @@ const SHARED: [(&str, &str); 78] = [
     ),
     (
         "reason",
-        "Stable code of the reason; in `annotations` and in the items of a DrainList, the free text given with `--reason`.",
+        "Code of the reason. Stable, except for the codes of Kubernetes in conditions, events and failed Jobs. In `annotations` and in the items of a DrainList, the free text given with `--reason`.",
     ),
     (
         "request",
@@ -432,6 +432,10 @@ const SHARED: [(&str, &str); 78] = [
     (
         "terminatingPodCount",
         "Pods that use a selected device and are already terminating.",
+    ),
+    (
+        "ticket",
+        "Ticket or discussion link given with --ticket; null if not recorded.",
     ),
     ("type", "Type of an event, a step or a change."),
     (

@@ -11,12 +11,14 @@ pub(super) const ABORTED: &str = "Aborted";
 pub enum UnitStage {
     /// New pods are blocked; no pod has been evicted.
     Waiting,
-    /// Its pods are being evicted.
+    /// The eviction of pods has started and not ended. If no `drain` command is running, it was interrupted:
+    /// run the same command again.
     Draining,
-    /// The unit is not done, for example because pods could not be evicted, workloads are not ready again, or a node has
-    /// devices that the drain does not taint; the same command tries again.
+    /// The drain of the unit is not complete: for example, pods could not be evicted, workloads are not ready
+    /// again, or a node has devices that the drain does not taint. To continue, run the same command again.
     Blocked,
-    /// When the unit was done, no claim held its devices, and the workloads of its pods were ready.
+    /// The drain of the unit is complete: at its end, no claim held the devices, and the workloads of the
+    /// evicted pods were ready.
     Idle,
     /// Pods that the drain does not evict, or that came after the unit was idle, hold its devices.
     Held,

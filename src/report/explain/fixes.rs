@@ -40,7 +40,7 @@ pub enum ChangeType {
     Scheduled,
     /// The claim is reserved for the pod.
     Reserved,
-    /// The claim belongs to the pod: it was generated for it.
+    /// The claim belongs to the pod: it was generated for the pod.
     Owned,
 }
 

@@ -46,7 +46,7 @@ pub enum StepType {
     Toleration,
     /// The selector of a rule.
     Selector,
-    /// The condition of a rule.
+    /// The condition EvictionInProgress of a rule.
     Condition,
     /// A pod and its outcome.
     Pod,
@@ -56,7 +56,7 @@ pub enum StepType {
     Excluded,
     /// A claim that could get the device next.
     Candidate,
-    /// Other parts of the same hardware.
+    /// Other devices on the same hardware.
     Sibling,
     /// A change that would alter the outcome of a pod.
     Change,

@@ -21,8 +21,9 @@ use crate::report::time::Time;
 pub struct ExplainedVerdict {
     /// Code of the outcome.
     pub outcome: PodOutcome,
-    /// Code of the reason why the controller does not evict the pod: one of the codes of `notes` in a
-    /// preview. Null unless the outcome is NotEvicted.
+    /// Code of the reason why the eviction controller does not evict the pod: EffectDoesNotEvict,
+    /// NotScheduled, PodGroupReservation, NotOwned, ExtendedResource, NotPublished or
+    /// HiddenByStaleReservation. Null unless the outcome is NotEvicted.
     pub reason: Option<String>,
     /// When the pod is evicted; a time in the past means at once. Null if the pod is not evicted.
     pub eviction_time: Option<Time>,
@@ -54,19 +55,20 @@ impl ExplainedVerdict {
 /// does not list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum PodOutcome {
-    /// It is evicted at once.
+    /// The pod is evicted at once.
     EvictedNow,
-    /// It is evicted when its toleration ends, or at the taint's timeAdded if that is in the future.
+    /// The pod is evicted when its toleration ends, or at the taint's timeAdded if that is in the future.
     EvictedLater,
-    /// It tolerates the taints that would evict it.
+    /// The pod tolerates the taints that would evict it.
     Tolerates,
-    /// It is already terminating.
+    /// The pod is already terminating.
     Terminating,
-    /// A device that it uses has a taint, but the controller does not evict it.
+    /// A device that the pod uses has a taint, but the eviction controller does not evict the pod: see
+    /// `reason`.
     NotEvicted,
-    /// No device that it uses has a taint.
+    /// No device that the pod uses has a taint.
     Untouched,
-    /// It waits for devices that its claims do not have yet.
+    /// The pod waits for devices that its claims do not have yet.
     Waiting,
     /// Unknown, because data is missing.
     Unknown,

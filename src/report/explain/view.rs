@@ -23,10 +23,10 @@ use crate::report::reference::ObjectReference;
 use crate::report::table::{ChainLine, Chart, Heading, Section, Shown, Tone, View};
 use crate::report::time::Time;
 
-/// Why a pod is evicted, stays or waits for devices, what tainted or allocated a device, and which pods a
-/// rule evicts: each result with the steps that lead to it.
+/// Report of `explain`: why a pod is evicted, stays or waits for devices; what tainted or allocated a device;
+/// which pods a rule evicts. Each result has the steps that lead to it.
 ///
-/// Within one apiVersion, fields are only added: readers have to ignore those they do not know.
+/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ExplanationList")]
@@ -80,20 +80,21 @@ pub struct Explained {
     /// Why the pod waits for devices: the root cause. Null if the explained object is not a pod that waits
     /// for devices.
     pub blocked_by: Option<RootCauseCode>,
-    /// Steps that lead to the result.
+    /// Steps that lead to the result; each step has the steps that follow from it.
     pub steps: Vec<Step>,
-    /// Single changes that would alter the result, those that affect the eviction first; empty for devices
-    /// and rules.
+    /// Changes, each of which alone would alter the outcome of the pod; those that affect the eviction come
+    /// first. Empty for devices and rules.
     pub fixes: Vec<SingleChange>,
-    /// The smallest set of taints whose removal prevents the eviction, or gives devices to a waiting pod, if
-    /// no single change does. Empty otherwise, and if too many taints are involved to compute it.
+    /// The smallest set of taints whose removal prevents the eviction, or gives devices to a waiting pod.
+    /// Empty if a change in `fixes` suffices, if there is no such set, and if too many taints are involved to
+    /// compute it.
     #[serde(default)]
     pub combined_fix: Vec<SingleChange>,
     /// The requests of the pod, each with its usable and excluded devices. Empty if the explained object is
     /// not a pod that waits for devices.
     pub waiting_requests: Vec<WaitingRequest>,
-    /// The pods that the rule evicts, ordered by name, each with the time of its eviction. Empty if the
-    /// explained object is not a rule.
+    /// The pods that the rule evicts, ordered by name, each with the time of its eviction. Empty for a rule
+    /// whose effect is not NoExecute, and for pods and devices.
     #[serde(default)]
     pub evictions: Vec<RuleEviction>,
 }

@@ -46,9 +46,10 @@ pub struct WaitingRequest {
     pub device_class_name: String,
     /// Devices that the request needs; null if it requests all devices of a node.
     pub needed_device_count: Option<i64>,
-    /// Devices that match the request and are available to it, ordered by name; those in use, too, if it requests admin access.
+    /// Devices that match the request and are available to it, ordered by name. For a request with admin
+    /// access, these include devices in use.
     pub usable_devices: Vec<String>,
-    /// Why devices are not usable for the request; a device counts for each reason that excludes it.
+    /// Reasons why devices are not usable for the request. A device counts for each reason that excludes it.
     pub excluded: Vec<Excluded>,
 }
 

@@ -12,7 +12,8 @@ use crate::model::Count;
 pub struct GuardResult {
     /// The guard, as given.
     pub expression: String,
-    /// Value of the signal, the left side of the guard; null if unknown.
+    /// Value of the left side of the guard, such as the number of evicted pods for `pods.evicted>20`; null if
+    /// unknown.
     pub count: Option<usize>,
     /// Total of which the guard takes a percentage; null if the guard has no percentage, or if unknown.
     pub total_count: Option<usize>,

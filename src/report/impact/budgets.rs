@@ -17,11 +17,11 @@ pub struct Budget {
     pub name: String,
     /// Disruptions that the budget allows now, as counted by the disruption controller.
     pub disruptions_allowed: i32,
-    /// Healthy pods that the budget counts.
+    /// Healthy pods among those that the budget counts.
     pub current_healthy: i32,
     /// Healthy pods that the budget requires.
     pub desired_healthy: i32,
-    /// Pods that the budget expects; with 0, it never allows a disruption.
+    /// All pods that the budget counts, healthy or not; with 0, the budget never allows a disruption.
     pub expected_pods: i32,
     /// Running pods that the budget matches and that would be evicted, now or later.
     pub evicted_pod_count: usize,

@@ -50,8 +50,9 @@ pub struct RequestReplacement {
     pub request: String,
     /// Devices that the request needs; null if it requests all devices of a node.
     pub needed_device_count: Option<i64>,
-    /// Matching devices of the request's class that no taint excludes, and that are not allocated to other
-    /// claims, on nodes that the node selector and the node affinity of the claim's pods allow.
+    /// Devices that the request could get: they match the request, the request tolerates their taints, and no
+    /// other claim holds them. Only devices on nodes that the node selector and the node affinity of the
+    /// claim's pods allow are counted.
     pub available_device_count: usize,
     /// Bounds of availableDeviceCount if it is not exact; absent otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -67,7 +68,7 @@ pub struct AvailableDevices {
     /// Devices of the classes of the selected devices that claims without tolerations can get, including
     /// shareable devices with capacity left.
     pub available_device_count: usize,
-    /// All devices of the classes of the selected devices.
+    /// All devices of the classes of the selected devices, available or not.
     pub class_device_count: usize,
     /// Bounds of the counts in this object that are not exact; absent if all are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -25,10 +25,9 @@ use crate::report::reference::{ObjectReference, Owner};
 use crate::report::taint::Taint;
 use crate::report::time::Time;
 
-/// The pods that the proposed taints would affect, and when.
+/// Report of `preview`: the pods that the proposed taints would affect, and when.
 ///
-/// Within one apiVersion, fields and codes are only added: readers have to ignore those they do not
-/// know.
+/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImpactReport {
@@ -45,8 +44,8 @@ pub struct ImpactReport {
     /// budgets or times.
     pub digest: String,
     /// `hardware:` and a hash of the names and the hardware of the devices that are selected by name; absent
-    /// if no device is selected by name. With this value, `--expect` refuses a command only if one of these
-    /// devices was replaced.
+    /// if no device is selected by name. With this value, `--expect` refuses a command only if it selects
+    /// other devices by name, or if the hardware of one of these devices differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware_digest: Option<String>,
     /// The proposed taints: one per rule, existing or not, in the order of the arguments.
@@ -71,13 +70,14 @@ pub struct ImpactReport {
     /// be evicted. Ordered by name.
     #[serde(default)]
     pub siblings: Vec<Sibling>,
-    /// The condition that the controller itself wrote for each taint, in the order of proposedTaints;
-    /// absent without --publish.
+    /// The condition that the eviction controller itself wrote for each proposed taint, in the order of
+    /// proposedTaints; absent without --publish.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published_rules: Vec<Published>,
     /// The guards that were given, and whether each tripped.
     pub guard_results: Vec<GuardResult>,
-    /// Violations of policies, without guards of policies that tripped; absent if there are none.
+    /// Violations of `neverTaint` and `require` in the policies given with --policy; absent if there are
+    /// none. The guards of policies are in guardResults.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<Violation>,
     /// Warnings that do not prevent the report.
@@ -96,7 +96,7 @@ pub struct ImpactReport {
     pub assessment: Assessment,
 }
 
-/// Effects of one proposed taint, regardless of the other proposed taints.
+/// Impact of one proposed taint, regardless of the other proposed taints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaintImpact {
@@ -109,13 +109,14 @@ pub struct TaintImpact {
     pub selector_scope: SelectorScope,
     /// The proposed taint; a proposed effect None is shown as NoExecute.
     pub taint: Taint,
-    /// Counts of the eviction controller for this rule alone.
+    /// Counts that the eviction controller would report for this taint alone.
     pub counts: Counts,
-    /// Message that the controller's condition EvictionInProgress would have with effect None. Null up to
-    /// Kubernetes 1.34, whose controller writes no condition; null also if the proposed effect is neither
-    /// None nor NoExecute, or if one of the counts is unknown.
+    /// Message that the eviction controller would write to the condition EvictionInProgress if the effect was
+    /// None. Null up to Kubernetes 1.34, which has no such condition; also null if the proposed effect is
+    /// neither None nor NoExecute, and if one of the counts is unknown.
     pub controller_message: Option<String>,
-    /// Why controllerMessage is null although the controller would write a message; absent otherwise.
+    /// Why controllerMessage is null although the eviction controller would write a message; absent
+    /// otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller_message_unknown: Option<String>,
 }
@@ -162,8 +163,8 @@ pub struct Selector {
     /// absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expressions: Vec<String>,
-    /// Names of selector fields that are newer than this plugin; the controller ignores them. Absent if
-    /// there are none.
+    /// Names of selector fields that are newer than this plugin; the eviction controller ignores them. Absent
+    /// if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_fields: Vec<String>,
 }
@@ -181,13 +182,14 @@ impl From<&DeviceSelector> for Selector {
     }
 }
 
-/// What the eviction controller counts for one rule.
+/// Counts that the eviction controller would report for one proposed taint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
     /// Selected devices in the newest generation of each pool.
     pub published_device_count: usize,
-    /// Allocation results of selected devices; a shared device has one for each share.
+    /// Number of allocation results that name a selected device. A device can have several: one for each
+    /// share, and one for each request with admin access.
     pub allocation_count: usize,
     /// Pods that would be evicted, now or later; pods that are already terminating are not counted.
     pub evicted_pod_count: usize,
@@ -215,17 +217,17 @@ pub struct Summary {
     pub evicted_now_pod_count: usize,
     /// Pods with the outcome EvictedLater: they would be evicted later.
     pub evicted_later_pod_count: usize,
-    /// Pods that use a selected device and tolerate the taints forever.
+    /// Pods with the outcome Tolerates: they use a selected device and tolerate the proposed taints forever.
     pub tolerating_pod_count: usize,
     /// Pods that use a selected device and are already terminating.
     pub terminating_pod_count: usize,
-    /// Pods with the outcome NotEvicted: the controller does not evict them. Tolerating and terminating pods
-    /// are counted separately.
+    /// Pods with the outcome NotEvicted: the proposed taints do not evict them, for a reason other than a
+    /// toleration. Terminating pods are counted separately.
     pub not_evicted_pod_count: usize,
-    /// Evicted pods with the hazard `critical`.
+    /// Pods that would be evicted and that are system-critical (hazard Critical).
     #[serde(default)]
     pub critical_pod_count: usize,
-    /// Evicted pods with the hazard `unmanaged`: nothing recreates them.
+    /// Pods that would be evicted and that nothing recreates (hazard Unmanaged).
     #[serde(default)]
     pub unmanaged_pod_count: usize,
     /// Namespaces of the pods that would be evicted.
@@ -237,24 +239,27 @@ pub struct Summary {
     /// PodDisruptionBudgets that the evictions would violate.
     #[serde(default)]
     pub violated_budget_count: usize,
-    /// Workloads of replicated pods that would have no ready pod left.
+    /// Workloads with interchangeable replicas, such as Deployments, that would have no ready pod left.
     #[serde(default)]
     pub down_workload_count: usize,
     /// Numbers of evicted pods, by the severity of the worst hazard of each.
     #[serde(default)]
     pub severities: Severities,
-    /// Claims whose pods would be evicted and that cannot be reallocated even alone.
+    /// Claims of evicted pods that cannot be reallocated, each checked as if it were the only one:
+    /// `placeable` is false in replacements.claimReplacements.
     #[serde(default)]
     pub unplaceable_claim_count: usize,
-    /// Devices of the classes of the selected devices that remain allocatable.
+    /// Devices of the classes of the selected devices that claims without tolerations can get, including
+    /// shareable devices with capacity left.
     #[serde(default)]
     pub available_device_count: usize,
-    /// All devices of the classes of the selected devices.
+    /// All devices of the classes of the selected devices, available or not.
     #[serde(default)]
     pub class_device_count: usize,
-    /// When the first pod would be evicted; null if no pod would be evicted.
+    /// When the first pod would be evicted; a time in the past means at once. Null if no pod would be
+    /// evicted.
     pub first_eviction_time: Option<Time>,
-    /// When the last pod would be evicted; null if no pod would be evicted.
+    /// When the last pod would be evicted; a time in the past means at once. Null if no pod would be evicted.
     pub last_eviction_time: Option<Time>,
     /// Bounds of the counts in this object that are not exact; absent if all are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -321,24 +326,27 @@ pub struct Pod {
     pub name: String,
     /// UID of the pod, which a later pod of the same name does not have.
     pub uid: String,
-    /// The node on which the pod runs; null while it is not scheduled.
+    /// The node of the pod; null while the pod is not scheduled.
     pub node: Option<String>,
     /// Phase of the pod: Pending, Running, Succeeded, Failed or Unknown.
     pub phase: String,
     /// Outcome of the pod.
     pub outcome: Outcome,
-    /// When the pod would be evicted; a time in the past means at once. Null if the pod would not be evicted.
+    /// When the pod would be evicted; a time in the past means at once. Null if no proposed taint evicts the
+    /// pod.
     pub eviction_time: Option<Time>,
-    /// Seconds from the report's observedTime to the eviction; zero or less means at once. Null if the pod
-    /// would not be evicted.
+    /// Seconds from the report's observedTime to the eviction; zero or less means at once. Null if no
+    /// proposed taint evicts the pod.
     pub evict_in_seconds: Option<i64>,
-    /// Every proposed or existing taint that evicts the pod, the earliest eviction first.
+    /// Every proposed or existing taint that evicts the pod, the earliest eviction first; empty if there is
+    /// none.
     pub causes: Vec<Cause>,
     /// Claims through which the pod uses selected devices, in the order of the pod's spec.
     pub used_claims: Vec<UsedClaim>,
-    /// The pod's controller; null for a bare pod.
+    /// The controller of the pod, such as a ReplicaSet; null for a bare pod.
     pub owner: Option<Owner>,
-    /// The object at the top of the pod's owner chain; null for a bare pod, and if the owners were not read.
+    /// The object at the top of the pod's owner chain, such as a Deployment; null for a bare pod, and if an
+    /// owner was not read.
     pub workload: Option<Owner>,
     /// Quality of service: Guaranteed, Burstable or BestEffort; null if the server has not set it.
     pub qos_class: Option<String>,
@@ -352,7 +360,8 @@ pub struct Pod {
     /// none, and if the pod would not be evicted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub budget_names: Vec<String>,
-    /// Hazards of the pod, in a fixed order; `help hazards` lists them in kebab-case.
+    /// Hazards of the pod, such as PdbViolated, in a fixed order; empty if none is known. `help hazards`
+    /// explains each, in kebab-case.
     pub hazards: Vec<HazardCode>,
     /// Severity of the worst known hazard of the pod; Ok if no hazard is known.
     #[serde(default)]
@@ -360,7 +369,7 @@ pub struct Pod {
     /// Hazards of the pod, each with its severity and reason, in a fixed order; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
-    /// Why the pod is not evicted, and other notes.
+    /// Why the pod is not evicted, and other notes; empty if there are none.
     pub notes: Vec<Note>,
 }
 
@@ -383,11 +392,12 @@ impl Pod {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cause {
-    /// The taint that evicts the pod; for a proposed taint with effect None, with effect NoExecute.
+    /// The taint that evicts the pod; a proposed effect None is shown as NoExecute.
     pub taint: Taint,
     /// The tainted device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// When the taint evicts the pod, given the tolerations of its claims.
+    /// When this taint evicts the pod, given the tolerations of the pod's claims; a time in the past means at
+    /// once.
     pub eviction_time: Time,
 }
 
@@ -409,7 +419,7 @@ pub struct AllocatedDevice {
     pub request: String,
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// Whether the device is used with admin access; absent if not.
+    /// true if the device is used with admin access; absent otherwise.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub admin_access: bool,
 }
@@ -418,7 +428,9 @@ pub struct AllocatedDevice {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Note {
-    /// Code of the note; stable.
+    /// Code of the note; stable. A pod that is not evicted has one of EffectDoesNotEvict, NotScheduled,
+    /// PodGroupReservation, NotOwned, ExtendedResource, NotPublished, HiddenByStaleReservation, Tolerates and
+    /// Terminating. EvictedAnyway: an existing taint evicts the pod, with or without the proposed taints.
     pub reason: String,
     /// The note as text.
     pub message: String,
@@ -430,12 +442,12 @@ pub struct Note {
 pub struct Device {
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// The node of the device; null if the device is not local to a node.
+    /// The node of the device; null if the device is not local to a node, and if unknown.
     pub node: Option<String>,
     /// Whether the driver publishes the device now; a device may be allocated and no longer published.
     pub published: bool,
-    /// Attributes that identify the hardware (uuid, serial and the like), or its PCI address. Only
-    /// for devices that are selected by name; absent if unknown.
+    /// Attributes that identify the hardware, such as uuid and serial, or its PCI address. Only for devices
+    /// that are selected by name; absent if unknown.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub identity: BTreeMap<String, String>,
     /// The claims that hold the device.

@@ -15,13 +15,14 @@ pub struct Cost {
     /// Tier of the cost: whether the evictions violate a PodDisruptionBudget, and whether a grace period is
     /// longer than 10 seconds.
     pub cost_tier: CostTier,
-    /// Hazards of severity Danger; a pod with two such hazards counts twice.
+    /// Hazards of severity Danger of the evicted pods; a pod with two such hazards counts twice.
     pub danger_hazard_count: usize,
-    /// Hazards of severity Warning.
+    /// Hazards of severity Warning of the evicted pods, except NoReplacement; a pod with two such hazards
+    /// counts twice.
     pub warning_hazard_count: usize,
-    /// Hazards of severity Notice.
+    /// Hazards of severity Notice of the evicted pods; a pod with two such hazards counts twice.
     pub notice_hazard_count: usize,
-    /// Pods that are or would be evicted, now or later.
+    /// Pods that would be evicted, now or later.
     pub evicted_pod_count: usize,
     /// Devices that the claims of evicted pods hold.
     pub claimed_device_count: usize,

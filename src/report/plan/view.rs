@@ -11,10 +11,10 @@ use crate::report::impact::view::ImpactReport;
 use crate::report::impact::{Budget, Device, Pod, Replacements, Sibling, Summary, Workload};
 use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning};
 
-/// The set of devices or nodes that cost least to drain, and its cost.
+/// Report of `plan`: the set of devices or nodes that cost least to drain, and its cost. Pods are evaluated
+/// as if these devices had a proposed taint with effect NoExecute.
 ///
-/// Within one apiVersion, fields and codes are only added: readers have to ignore those they do not
-/// know.
+/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanReport {
@@ -37,11 +37,10 @@ pub struct PlanReport {
     pub cost: Cost,
     /// Whether another set may cost less.
     pub optimality: Optimality,
-    /// Lower bound of the cost: no allowed set costs less. Equal to the cost of the plan if the plan is
-    /// optimal.
+    /// Lower bound of the cost: no allowed set costs less. Equal to `cost` if `optimality` is Optimal.
     pub lower_bound: Cost,
-    /// The cheapest other set that was found, apart from sets that differ from the plan only by equivalent
-    /// units; null if there is none, or if it was not determined.
+    /// The cheapest other set that was found. Sets that differ from the plan only by equivalent units are
+    /// ignored. Null if there is none, and if it was not determined.
     pub runner_up: Option<RunnerUp>,
     /// Devices of the classes of the selected devices that claims without tolerations can still get after the
     /// plan, including shareable devices with capacity left; null without --keep-available.
@@ -80,7 +79,7 @@ pub struct PlanReport {
 pub struct RequestedPlan {
     /// Kind of the units: Device or Node.
     pub unit_kind: UnitKind,
-    /// Number of units to choose.
+    /// Number of units to choose; with --per-pool, the total of all pools.
     pub unit_count: usize,
     /// Number of units to choose of each pool; null without --per-pool.
     pub pool_unit_count: Option<usize>,
@@ -126,7 +125,7 @@ impl SpreadOver {
 pub enum Optimality {
     /// No other allowed set costs less.
     Optimal,
-    /// A set that costs less than the plan may exist, but none costs less than lowerBound.
+    /// A set that costs less than the plan may exist, but no set costs less than lowerBound.
     Bounded,
 }
 
@@ -144,7 +143,7 @@ pub struct PlanUnit {
     pub evicted_pod_count: usize,
 }
 
-/// The cheapest other set of a plan, apart from sets that differ from the plan only by equivalent units.
+/// The cheapest set other than the plan. Sets that differ from the plan only by equivalent units are ignored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunnerUp {
