@@ -71,7 +71,7 @@ impl Replacements {
     pub fn of(impact: &Impact<'_>, basis: &Basis<'_>) -> (Self, Vec<Gap>) {
         let rules = impact.rules.iter();
         let proposed: Vec<ProposedTaint> = rules.map(|rule| rule.proposed.clone()).collect();
-        Self::under(&proposed, impact, NodeFilter::Affinity, basis)
+        Self::under(&proposed, impact, NodeFilter::Cordoned, basis)
     }
 
     /// What could replace the devices that pods of `impact` lose while the taints of `proposed` are there, which need not

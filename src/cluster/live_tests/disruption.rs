@@ -6,11 +6,19 @@ use crate::cluster::{Detail, discover, read_devices, read_pods_and_disruption_in
 use crate::model::{Affects, Gap, Kind, Reading};
 
 const NODES: &str = "/api/v1/nodes";
+const CORDONED: &str = "/api/v1/nodes?fieldSelector=spec.unschedulable%3Dtrue&limit=1000";
 const NODE: &str = "/api/v1/nodes/node-1";
 const CLASSES: &str = "/apis/resource.k8s.io/v1/deviceclasses";
 const BUDGETS: &str = "/apis/policy/v1/poddisruptionbudgets";
 
-/// A class, three nodes, and a pod on the first of them.
+/// A list with a cordoned node of this name.
+fn cordoned(name: &str) -> Answer {
+    Answer::json(&format!(
+        r#"{{"apiVersion":"v1","kind":"NodeList","metadata":{{}},"items":[{{"metadata":{{"name":"{name}","labels":{{"zone":"cordoned"}}}},"spec":{{"unschedulable":true}}}}]}}"#
+    ))
+}
+
+/// A class, three nodes, the last of them cordoned, and a pod on the first of them.
 async fn server() -> Server {
     let server = Server::start().await;
     let pod = encode::object("v1", "Pod", &encode::pod("pod-1", "node-1", "claim-1"));
@@ -25,6 +33,7 @@ async fn server() -> Server {
             r#"{{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadataList","metadata":{{"resourceVersion":"9"}},"items":[{nodes}]}}"#
         ))],
     );
+    server.answer(CORDONED, [cordoned("node-3")]);
     server.answer(
         NODE,
         [Answer::json(
@@ -80,14 +89,16 @@ fn missing(reading: &Reading) -> Vec<(&str, Affects)> {
 const REPLACEMENTS: (&str, Affects) = (Gap::REPLACEMENTS, Affects::Details);
 
 #[tokio::test]
-async fn classes_and_nodes_are_one_list_each_and_nodes_of_pods_are_whole() {
+async fn classes_are_one_list_nodes_two_and_nodes_of_pods_and_cordoned_ones_are_whole() {
     let server = server().await;
     let reading = read(&server, &[]).await;
     assert_eq!(missing(&reading), []);
     assert_eq!(
         nodes(&reading),
-        ["node-1 whole", "node-2 of-node-2", "node-3 of-node-3"]
+        ["node-1 whole", "node-2 of-node-2", "node-3 cordoned"]
     );
+    let is_cordoned = reading.snapshot.nodes.iter().map(|node| node.unschedulable);
+    assert_eq!(is_cordoned.collect::<Vec<_>>(), [false, false, true]);
     let ready: Vec<bool> = reading
         .snapshot
         .nodes
@@ -98,12 +109,26 @@ async fn classes_and_nodes_are_one_list_each_and_nodes_of_pods_are_whole() {
     assert!(reading.known.contains(&Kind::Node));
     assert!(reading.known.contains(&Kind::DeviceClass));
     assert_eq!(server.count(CLASSES), 1);
-    assert_eq!(server.count(NODES), 2, "{:?}", server.requests());
+    assert_eq!(server.count(NODES), 3, "{:?}", server.requests());
     let heads = server.heads();
     let lists = heads
         .iter()
         .filter(|head| head.contains("partialobjectmetadatalist"));
     assert_eq!(lists.count(), 1);
+}
+
+#[tokio::test]
+async fn a_node_that_is_cordoned_and_new_is_added() {
+    let server = server().await;
+    server.answer(CORDONED, [cordoned("node-4")]);
+    let reading = read(&server, &[]).await;
+    let all = [
+        "node-1 whole",
+        "node-2 of-node-2",
+        "node-3 of-node-3",
+        "node-4 cordoned",
+    ];
+    assert_eq!(nodes(&reading), all);
 }
 
 #[tokio::test]
@@ -128,12 +153,14 @@ async fn who_may_not_read_classes_is_told_what_that_leaves_open() {
 
 #[tokio::test]
 async fn who_may_not_list_nodes_still_sees_those_of_the_pods() {
-    let server = server().await;
-    server.answer(NODES, [Answer::forbidden("eve")]);
-    let reading = read(&server, &[]).await;
-    assert_eq!(missing(&reading), [REPLACEMENTS]);
-    assert_eq!(nodes(&reading), ["node-1 whole"]);
-    assert!(reading.known.contains(&Kind::Node));
+    for list in [NODES, CORDONED] {
+        let server = server().await;
+        server.answer(list, [Answer::forbidden("eve")]);
+        let reading = read(&server, &[]).await;
+        assert_eq!(missing(&reading), [REPLACEMENTS]);
+        assert_eq!(nodes(&reading), ["node-1 whole"]);
+        assert!(reading.known.contains(&Kind::Node));
+    }
 }
 
 #[tokio::test]

@@ -1,11 +1,13 @@
 //! Device classes and nodes, on which reallocation of claims depends.
 //!
 //! All device classes, and all nodes: of nodes the metadata alone where that is enough, for where devices are is
-//! decided by names and labels, and the rest of a node is much. Who may not read them gets an answer without.
+//! decided by names and labels, and the rest of a node is much. Cordoned nodes are read whole in any case: they are few,
+//! and the server selects them. Who may not read them gets an answer without.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::kinds::{Outcome, Reader};
+use super::list::List;
 use super::lists::Selection;
 use super::optional::{all, with};
 use crate::cluster::client::api::ApiClient;
@@ -14,12 +16,17 @@ use crate::cluster::error::ClusterError;
 use crate::model::{DeviceClass, Gap, Kind, Node, NodeName, Reading};
 use crate::wire::{Detail, Fact};
 
+/// The field selector of cordoned nodes.
+///
+/// Upstream: `NodeToSelectableFields` in `pkg/registry/core/node/strategy.go`.
+const CORDONED: &str = "spec.unschedulable=true";
+
 /// How much of nodes is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeDetail {
-    /// Names and labels, by which it is known where devices are.
+    /// Names and labels, by which it is known where devices are; all of cordoned nodes.
     Metadata,
-    /// Also taints, and whether nodes are cordoned, by which it is known where a pod can be scheduled.
+    /// Also taints, by which it is known where a pod can be scheduled.
     Whole,
 }
 
@@ -105,8 +112,35 @@ async fn all_nodes(
         served,
         detail: Detail::Names,
     };
-    match reader.listing(Kind::Node, Selection::All) {
-        Some(listing) => Outcome::new(Kind::Node, listing.metadata(Node::of).await),
-        None => Ok(Outcome::Absent),
+    let Some(listing) = reader.listing(Kind::Node, Selection::All) else {
+        return Ok(Outcome::Absent);
+    };
+    let metadata = async { Outcome::new(Kind::Node, listing.metadata(Node::of).await) };
+    let cordoned = reader.selected::<Node>(Selection::Fields(CORDONED.to_owned()));
+    match futures::try_join!(metadata, cordoned)? {
+        (Outcome::Read(nodes), Outcome::Read(cordoned)) => {
+            Ok(Outcome::Read(with_cordoned(nodes, cordoned)))
+        }
+        (Outcome::Read(_), without) | (without, _) => Ok(without),
     }
+}
+
+/// The nodes, with those that are cordoned as they were read whole.
+fn with_cordoned(mut nodes: List<Node>, cordoned: List<Node>) -> List<Node> {
+    let mut whole: BTreeMap<NodeName, Node> = BTreeMap::new();
+    whole.extend(
+        cordoned
+            .items
+            .into_iter()
+            .map(|node| (node.name.clone(), node)),
+    );
+    for node in &mut nodes.items {
+        if let Some(whole) = whole.remove(&node.name) {
+            *node = whole;
+        }
+    }
+    // One that was added since the other list was read.
+    nodes.items.extend(whole.into_values());
+    nodes.warnings.extend(cordoned.warnings);
+    nodes
 }

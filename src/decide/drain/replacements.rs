@@ -37,7 +37,7 @@ pub fn drain_replacements(
         pods: recreated.cloned().collect(),
         ..impact.clone()
     };
-    Replacements::under(&taints, &recreated, NodeFilter::AffinityAndTaints, basis).0
+    Replacements::under(&taints, &recreated, NodeFilter::Tainted, basis).0
 }
 
 /// The cordoned nodes that have devices, by name, as far as nodes were read whole.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::cluster_state::ClusterState;
 use super::nodes::{NodeFacts, selects};
-use crate::engine::closed_nodes::closed_reason;
+use crate::engine::closed_nodes::{ClosedReason, closed_reason};
 use crate::engine::impact::Impact;
 use crate::model::{
     NamespacedName, Node, NodeSelector, Pod, ResourceClaim, Snapshot, Toleration, three_valued,
@@ -18,10 +18,10 @@ use crate::model::{
 /// What excludes nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeFilter {
-    /// The node selector and the required node affinity of the pod.
-    Affinity,
-    /// Also that the node is cordoned, or has a taint that the pod does not tolerate; nodes have to be read whole.
-    AffinityAndTaints,
+    /// The node selector and the required node affinity of the pod, and that the node is cordoned.
+    Cordoned,
+    /// Also that the node has a taint that the pod does not tolerate; nodes have to be read whole.
+    Tainted,
 }
 
 /// A view of nodes on which a pod can be scheduled.
@@ -55,22 +55,20 @@ impl<'a> PodNodes<'a> {
         impact: &Impact<'a>,
         filter: NodeFilter,
     ) -> Self {
-        let whole: BTreeMap<&str, &Node> = match filter {
-            NodeFilter::Affinity => BTreeMap::new(),
-            NodeFilter::AffinityAndTaints => {
-                let nodes = snapshot.nodes.iter();
-                nodes.map(|node| (node.name.as_str(), node)).collect()
-            }
+        let nodes = snapshot.nodes.iter();
+        let closed = ClosedNodes {
+            nodes: nodes.map(|node| (node.name.as_str(), node)).collect(),
+            filter,
         };
         let mut terms: Vec<PodTerms<'a>> = Vec::new();
         let mut allowed: Vec<Vec<AllowedView>> = Vec::new();
         let mut of_claims: BTreeMap<&'a NamespacedName, BTreeSet<usize>> = BTreeMap::new();
         for evicted in impact.pods.iter().filter(|pod| pod.is_evicted()) {
-            let of_pod = PodTerms::of(evicted.pod, filter);
+            let of_pod = PodTerms::of(evicted.pod);
             let known = terms.iter().position(|known| *known == of_pod);
             let place = known.unwrap_or_else(|| {
                 terms.push(of_pod);
-                allowed.push(allowed_views(evicted.pod, state, &whole));
+                allowed.push(allowed_views(evicted.pod, state, &closed));
                 terms.len().saturating_sub(1)
             });
             for used in &evicted.claims {
@@ -105,14 +103,31 @@ impl<'a> PodNodes<'a> {
 }
 
 impl<'a> PodTerms<'a> {
-    fn of(pod: &'a Pod, filter: NodeFilter) -> Self {
+    fn of(pod: &'a Pod) -> Self {
         let scheduling = pod.scheduling.as_deref();
         Self {
             nodes: scheduling.map_or(&[], |it| &it.nodes),
-            tolerations: match filter {
-                NodeFilter::Affinity => &[],
-                NodeFilter::AffinityAndTaints => scheduling.map_or(&[], |it| &it.tolerations),
-            },
+            tolerations: scheduling.map_or(&[], |it| &it.tolerations),
+        }
+    }
+}
+
+/// The nodes by name, with what closes them.
+struct ClosedNodes<'a> {
+    nodes: BTreeMap<&'a str, &'a Node>,
+    filter: NodeFilter,
+}
+
+impl ClosedNodes<'_> {
+    /// Whether the node is closed to the pod.
+    fn has(&self, name: &str, pod: &Pod) -> bool {
+        let Some(node) = self.nodes.get(name) else {
+            return false;
+        };
+        match closed_reason(pod, node) {
+            Some(ClosedReason::Cordoned) => true,
+            Some(ClosedReason::Tainted(_)) => self.filter == NodeFilter::Tainted,
+            None => false,
         }
     }
 }
@@ -121,12 +136,12 @@ impl<'a> PodTerms<'a> {
 fn allowed_views(
     pod: &Pod,
     state: &ClusterState<'_>,
-    whole: &BTreeMap<&str, &Node>,
+    closed: &ClosedNodes<'_>,
 ) -> Vec<AllowedView> {
     let views = state.views.iter().enumerate();
     let allowed = views.filter_map(|(place, view)| {
         let nodes = [&view.node].into_iter().chain(&view.alike);
-        let answer = three_valued::any(nodes.map(|node| can_be_scheduled(pod, *node, whole)));
+        let answer = three_valued::any(nodes.map(|node| can_be_scheduled(pod, *node, closed)));
         (answer != Some(false)).then_some(AllowedView {
             view: place,
             is_certain: answer.is_some(),
@@ -147,10 +162,9 @@ fn union<'v>(several: impl Iterator<Item = &'v [AllowedView]>) -> Vec<AllowedVie
         .collect()
 }
 
-/// Whether the pod can be scheduled on the node, which may be one of those that are known `whole`.
-fn can_be_scheduled(pod: &Pod, node: NodeFacts<'_>, whole: &BTreeMap<&str, &Node>) -> Option<bool> {
-    let found = node.name.and_then(|name| whole.get(name));
-    if found.is_some_and(|node| closed_reason(pod, node).is_some()) {
+/// Whether the pod can be scheduled on the node.
+fn can_be_scheduled(pod: &Pod, node: NodeFacts<'_>, closed: &ClosedNodes<'_>) -> Option<bool> {
+    if node.name.is_some_and(|name| closed.has(name, pod)) {
         return Some(false);
     }
     let selectors = pod.scheduling.iter().flat_map(|it| &it.nodes);
@@ -297,17 +311,17 @@ mod tests {
     fn a_claim_is_placed_only_on_nodes_that_its_pod_selects() {
         let everywhere = two_claims();
         assert_eq!(
-            words_of(&everywhere, NodeFilter::Affinity),
+            words_of(&everywhere, NodeFilter::Cordoned),
             ["placeable", "placeable"]
         );
         let one = with_terms(two_claims(), 0, in_zone("a"), Vec::new());
         let both = with_terms(one.clone(), 1, in_zone("b"), Vec::new());
         for snapshot in [&one, &both] {
-            for filter in [NodeFilter::Affinity, NodeFilter::AffinityAndTaints] {
+            for filter in [NodeFilter::Cordoned, NodeFilter::Tainted] {
                 assert_eq!(words_of(snapshot, filter), ["unplaceable", "placeable"]);
             }
         }
-        let found = found(&both, NodeFilter::Affinity, Completeness::COMPLETE);
+        let found = found(&both, NodeFilter::Cordoned, Completeness::COMPLETE);
         let offers = found.claims.iter().map(|claim| {
             let request = &claim.requests[0];
             (request.devices.most, request.elsewhere)
@@ -330,11 +344,11 @@ mod tests {
             zoned.nodes[2]
                 .labels
                 .insert("zone".to_owned(), "c".to_owned());
-            let found = found(&zoned, NodeFilter::Affinity, Completeness::COMPLETE);
+            let found = found(&zoned, NodeFilter::Cordoned, Completeness::COMPLETE);
             assert_eq!(words(&found), ["placeable", "placeable"], "{zone}");
             assert_eq!(found.joint_bound.at_most, expected, "{zone}");
         }
-        let found = found(&snapshot, NodeFilter::Affinity, Completeness::COMPLETE);
+        let found = found(&snapshot, NodeFilter::Cordoned, Completeness::COMPLETE);
         assert_eq!(found.joint_bound.at_most, 2);
     }
 
@@ -342,24 +356,31 @@ mod tests {
     fn taints_of_nodes_count_where_they_are_asked_for() {
         let tainted = tainted(two_claims());
         assert_eq!(
-            words_of(&tainted, NodeFilter::Affinity),
+            words_of(&tainted, NodeFilter::Cordoned),
             ["placeable", "placeable"]
         );
         assert_eq!(
-            words_of(&tainted, NodeFilter::AffinityAndTaints),
+            words_of(&tainted, NodeFilter::Tainted),
             ["unplaceable", "unplaceable"]
         );
         let tolerated = with_terms(tainted, 1, Vec::new(), tolerating());
         assert_eq!(
-            words_of(&tolerated, NodeFilter::AffinityAndTaints),
+            words_of(&tolerated, NodeFilter::Tainted),
             ["unplaceable", "placeable"]
         );
-        let mut cordoned = two_claims();
-        cordoned.nodes[1].unschedulable = true;
-        assert_eq!(
-            words_of(&cordoned, NodeFilter::AffinityAndTaints),
-            ["unplaceable", "unplaceable"]
-        );
+    }
+
+    #[test]
+    fn cordoned_nodes_always_count() {
+        // As the node controller does it, which taints the node, too.
+        for snapshot in [two_claims(), tainted(two_claims())] {
+            let mut cordoned = snapshot;
+            cordoned.nodes[1].unschedulable = true;
+            for filter in [NodeFilter::Cordoned, NodeFilter::Tainted] {
+                let found = words_of(&cordoned, filter);
+                assert_eq!(found, ["unplaceable", "unplaceable"], "{filter:?}");
+            }
+        }
     }
 
     #[test]
@@ -369,12 +390,12 @@ mod tests {
             nodes: false,
             ..Completeness::COMPLETE
         };
-        let found_without = found(&zoned, NodeFilter::Affinity, without_nodes);
+        let found_without = found(&zoned, NodeFilter::Cordoned, without_nodes);
         assert_eq!(words(&found_without), ["unknown", "unknown"]);
         // An operator that is not known here may select the node.
         let newer = with_terms(two_claims(), 0, of_newer_operator(), Vec::new());
         assert_eq!(
-            words_of(&newer, NodeFilter::Affinity),
+            words_of(&newer, NodeFilter::Cordoned),
             ["unknown", "placeable"]
         );
     }
@@ -382,7 +403,7 @@ mod tests {
     #[test]
     fn one_pod_that_can_be_scheduled_is_enough_for_a_claim_that_several_share() {
         assert_eq!(
-            words_of(&shared(in_zone("a"), in_zone("b")), NodeFilter::Affinity),
+            words_of(&shared(in_zone("a"), in_zone("b")), NodeFilter::Cordoned),
             ["placeable", "placeable"]
         );
     }
@@ -392,7 +413,7 @@ mod tests {
         assert_eq!(
             words_of(
                 &shared(in_zone("b"), of_newer_operator()),
-                NodeFilter::Affinity
+                NodeFilter::Cordoned
             ),
             ["placeable", "unknown"]
         );
@@ -413,7 +434,7 @@ mod tests {
         for (zone, expected) in [("b", "placeable"), ("c", "placeable"), ("d", "unplaceable")] {
             let zoned = with_terms(snapshot.clone(), 0, in_zone(zone), Vec::new());
             assert_eq!(
-                words_of(&zoned, NodeFilter::Affinity)[0],
+                words_of(&zoned, NodeFilter::Cordoned)[0],
                 expected,
                 "{zone}"
             );
@@ -430,7 +451,7 @@ mod tests {
         }
         snapshot.slices.push(of_others);
         let zoned = with_terms(snapshot, 0, in_zone("b"), Vec::new());
-        let found = found(&zoned, NodeFilter::Affinity, Completeness::COMPLETE);
+        let found = found(&zoned, NodeFilter::Cordoned, Completeness::COMPLETE);
         let request = &found.claims[0].requests[0];
         assert_eq!((request.devices.most, request.elsewhere), (2, 1));
     }

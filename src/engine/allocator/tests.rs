@@ -202,7 +202,7 @@ fn seen<'a>(
         snapshot,
         &proposed,
         &impact,
-        NodeFilter::Affinity,
+        NodeFilter::Cordoned,
         SearchBasis {
             semantics: &Semantics::newest(),
             completeness,
@@ -642,7 +642,7 @@ fn together_no_more_find_a_place_than_devices_are_left() {
         &snapshot,
         &proposed,
         &impact,
-        NodeFilter::Affinity,
+        NodeFilter::Cordoned,
         SearchBasis {
             semantics: &semantics,
             completeness: Completeness::COMPLETE,

@@ -51,8 +51,8 @@ pub struct RequestReplacement {
     /// Devices that the request needs; null if it requests all devices of a node.
     pub needed_device_count: Option<i64>,
     /// Devices that the request could get: they match the request, the request tolerates their taints, and no
-    /// other claim holds them. Only devices on nodes that the node selector and the node affinity of the
-    /// claim's pods allow are counted.
+    /// other claim holds them. Only devices on nodes where the claim's pods can be scheduled are counted: their
+    /// node selector and node affinity allow the node, and it is not cordoned.
     pub available_device_count: usize,
     /// Bounds of availableDeviceCount if it is not exact; absent otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -109,7 +109,7 @@ fn ours<'a>(reading: &'a Reading, proposed: &'a [ProposedTaint]) -> Replacement<
         &reading.snapshot,
         proposed,
         &impact,
-        NodeFilter::Affinity,
+        NodeFilter::Cordoned,
         SearchBasis {
             semantics: &semantics,
             completeness: Completeness::COMPLETE,
