@@ -93,8 +93,8 @@ impl ExitStatus {
             }
             Self::TimedOut => {
                 "the wait ended before its condition was met (timeout, pods evicted again, an \
-                 unfinished drain, devices that another pod got, or a device whose release is not \
-                 confirmed); a change made by the same command stays, unless --on-timeout or --on-abort undid \
+                 unfinished drain, restored devices that other rules taint, devices that another pod got, or a \
+                 device whose release is not confirmed); a change made by the same command stays, unless --on-timeout or --on-abort undid \
                  it, or make-room removed its rules"
             }
             Self::Incomplete => {

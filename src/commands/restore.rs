@@ -42,8 +42,9 @@ const INTERVAL: Duration = Duration::from_secs(2);
 ///
 /// Removes only rules that `drain` created: all rules of a drain, or those of one of its nodes, pools or
 /// devices. Then waits until the devices can be allocated, and names what prevents this: a taint of the
-/// driver, another rule, or a cordoned node. Then waits until the workloads that had pods on the devices
-/// are as ready as before the drain, and names those that are not.
+/// driver, another rule, or a cordoned node. If only other rules prevent it, the command does not wait, and
+/// ends with exit code 5. Then waits until the workloads that had pods on the devices are as ready as before
+/// the drain, and names those that are not.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RestoreArgs {
@@ -363,7 +364,8 @@ struct Restored<'a> {
 }
 
 impl Restored<'_> {
-    /// Waits until nothing keeps the `devices` from being allocated; `taints` are those that were removed.
+    /// Waits until nothing keeps the `devices` from being allocated; `taints` are those that were removed. Only taints
+    /// of other rules are not waited for: those are not undone here.
     async fn until_allocatable(
         &self,
         mut view: ClusterView,
@@ -384,7 +386,12 @@ impl Restored<'_> {
                 return Ok(());
             }
             let what = "the rules are removed, but some devices cannot be allocated";
-            self.wait(kept, what, &mut progress).await?;
+            let is_by_rules = kept.iter().all(|kept| kept.is_by_rule);
+            let lines = kept.into_iter().map(|kept| kept.line).collect();
+            if is_by_rules {
+                return Err(failure(lines, what));
+            }
+            self.wait(lines, what, &mut progress).await?;
         }
     }
 
@@ -433,12 +440,18 @@ impl Restored<'_> {
         self.context.ledger.left(&line);
         // Compared after the reading, so that the state is read once even if no time is left.
         if self.began.elapsed() >= self.timeout {
-            let failure = Failure::new(ExitStatus::TimedOut, what);
-            return Err(left.into_iter().fold(failure, |failure, line| {
-                failure.detail(format!("left: {line}"))
-            }));
+            return Err(failure(left, what));
         }
         tokio::time::sleep(INTERVAL).await;
         Ok(())
     }
+}
+
+/// Says `what` is the case, and what is `left`.
+fn failure(left: Vec<String>, what: &'static str) -> Failure {
+    let failure = Failure::new(ExitStatus::TimedOut, what);
+    let left = left.into_iter();
+    left.fold(failure, |failure, line| {
+        failure.detail(format!("left: {line}"))
+    })
 }

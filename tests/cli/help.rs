@@ -190,9 +190,10 @@ fn exit_codes_are_explained() {
          confirmation is missing, the impact does not match --expect, or no plan
          meets the limits; or a device is not safe to pull
       5  the wait ended before its condition was met (timeout, pods evicted again,
-         an unfinished drain, devices that another pod got, or a device whose
-         release is not confirmed); a change made by the same command stays, unless
-         --on-timeout or --on-abort undid it, or make-room removed its rules
+         an unfinished drain, restored devices that other rules taint, devices that
+         another pod got, or a device whose release is not confirmed); a change made
+         by the same command stays, unless --on-timeout or --on-abort undid it, or
+         make-room removed its rules
       6  the report is incomplete (with --strict or -o name), `plan` cannot compare
          costs, the controller does not confirm the report (with --publish), or one
          of several clusters (--contexts) gave no report

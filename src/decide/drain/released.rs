@@ -7,16 +7,25 @@ use crate::engine::rule_lifecycle::{DeviceRelease, NodeSchedulability};
 use crate::model::DeviceId;
 use crate::naming::phrase::{counted, few};
 
-/// Why the `devices` cannot be allocated although the drain is undone, a line for each reason; none if all can be.
+/// A reason why devices cannot be allocated although their drain is undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptBack {
+    /// The reason, and the devices.
+    pub line: String,
+    /// Whether it is a taint of a rule, which stays until somebody removes the rule.
+    pub is_by_rule: bool,
+}
+
+/// Why the `devices` cannot be allocated although the drain is undone, one for each reason; none if all can be.
 /// A device that a claim holds has no reason: it has been allocated.
 #[must_use]
-pub fn kept_back(released: &[DeviceRelease<'_>], devices: &BTreeSet<DeviceId>) -> Vec<String> {
-    let mut reasons: BTreeMap<String, Vec<String>> = BTreeMap::new();
+pub fn kept_back(released: &[DeviceRelease<'_>], devices: &BTreeSet<DeviceId>) -> Vec<KeptBack> {
+    let mut reasons: BTreeMap<(String, bool), Vec<String>> = BTreeMap::new();
     for device in devices {
         let found = released.iter().find(|found| found.device == *device);
         let reason = match found {
-            Some(found) if found.is_published => reason(found),
-            Some(_) | None => Some("not published by a driver".to_owned()),
+            Some(found) if found.is_published => reason(found).map(|it| (it, is_by_rule(found))),
+            Some(_) | None => Some(("not published by a driver".to_owned(), false)),
         };
         if let Some(reason) = reason {
             reasons.entry(reason).or_default().push(device.to_string());
@@ -24,11 +33,23 @@ pub fn kept_back(released: &[DeviceRelease<'_>], devices: &BTreeSet<DeviceId>) -
     }
     let lines = reasons.into_iter();
     lines
-        .map(|(reason, devices)| {
+        .map(|((reason, is_by_rule), devices)| {
             let count = counted(devices.len(), "device");
-            format!("{count} {reason}: {}", few(&devices))
+            KeptBack {
+                line: format!("{count} {reason}: {}", few(&devices)),
+                is_by_rule,
+            }
         })
         .collect()
+}
+
+/// Whether any taint that is left is one of a rule.
+fn is_by_rule(found: &DeviceRelease<'_>) -> bool {
+    let mut origins = found.remaining.iter().map(|taint| taint.origin);
+    origins.any(|origin| match origin {
+        Origin::Rule(_) => true,
+        Origin::ResourceSlice(_) | Origin::Proposed(_) => false,
+    })
 }
 
 fn reason(found: &DeviceRelease<'_>) -> Option<String> {
@@ -104,26 +125,30 @@ mod tests {
                 Some("on node node-7, which could not be read"),
             ),
         ] {
-            let lines = kept_back(&[released(schedulability)], &devices);
-            let expected =
-                expected.map(|why| format!("1 device {why}: gpu.example.com/node-7/gpu-0"));
-            assert_eq!(lines, expected.into_iter().collect::<Vec<_>>());
+            let kept = kept_back(&[released(schedulability)], &devices);
+            let expected = expected.map(|why| KeptBack {
+                line: format!("1 device {why}: gpu.example.com/node-7/gpu-0"),
+                is_by_rule: false,
+            });
+            assert_eq!(kept, expected.into_iter().collect::<Vec<_>>());
         }
-        assert_eq!(
-            kept_back(&[], &devices),
-            ["1 device not published by a driver: gpu.example.com/node-7/gpu-0"]
-        );
+        let missing = KeptBack {
+            line: "1 device not published by a driver: gpu.example.com/node-7/gpu-0".to_owned(),
+            is_by_rule: false,
+        };
+        assert_eq!(kept_back(&[], &devices), [missing]);
         let away = DeviceRelease {
             is_published: false,
             ..released(NodeSchedulability::Open)
         };
         assert_eq!(kept_back(&[away], &devices), kept_back(&[], &devices));
         let (rule, slice) = (ObjectName::from("other"), ObjectName::from("slice"));
-        for (origin, expected) in [
-            (Origin::Rule(&rule), "tainted by rule other"),
+        for (origin, expected, is_by_rule) in [
+            (Origin::Rule(&rule), "tainted by rule other", true),
             (
                 Origin::ResourceSlice(&slice),
                 "tainted by the driver (example.com/maintenance:NoExecute)",
+                false,
             ),
         ] {
             let mut kept = released(NodeSchedulability::Open);
@@ -131,8 +156,10 @@ mod tests {
                 origin,
                 taint: &TAINT,
             }];
-            let line = kept_back(&[kept], &devices).remove(0);
+            let found = kept_back(&[kept], &devices).remove(0);
+            let line = found.line;
             assert!(line.starts_with(&format!("1 device {expected}")), "{line}");
+            assert_eq!(found.is_by_rule, is_by_rule, "{line}");
         }
     }
 }

@@ -149,3 +149,28 @@ fn devices_of_another_drain_are_refused_by_its_name() {
         .saying(&format!("is part of drain {first}"));
     stage.run(&format!("restore {first} --yes")).ended(0);
 }
+
+/// With the default timeout: to wait would take five minutes.
+#[test]
+fn devices_that_other_rules_taint_are_not_waited_for() {
+    let mut stage = Stage::new();
+    let node = stage.node(1);
+    stage
+        .run(&format!(
+            "add --node {node} example.com/other:NoSchedule --yes --collapse"
+        ))
+        .ended(0);
+    stage
+        .run(&format!("drain --node {node} --yes --settle 1s"))
+        .ended(0);
+    let others = block_on(stage.world.rules()).len();
+    assert_eq!(others, 2);
+    let run = stage.run(&format!("restore {node} --yes")).ended(5);
+    let [other] = &block_on(stage.world.rules())[..] else {
+        panic!("{run:#?}");
+    };
+    let other = other["metadata"]["name"].as_str().expect("a name");
+    let run = run.saying(&format!("left: 1 device tainted by rule {other}"));
+    assert!(!run.stderr.contains("ready"), "{run:#?}");
+    stage.run(&format!("remove {other} --yes")).ended(0);
+}
