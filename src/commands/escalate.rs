@@ -23,7 +23,7 @@ use super::work::stopped::stopped;
 use super::work::timed_effect::TimedEffect;
 use crate::cluster::Purpose;
 use crate::decide::effect::{escalation, no_way_back};
-use crate::decide::identity::OtherHardware;
+use crate::decide::identity::{OtherHardware, with_new_identity};
 use crate::decide::proposal::{NamedOwners, ProposedRule};
 use crate::decide::rules_on::{SiblingRules, refuse_several};
 use crate::decide::timed_effect::{EffectTerm, joined, kept_for_good, propose};
@@ -74,7 +74,8 @@ pub(super) struct EscalateArgs {
     /// Proceed even if a device name now refers to other hardware
     ///
     /// `add` records the hardware of a device on its rule. Without this flag, nothing is changed if the
-    /// device name now refers to other hardware, or if the hardware now has another device name.
+    /// device name now refers to other hardware, or if the hardware now has another device name. With it, the
+    /// hardware that the device name refers to now is recorded on the rule.
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     accept_identity_change: bool,
 
@@ -297,6 +298,13 @@ impl EscalateArgs {
             // alone.
             let again = |found: Option<&DeviceTaintRule>| {
                 found.is_some_and(|found| escalate(std::slice::from_ref(found), &to).is_ok())
+            };
+            let patch = match self.other_hardware() {
+                OtherHardware::Refused => patch.clone(),
+                OtherHardware::Accepted => {
+                    let view = &mutation.view;
+                    with_new_identity(patch.clone(), rule, view.snapshot(), &view.semantics)
+                }
             };
             if let Err(failure) = changer.patch(rule, &patch, again).await {
                 let names = proposal.open_names();

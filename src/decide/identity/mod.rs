@@ -23,7 +23,7 @@ pub use hardware::Hardware;
 pub use hardware_drift::{
     DeviceIdentity, HardwareDrift, NewNames, identity, new_names, with_new_names,
 };
-pub use noted_hardware::{NotedHardware, with_identities};
+pub use noted_hardware::{NotedHardware, with_identities, with_new_identity};
 pub use observed_hardware::{identities, made_for};
 pub use words::{
     IDENTITY_CHANGED, OtherHardware, refuse_other_hardware, refuse_replaced, warnings,

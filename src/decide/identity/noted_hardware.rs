@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::identifying_attributes::identifies;
-use crate::decide::RuleDraft;
+use crate::decide::{RuleDraft, RulePatch};
 use crate::engine::{self, DeviceState, Semantics};
 use crate::model::{
     AttributeValue, Device, DeviceId, DeviceSelector, DeviceTaintRule, DriverName, RuleMetadata,
@@ -122,6 +122,32 @@ pub fn with_identities(
     drafts.into_iter().map(with_note).collect()
 }
 
+/// The patch, with what the device of `rule` is now where the rule has noted something else: who accepts other hardware is
+/// not warned of it again. A device that is not published keeps the note.
+#[must_use]
+pub fn with_new_identity(
+    mut patch: RulePatch,
+    rule: &DeviceTaintRule,
+    snapshot: &Snapshot,
+    semantics: &Semantics,
+) -> RulePatch {
+    let renewed = || {
+        let before = NotedHardware::on(rule)?;
+        let id = rule.selector.as_ref().and_then(named)?;
+        let inventory = engine::devices(snapshot, semantics);
+        let state = inventory.devices.iter().find(|state| state.id == id)?;
+        // Also what the rule was to note beside the known attributes.
+        let more: Vec<String> = before.attributes.keys().cloned().collect();
+        let now = NotedHardware::of(&id.driver, state.device?, &more)?;
+        (now != before).then(|| now.text())
+    };
+    if let Some(text) = renewed() {
+        let key = RuleMetadata::IDENTITY.to_owned();
+        patch.annotations.insert(key, text);
+    }
+    patch
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,6 +190,36 @@ mod tests {
         let annotations = &mut rule.metadata.annotations;
         annotations.insert(RuleMetadata::IDENTITY.to_owned(), "{".to_owned());
         assert_eq!(NotedHardware::on(&rule), Some(NotedHardware::default()));
+    }
+
+    #[test]
+    fn accepted_hardware_is_noted_and_one_that_is_not_published_changes_nothing() {
+        let uuid = |uuid: &str| AttributeValue::String(uuid.into());
+        let replaced = device(&[("uuid", uuid("GPU-2")), ("slot", AttributeValue::Int(3))]);
+        let published = crate::engine::testing::slice(vec![replaced]);
+        let id = published.id_of(&published.devices[0]);
+        let snapshot = Snapshot {
+            slices: vec![published],
+            ..Snapshot::default()
+        };
+        let semantics = crate::engine::testing::semantics(37);
+        let mut rule = testing::rule("None");
+        rule.selector = Some(id.clone().into());
+        let note = |rule: &DeviceTaintRule, snapshot: &Snapshot| {
+            let patch = with_new_identity(RulePatch::default(), rule, snapshot, &semantics);
+            patch.annotations.get(RuleMetadata::IDENTITY).cloned()
+        };
+        // A rule without a note was made by somebody who did not want one.
+        assert_eq!(note(&rule, &snapshot), None);
+        let before = format!(r#"{{"{0}/slot":"3","{0}/uuid":"GPU-1"}}"#, id.driver);
+        let annotations = &mut rule.metadata.annotations;
+        annotations.insert(RuleMetadata::IDENTITY.to_owned(), before.clone());
+        let now = before.replace("GPU-1", "GPU-2");
+        assert_eq!(note(&rule, &snapshot).as_ref(), Some(&now));
+        assert_eq!(note(&rule, &Snapshot::default()), None);
+        let annotations = &mut rule.metadata.annotations;
+        annotations.insert(RuleMetadata::IDENTITY.to_owned(), now);
+        assert_eq!(note(&rule, &snapshot), None);
     }
 
     #[test]
