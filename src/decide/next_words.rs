@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::engine::settle::Patience;
-use crate::model::Effect;
+use crate::model::{Effect, NamespacedName};
 
 /// How long `escalate --wait` waits unless --timeout and --settle are set.
 pub(crate) const DEFAULT_PATIENCE: Patience = Patience {
@@ -41,6 +41,15 @@ pub fn after_add(rules: &str, effect: &Effect) -> String {
 #[must_use]
 pub fn before_eviction(rules: &str) -> String {
     format!("next: kubectl devicetaint escalate {rules} --to NoExecute --wait")
+}
+
+/// The command that names why the pod is pending.
+#[must_use]
+pub fn explain_pod(pod: &NamespacedName) -> String {
+    format!(
+        "kubectl devicetaint explain pod/{} -n {}",
+        pod.name, pod.namespace
+    )
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::state::{UnitProgress, UnitState, drains};
 use super::unit_step::UnitEnd;
+use crate::decide::next_words::explain_pod;
 use crate::decide::unreleased_devices::confirmations;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, NamespacedName};
@@ -196,10 +197,7 @@ impl DrainEnd {
             return Vec::new();
         };
         vec![
-            format!(
-                "to see why pod {pod} is pending: kubectl devicetaint explain pod/{} -n {}",
-                pod.name, pod.namespace
-            ),
+            format!("to see why pod {pod} is pending: {}", explain_pod(pod)),
             "to continue although replacements stay pending: run the command with --accept-unplaceable"
                 .to_owned(),
         ]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::assess::{DeviceBasis, completeness};
+use crate::decide::next_words::explain_pod;
 use crate::engine::allocator::{Completeness, PendingClaim, RootCause, SearchBasis, diagnose};
 use crate::engine::closed_nodes::{ClosedNode, closed_nodes, other_nodes};
 use crate::engine::explain::explain_input::taints_of;
@@ -181,10 +182,8 @@ fn refuse_other_causes(
             joined(reasons.iter().map(ToString::to_string))
         ),
     };
-    Err(with_scheduler(refused(pod, &why), pod).hint(format!(
-        "for details, use `kubectl devicetaint explain pod/{} -n {}`",
-        pod.name.name, pod.name.namespace
-    )))
+    let explain = explain_pod(&pod.name);
+    Err(with_scheduler(refused(pod, &why), pod).hint(format!("for details, use `{explain}`")))
 }
 
 fn joined(reasons: impl Iterator<Item = String>) -> String {

@@ -1,6 +1,7 @@
 //! How making room ended: the exit status, and what there is to say.
 
 use super::run::StageEnd;
+use crate::decide::next_words::explain_pod;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, NamespacedName};
 use crate::naming::phrase::few;
@@ -29,10 +30,8 @@ impl StageEnd {
                     format!("pod {pod} was not scheduled in time; the rules are removed"),
                 );
                 let failure = left.iter().cloned().fold(failure, Failure::detail);
-                Err(failure.hint(format!(
-                    "to see why it is pending: `kubectl devicetaint explain pod/{} -n {}`",
-                    pod.name, pod.namespace
-                )))
+                let explain = explain_pod(pod);
+                Err(failure.hint(format!("to see why it is pending: `{explain}`")))
             }
             Self::Gone => Err(Failure::new(
                 ExitStatus::Failed,
