@@ -24,10 +24,6 @@ pub fn reported(state: &DedicationState) -> Dedication {
     let effect = terms
         .map(|terms| &terms.effect)
         .or_else(|| state.devices.first().map(|device| &device.effect));
-    let taints = match terms {
-        Some(terms) => terms.tolerated(),
-        None => Vec::new(),
-    };
     let others = state.others.iter();
     Dedication {
         name: state.name.clone(),
@@ -42,7 +38,9 @@ pub fn reported(state: &DedicationState) -> Dedication {
         rules: state.rules.clone(),
         dedicated_devices: state.devices.iter().map(device).collect(),
         claims_lacking_toleration: state.lacking.iter().map(Into::into).collect(),
-        tolerated_by_others: others.map(|one| tolerant_report(one, &taints)).collect(),
+        tolerated_by_others: others
+            .map(|one| tolerant_report(one, &state.taints))
+            .collect(),
     }
 }
 
@@ -191,6 +189,7 @@ mod tests {
                 .collect(),
             rules: vec!["rule".to_owned()],
             devices: vec![dedicated(Some(Vec::new()), effect)],
+            taints: terms("a", &["a"]).tolerated(),
             lacking: Vec::new(),
             others: Vec::new(),
         }
@@ -282,18 +281,26 @@ mod tests {
 
     #[test]
     fn a_toleration_without_effect_does_not_keep_pods_from_eviction() {
-        let of = |written: &str| {
-            let one = Tolerant {
-                kind: TolerantKind::Claim,
-                name: user(None, false).claim,
-                tolerance: Tolerance::Key,
-                admin_access: false,
-                by: vec![toleration(written)],
-                devices: Vec::new(),
+        // Without terms, the taints of the rules say what is tolerated.
+        for noted in [Some(terms("a", &["a"])), None] {
+            let of = |written: &str| {
+                let one = Tolerant {
+                    kind: TolerantKind::Claim,
+                    name: user(None, false).claim,
+                    tolerance: Tolerance::Key,
+                    admin_access: false,
+                    by: vec![toleration(written)],
+                    devices: Vec::new(),
+                };
+                let state = DedicationState {
+                    terms: noted.clone(),
+                    others: vec![one],
+                    ..with(&[], Effect::NoSchedule)
+                };
+                reported(&state).tolerated_by_others[0].scheduling_only
             };
-            tolerant_report(&one, &terms("a", &["a"]).tolerated()).scheduling_only
-        };
-        assert!(of("dedicated:") && of("dedicated=a:NoSchedule"));
-        assert!(!of("dedicated=a:NoExecute"));
+            assert!(of("dedicated:") && of("dedicated=a:NoSchedule"));
+            assert!(!of("dedicated=a:NoExecute"));
+        }
     }
 }

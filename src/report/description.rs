@@ -157,7 +157,7 @@ impl From<&FieldManager> for LastUpdate {
 pub struct ConditionCheck {
     /// Whether the condition matches the rule's generation and the existing pods.
     pub current: bool,
-    /// Why the condition is not current; null if it is current, and if its status is neither True nor False.
+    /// Why the condition is not current; null if it is current.
     pub message: Option<String>,
     /// Whether the eviction controller no longer updates the counts in the condition: for a rule with effect
     /// None, it counts only once.
@@ -324,7 +324,8 @@ fn condition_check(
     let condition = rule.condition.as_ref()?;
     let evicting = EvictionStatus::judged(rule, pods.is_none() && !is_recurring);
     let stale = match evicting {
-        EvictionStatus::Yes | EvictionStatus::No | EvictionStatus::Unknown => None,
+        EvictionStatus::Yes | EvictionStatus::No => None,
+        EvictionStatus::Unknown => Some("its status is neither True nor False".to_owned()),
         EvictionStatus::Outdated => Some(format!(
             "it is for generation {}, but the rule is at generation {}",
             condition.observed_generation, rule.generation
@@ -740,6 +741,18 @@ mod tests {
             line(&live, "observed for"),
             "observed for the current generation of the rule"
         );
+    }
+
+    #[test]
+    fn a_condition_without_a_known_status_is_not_current_and_says_why() {
+        let mut rule = rule("NoExecute", Some(("NotStarted", "")));
+        for (status, is_current) in [("False", true), ("Unknown", false)] {
+            let condition = rule.condition.as_mut().expect("a condition");
+            condition.status = status.to_owned();
+            let check = described(&rule, &[], 0).condition_check.expect("a check");
+            assert_eq!(check.current, is_current, "{status}");
+            assert_eq!(check.message.is_none(), is_current, "{check:?}");
+        }
     }
 
     #[test]

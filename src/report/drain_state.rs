@@ -156,9 +156,11 @@ fn of_unit(
             })
         })
         .collect();
-    let changed_by = unit.rules.iter();
-    let mut changed_by =
-        changed_by.filter_map(|rule| rule.metadata.annotation(RuleMetadata::CHANGED_BY));
+    let changed = unit.rules.iter().filter_map(|rule| {
+        let by = rule.metadata.annotation(RuleMetadata::CHANGED_BY)?;
+        Some((rule.last_writer().and_then(|writer| writer.time), by))
+    });
+    let last_changed = changed.max_by_key(|(time, _)| *time);
     DrainUnit {
         name: unit.name.clone(),
         unit_stage: match (unit.progress.stage(), is_open) {
@@ -168,7 +170,7 @@ fn of_unit(
         },
         unit_stage_time: stage_time(unit).map(Time),
         messages,
-        changed_by: changed_by.next_back().map(str::to_owned),
+        changed_by: last_changed.map(|(_, by)| by.to_owned()),
         rules: unit
             .rules
             .iter()
@@ -187,7 +189,7 @@ mod tests {
     use crate::decide::drain::testing::idle_drain;
     use crate::decide::drain::{Unit, drains, progress_now};
     use crate::decide::testing::{named, selector};
-    use crate::model::{Gap, Kind, Reading};
+    use crate::model::{FieldManager, Gap, Kind, ManagerOperation, Reading};
     use crate::report::testing::{
         claim_in_use, device, now, pod, published, reading, semantics, slice,
     };
@@ -241,6 +243,32 @@ mod tests {
             stages(&reading),
             (UnitProgress::Blocked, UnitStage::Held, 1)
         );
+    }
+
+    #[test]
+    fn a_unit_names_who_changed_one_of_its_rules_last() {
+        let made = idle_drain().units.remove(0).rules.remove(0);
+        let changed = |name: &str, by: &str, seconds: i64| {
+            let mut rule = made.clone();
+            rule.name = name.into();
+            let by = (RuleMetadata::CHANGED_BY.to_owned(), by.to_owned());
+            rule.metadata.annotations.extend([by]);
+            rule.managers = vec![FieldManager {
+                name: FieldManager::THIS_PLUGIN.to_owned(),
+                operation: ManagerOperation::Update,
+                subresource: None,
+                time: Some(now() + SignedDuration::from_secs(seconds)),
+                owns_spec: true,
+                owns_metadata: false,
+            }];
+            rule
+        };
+        for (first, second, last) in [(1, 2, "bob"), (2, 1, "anna")] {
+            let rules = [changed("a", "anna", first), changed("b", "bob", second)];
+            let drain = drains(&rules).remove(0);
+            let unit = shown_unit(&drain, &reading());
+            assert_eq!(unit.changed_by.as_deref(), Some(last));
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::assess::DeviceBasis;
 use crate::decide::owner::owner;
 use crate::engine::{self, ProposedTaint};
 use crate::model::{
-    DeviceId, DeviceTaintRule, Effect, Kind, NamespacedName, Reading, RuleMetadata,
+    DeviceId, DeviceTaintRule, Effect, Kind, NamespacedName, Reading, RuleMetadata, Taint,
 };
 
 /// The policies and bindings of one kind, as far as they could be read.
@@ -135,6 +135,8 @@ pub struct DedicationState {
     pub rules: Vec<String>,
     /// Its devices, in order.
     pub devices: Vec<DedicatedDevice>,
+    /// The taints that its claims tolerate: by its terms, and without terms those of its rules.
+    pub taints: Vec<Taint>,
     /// Claims that it is for and that lack the toleration: made before it was.
     pub lacking: Vec<NamespacedName>,
     /// Claims and templates of others that tolerate the taint.
@@ -247,6 +249,7 @@ pub fn state(
         others: others
             .filter(|one| is_member(one.name.namespace.as_str()) != Some(true))
             .collect(),
+        taints: tolerated,
         devices,
         terms,
     }
@@ -342,6 +345,7 @@ mod tests {
             policies: policy_states("a", policies.terms("a").as_ref(), policies),
             rules: Vec::new(),
             devices: Vec::new(),
+            taints: Vec::new(),
             lacking: Vec::new(),
             others: Vec::new(),
         };
