@@ -44,6 +44,7 @@ mod cluster {
         mod reading;
         mod rights;
         mod roles;
+        mod sockets;
         mod state;
         mod told;
         mod verdict;
@@ -77,6 +78,11 @@ mod cluster {
         mod sequences;
     }
     mod parity;
+    #[allow(dead_code, reason = "the first tier uses the rest")]
+    mod roomed {
+        mod interrupted;
+        mod scene;
+    }
     #[allow(dead_code, reason = "the first tier uses the rest")]
     pub mod rules {
         mod every_step;

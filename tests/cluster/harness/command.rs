@@ -102,3 +102,12 @@ impl ControlPlane {
         output
     }
 }
+
+/// Whether this process ignores SIGHUP, as below `nohup`, and with it all that it starts: the first bit of the mask on
+/// Linux.
+pub fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let last = mask.and_then(|mask| mask.trim().chars().last()?.to_digit(16));
+    last.is_some_and(|last| last & 1 == 1)
+}

@@ -46,7 +46,7 @@ mod wire;
 
 pub use access::User;
 pub use client::{Answer, Reference};
-pub use command::{PLUGIN, path_with, text};
+pub use command::{PLUGIN, ignores_hangup, path_with, text};
 pub use fault::{Another, Fault, Gate, Keeper, Reply, Spoiled, Twin};
 pub use go_program::say;
 pub use history::{Deed, Entry, History};

@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::support::{KEY, Run, World};
-use crate::harness::{ControlPlane, DEADLINE, PLUGIN, Reference, block_on, wait_for};
+use crate::harness::{
+    ControlPlane, DEADLINE, PLUGIN, Reference, block_on, ignores_hangup, wait_for,
+};
 
 const EXPIRY: &str = "devicetaint.dev/effect-expires";
 
@@ -88,14 +90,6 @@ fn whoever_stops_the_command_has_the_effect_taken_back() {
             .saying("reverted");
         assert_eq!(effect(&world, &name), "None", "{signal}");
     }
-}
-
-/// Whether this process ignores SIGHUP, and with it all that it starts: the first bit of the mask on Linux.
-fn ignores_hangup() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let last = mask.and_then(|mask| mask.trim().chars().last()?.to_digit(16));
-    last.is_some_and(|last| last & 1 == 1)
 }
 
 #[test]
