@@ -47,7 +47,7 @@ use crate::report::plan;
 ///
 /// The drain is refused if pods need an --include flag that is not set: pods of Jobs or of single-replica
 /// StatefulSets, and pods that no known workload recreates. Without --accept-unplaceable, the drain begins only if
-/// other devices are available for every claim of the pods to evict.
+/// other devices are available for the claims of all evicted pods that a controller recreates.
 ///
 /// If all units are done, the exit code is 0. If a unit is not done within --timeout, the command names what remains
 /// and exits with code 5; the taints stay. The same command run again continues the drain, also from another machine.

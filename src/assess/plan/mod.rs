@@ -11,8 +11,8 @@
 //! | What the loss of each pod costs by itself | `pod_burden` |
 //! | What several pods have in common: budgets, workloads, groups, Jobs, hardware | `couplings` |
 //!
-//! Two hazards are left out of the cost, and are in the assessment of the set that is found: whether claims can be
-//! placed again depends on every device that is left, and not on the set alone. Pods that are not ready, and that no
+//! The hazard `no-replacement` is left out of the cost, and is in the assessment of the set that is found: whether claims
+//! can be placed again depends on every device that is left, and not on the set alone. Pods that are not ready, and that no
 //! budget counts, are taken to leave before the others, as in a drain; a preview lets all leave at once, by name.
 
 mod couplings;

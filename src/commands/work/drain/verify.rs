@@ -65,8 +65,7 @@ impl DrainOrder<'_> {
                 // Who stops the program is not told that a kubelet is silent.
                 Err(failure) if failure.status().is_signal() => return Err(failure),
                 Err(failure) => {
-                    // A kubelet that cannot be queried leaves the devices unverified; the drain of the unit
-                    // is done all the same.
+                    // A kubelet that cannot be queried confirms nothing: the unit is blocked.
                     held.push(format!("kubelet of node {node}: {failure}"));
                 }
             }
