@@ -446,7 +446,8 @@ const TIMED: &str = "escalate drain --to NoSchedule --for 1s --yes --timeout 2s"
 #[tokio::test]
 async fn an_effect_for_a_time_is_taken_back_unless_somebody_changed_the_rule() {
     let rule = format!("{RULES}/drain");
-    for (found, status, said, changes) in [
+    let rule = rule.as_str();
+    let cases = [
         (
             rule_later("NoSchedule", EXPIRES),
             None,
@@ -477,11 +478,13 @@ async fn an_effect_for_a_time_is_taken_back_unless_somebody_changed_the_rule() {
             "its expiry was changed",
             1,
         ),
-    ] {
+    ];
+    // Each waits for a second.
+    futures::future::join_all(cases.map(|(found, status, said, changes)| async move {
         let server = server_with_a_rule(NEWEST).await;
         let patched = [rule_later("NoSchedule", EXPIRES), rule_later("None", "")];
         server.answer(&format!("PATCH {rule}"), patched);
-        server.answer(&rule, [found]);
+        server.answer(rule, [found]);
         let run = Run::on(&server);
         let ended = run.of(TIMED).await;
         let failed = ended.as_ref().err();
@@ -494,7 +497,8 @@ async fn an_effect_for_a_time_is_taken_back_unless_somebody_changed_the_rule() {
         let heads = server.heads();
         let sent = heads.iter().filter(|head| head.starts_with("patch "));
         assert_eq!(sent.count(), changes, "{said}: {told}");
-    }
+    }))
+    .await;
 }
 
 #[tokio::test]
@@ -505,7 +509,7 @@ async fn an_effect_that_cannot_be_taken_back_in_time_is_told_with_the_way_back()
     server.answer(&format!("PATCH {rule}"), [raised]);
     server.answer(&rule, [Answer::busy(503, 0)]);
     let run = Run::on(&server);
-    let failure = run.of(TIMED).await.unwrap_err();
+    let failure = run.of(&TIMED.replace("2s", "100ms")).await.unwrap_err();
     assert_eq!(failure.status(), ExitStatus::TimedOut, "{failure}");
     let told = failure.to_string();
     assert!(

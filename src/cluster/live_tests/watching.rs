@@ -12,8 +12,12 @@ use crate::model::{DeviceId, Kind};
 
 /// Everything of the server but its pods, with the rules and claims watched.
 async fn watched(server: &Server, request_timeout: u64) -> (Watched, Arc<Notices>) {
+    watched_for(server, Duration::from_secs(request_timeout)).await
+}
+
+async fn watched_for(server: &Server, request_timeout: Duration) -> (Watched, Arc<Notices>) {
     let mut options = server.options();
-    options.request_timeout = Some(Duration::from_secs(request_timeout));
+    options.request_timeout = Some(request_timeout);
     let (client, notices) = client(&options).await;
     let served = discover(&client).await.expect("discovery");
     let reading = read_devices(&client, &served, Detail::Names).await;
@@ -138,7 +142,7 @@ async fn whoever_may_not_watch_lists_again_and_is_told() {
 async fn a_watch_that_something_on_the_way_holds_back_becomes_lists() {
     let server = Server::start().await;
     server.answer(&watch_of(RULES, "7"), [Answer::Silence]);
-    let (mut watched, notices) = watched(&server, 1).await;
+    let (mut watched, notices) = watched_for(&server, Duration::from_millis(300)).await;
     server.answer(RULES, [rules(&["a"], 8)]);
     watched.changed().await.expect("a list");
     assert_eq!(names(&watched), ["a"]);
