@@ -93,7 +93,7 @@ impl ExitStatus {
             }
             Self::TimedOut => {
                 "the wait ended before its condition was met (timeout, pods evicted again, an \
-                 unfinished drain, restored devices that other rules taint, devices that another pod got, or a \
+                 unfinished drain, devices that other rules still taint after `restore`, devices that another pod got, or a \
                  device whose release is not confirmed); a change made by the same command stays, unless --on-timeout or --on-abort undid \
                  it, or make-room removed its rules"
             }

@@ -109,7 +109,7 @@ Examples:
   # How many are free on each node
   kubectl devicetaint devices --summary
 
-  # Free devices (pods with admin access may still use them)
+  # Free devices (pods with adminAccess: true may still use them)
   kubectl devicetaint devices gpu.example.com --free -o name";
 
 impl DevicesArgs {

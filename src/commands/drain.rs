@@ -42,8 +42,8 @@ use crate::report::plan;
 ///
 /// A unit is done when the workloads of its pods are ready again, and its devices are held by no claim (stage
 /// `idle`), or only by claims of pods that stay (stage `held`). Pods of DaemonSets stay, unless --include-daemonsets
-/// is set. Pods that use devices only with admin access (adminAccess: true), such as monitors, stay, too. But effect
-/// NoExecute (--force or --by taint) can evict these pods.
+/// is set. Pods that use devices only with admin access (adminAccess: true in their claims), such as monitors, stay,
+/// too. Effect NoExecute (--force or --by taint) can evict both kinds of pods.
 ///
 /// The drain is refused if pods need an --include flag that is not set: pods of Jobs or of single-replica
 /// StatefulSets, and pods that no known workload recreates. Without --accept-unplaceable, the drain begins only if
@@ -80,7 +80,8 @@ pub(super) struct DrainArgs {
 
     /// Include all devices that share hardware with the selected ones
     ///
-    /// Such devices consume counters of the same counter set, as the partitions of a GPU do.
+    /// Such as the partitions of a GPU. Devices share hardware if they consume counters of the same counter set in
+    /// their ResourceSlices.
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     with_partitions: bool,
 

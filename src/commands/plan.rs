@@ -85,7 +85,8 @@ pub(super) struct PlanArgs {
     /// This must be true after the devices of the plan are tainted. devices.available counts the available
     /// devices in the DeviceClasses of the selected devices. A device is available if a claim without
     /// tolerations can get it: it has no taint with effect NoSchedule or NoExecute, and it is free or, if
-    /// claims can share it, has capacity left. A percentage refers to all devices of these classes.
+    /// claims can share it, has capacity left. In 'devices.available>=20%', the percentage refers to
+    /// all devices of these classes.
     #[arg(long, value_name = "LIMIT", help_heading = "Plan")]
     keep_available: Option<String>,
 

@@ -132,7 +132,7 @@ struct AllocatableArgs {
 ///
 /// - According to the API, no claim holds the device, and no terminating pod uses it.
 ///
-/// - According to the kubelet, no container uses the device, and it is prepared for no pod.
+/// - According to the kubelet, no container uses the device, and the driver has not prepared it for a pod.
 ///
 /// - The driver of the device is running.
 ///

@@ -47,8 +47,8 @@ use crate::report::rule_lifecycle::release_lines;
 /// (--expired, by the server's clock), or all rules (--all). --node, --where and similar flags need a KEY: they
 /// select each rule with this KEY that taints a single device, if this device matches the flags.
 ///
-/// Asks for confirmation for --all, for more than one rule, and for rules that record that a node has not confirmed
-/// the release of a device (see `podresources check`). If stdin is not a terminal, the command is then refused
+/// Asks for confirmation for --all, for more than one rule, and for rules of devices that a kubelet may still hold
+/// for a force-deleted pod (`wait --verify-node` confirms their release). If stdin is not a terminal, the command is then refused
 /// without --yes.
 ///
 /// Also asks for confirmation for rules that another user or program created or changed. If stdin is not a terminal,

@@ -206,7 +206,8 @@ impl Blocker {
             && other == device
         {
             format!(
-                "{device} is not published, and may be the same hardware as a device that the rules select: restart its driver"
+                "{device} is not published, and may be the same hardware as a device that the rules select: restart driver {}",
+                device.driver
             )
         } else {
             format!("{device}: {}", removal_message(objection))
@@ -460,7 +461,7 @@ mod tests {
         assert_eq!(
             absent("gpu-8"),
             "gpu.example.com/node-7/gpu-8 is not published, and may be the same hardware as a device \
-             that the rules select: restart its driver"
+             that the rules select: restart driver gpu.example.com"
         );
         assert_eq!(
             absent("gpu-9"),

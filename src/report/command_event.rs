@@ -58,7 +58,7 @@ pub enum EventDetail {
         /// Names of the rules of the wait.
         rules: Vec<String>,
         /// Pods that the rules evict, now or later, and that the wait has observed so far, including pods
-        /// that no longer exist. For the condition recovered, the evicted pods that the wait knows of.
+        /// that no longer exist. For `--for recovered`, the evicted pods that the wait knows of.
         seen_pod_count: usize,
         /// Pods that the rules evict, now or later, and that still exist, as last observed.
         remaining_pod_count: usize,

@@ -56,7 +56,7 @@ pub struct DeviceRow {
     /// absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_use_by: Vec<String>,
-    /// Allocated devices of other drivers on the same node that may be the same hardware. Whether they are is
+    /// Allocated devices of other drivers on the same node that may be the same hardware. This is
     /// unknown, because their driver is not running and publishes nothing. Ordered by name; absent if there
     /// are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -81,9 +81,8 @@ pub struct PendingPod {
     pub name: String,
     /// UID of the pod, which a later pod of the same name does not have; null if unknown.
     pub uid: Option<String>,
-    /// The controller of the pod, such as a ReplicaSet; never null, because only pods with a controller are
-    /// replacements.
-    pub workload: Option<Owner>,
+    /// The controller of the pod, such as a ReplicaSet.
+    pub workload: Owner,
 }
 
 /// What a history is made from.
@@ -181,11 +180,9 @@ impl RuleHistory {
             })
         });
         let pending = sources.reading.snapshot.pods.iter().filter_map(|pod| {
-            let workload = pod.controller.as_ref().map(Owner::from);
+            let workload = Owner::from(pod.controller.as_ref()?);
             let namespace = pod.name.namespace.as_str();
-            let replaces = workload
-                .as_ref()
-                .is_some_and(|name| is_of_them(namespace, name) && is_later(pod, name));
+            let replaces = is_of_them(namespace, &workload) && is_later(pod, &workload);
             // A DaemonSet's pod replaces only one of the same node.
             let is_of_node =
                 replacements.contains(&pod.uid) || !workloads.iter().any(|it| it.is_daemon_of(pod));
@@ -279,10 +276,13 @@ impl RuleHistory {
         });
         lines.extend(jobs);
         let pending = self.pending_pods.iter().map(|pod| {
-            let (namespace, name) = (&pod.namespace, &pod.name);
-            let workload = pod.workload.as_ref();
-            let workload = workload.map_or_else(String::new, |owner| format!(" of {owner}"));
-            format!("pod {namespace}/{name}{workload} is pending")
+            let PendingPod {
+                namespace,
+                name,
+                workload,
+                ..
+            } = pod;
+            format!("pod {namespace}/{name} of {workload} is pending")
         });
         lines.extend(pending);
         lines
@@ -564,7 +564,7 @@ impl<'a> HistorySources<'a> {
 fn share_out(pending: &[PendingPod], evicted: &mut [EvictedPod]) {
     let mut left: BTreeMap<(&str, Option<&Owner>), usize> = BTreeMap::new();
     for pod in pending {
-        let workload = (pod.namespace.as_str(), pod.workload.as_ref());
+        let workload = (pod.namespace.as_str(), Some(&pod.workload));
         let count = left.entry(workload).or_default();
         *count = count.saturating_add(1);
     }

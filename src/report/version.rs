@@ -66,7 +66,7 @@ pub struct Build {
     pub modified: bool,
     /// Date of the commit, or the date set by the builder, as YYYY-MM-DD in UTC; null if unknown.
     pub commit_date: Option<String>,
-    /// Target triple of the build.
+    /// Platform for which the program was built, such as x86_64-unknown-linux-musl.
     pub target: String,
 }
 
@@ -105,8 +105,8 @@ pub struct Release {
     pub unknown_effect_blocks: bool,
     /// Whether the server renews timeAdded if the effect changes.
     pub server_renews_time_added: bool,
-    /// Whether a new rule does not evict the pods that a claim's reservedFor lists after an outdated entry.
-    /// An entry is outdated if its pod is gone or was replaced.
+    /// Whether an outdated entry in a claim's reservedFor (its pod is gone or was replaced) keeps a new rule from
+    /// evicting the pods of later entries.
     pub stale_reservation_hides: bool,
     /// Whether, if a rule is created, the eviction controller also re-evaluates pods whose claims have no
     /// tainted device.

@@ -42,7 +42,7 @@ pub struct WaitReport {
     /// Names of the rules of the wait.
     pub rules: Vec<String>,
     /// Pods that the rules evict, now or later, and that the wait has observed so far, including pods that no
-    /// longer exist. For the condition recovered, the evicted pods that the wait knows of.
+    /// longer exist. For `--for recovered`, the evicted pods that the wait knows of.
     pub seen_pod_count: usize,
     /// What still blocked the wait when it ended, pods first; empty if the condition was met.
     pub blockers: Vec<Blocker>,

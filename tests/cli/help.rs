@@ -152,7 +152,7 @@ fn short_help_of_devices_ends_with_examples() {
       # How many are free on each node
       kubectl devicetaint devices --summary
 
-      # Free devices (pods with admin access may still use them)
+      # Free devices (pods with adminAccess: true may still use them)
       kubectl devicetaint devices gpu.example.com --free -o name
 
     Use `kubectl devicetaint options` for the global flags.
@@ -190,10 +190,10 @@ fn exit_codes_are_explained() {
          confirmation is missing, the impact does not match --expect, or no plan
          meets the limits; or a device is not safe to pull
       5  the wait ended before its condition was met (timeout, pods evicted again,
-         an unfinished drain, restored devices that other rules taint, devices that
-         another pod got, or a device whose release is not confirmed); a change made
-         by the same command stays, unless --on-timeout or --on-abort undid it, or
-         make-room removed its rules
+         an unfinished drain, devices that other rules still taint after `restore`,
+         devices that another pod got, or a device whose release is not confirmed);
+         a change made by the same command stays, unless --on-timeout or --on-abort
+         undid it, or make-room removed its rules
       6  the report is incomplete (with --strict or -o name), `plan` cannot compare
          costs, the controller does not confirm the report (with --publish), or one
          of several clusters (--contexts) gave no report
@@ -248,8 +248,8 @@ fn hazards_are_explained() {
                                       through partitions, shares or other drivers
     terminal-still-reserved  notice   has already ended, and still holds the device
     tolerates-schedule-only  warning  replacements may be evicted too: their claims
-                                      lack a NoExecute toleration without
-                                      tolerationSeconds
+                                      tolerate NoExecute for a limited time or not
+                                      at all
     claim-stays-allocated    warning  replacements are evicted again: they use the
                                       same claim, which stays allocated
     foreign-taint            notice   is evicted by another rule or by a driver's

@@ -81,7 +81,8 @@ pub(crate) struct DeviceFilterArgs {
 
     /// Include all devices that share hardware with the selected ones
     ///
-    /// Such devices consume counters of the same counter set, as the partitions of a GPU do.
+    /// Such as the partitions of a GPU. Devices share hardware if they consume counters of the same counter set in
+    /// their ResourceSlices.
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     with_partitions: bool,
 }

@@ -23,8 +23,8 @@ pub(crate) struct SafetyArgs {
     /// fewer than N pods are accepted, too.
     ///
     /// With --yes, this flag or --expect is required if pods in kube-system or in several namespaces would be
-    /// evicted, or if every device of every driver is tainted. Pods that use devices only with admin access are
-    /// ignored when namespaces are counted.
+    /// evicted, or if every device of every driver is tainted. Pods that use devices only with admin access
+    /// (adminAccess: true in their claims) are ignored when namespaces are counted.
     #[arg(long, value_name = "N")]
     confirm_pods: Option<usize>,
 

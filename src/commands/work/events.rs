@@ -46,7 +46,7 @@ pub(crate) async fn begin(
     let (journal, stdout) = if target == Path::new("-") {
         if results == Results::Answer {
             return Err(Failure::usage(
-                "--events - and the report cannot both use standard output",
+                "the events (--events -) and the report cannot both use standard output",
             )
             .hint("write the events to a file: --events FILE"));
         }

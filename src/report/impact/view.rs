@@ -361,7 +361,7 @@ pub struct Pod {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub budget_names: Vec<String>,
     /// Hazards of the pod, such as PdbViolated, in a fixed order; empty if none is known. `help hazards`
-    /// explains each, in kebab-case.
+    /// explains each; there they are written in kebab-case.
     pub hazards: Vec<HazardCode>,
     /// Severity of the worst known hazard of the pod; Ok if no hazard is known.
     #[serde(default)]
