@@ -137,7 +137,7 @@ pub(super) struct DedicateArgs {
     /// Create the objects (enforce), or print them (advise)
     ///
     /// `enforce` (the default) creates the rules and admission policies. `advise` changes nothing: it prints
-    /// these objects, and the toleration that claims need without the admission policies.
+    /// these objects, and the toleration that claims need if the admission policies are not created.
     #[arg(
         long,
         value_enum,

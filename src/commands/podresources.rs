@@ -161,7 +161,7 @@ struct CheckArgs {
     #[command(flatten)]
     filters: DeviceFilterArgs,
 
-    /// If it cannot be verified that the kubelet is that of --node, assume that it is
+    /// Trust that --node is the node of this kubelet, if this cannot be verified
     ///
     /// For example, for an empty node whose kubelet has no client certificate, and whose hostname differs
     /// from the name of the node.

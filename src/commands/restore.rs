@@ -21,9 +21,9 @@ use crate::completion::Values;
 use crate::decide::blast_radius::{RemovalApproval, restoration};
 use crate::decide::drain::{
     PublishedHardware, RecordedWorkloads, RestorationRecord, RestoreTarget, Restorer, UnitProgress,
-    UnitState, Withdrawal, devices_of, drains, kept_back, not_ready, ready_line, recorded_names,
-    recorded_workloads, requesters, restorable, restoration_record, restored_by, reversal_patch,
-    untainted_line, withdraw,
+    UnitState, Withdrawal, devices_of, drains, kept_back, may_be_released, not_ready, ready_line,
+    recorded_names, recorded_workloads, requesters, restorable, restoration_record, restored_by,
+    reversal_patch, untainted_line, withdraw,
 };
 use crate::decide::others::others;
 use crate::decide::{Requester, Version};
@@ -348,7 +348,7 @@ fn unit_line(unit: &UnitState, slices: &[ResourceSlice]) -> String {
 /// What is done to the drain, as a question without its mark.
 fn action(drain: &str, withdrawal: &Withdrawal) -> String {
     if withdrawal.removed.is_empty() {
-        return format!("Withdraw from drain {drain}: remove no rule");
+        return format!("Withdraw your request for drain {drain}: all rules stay");
     }
     let removed = counted(withdrawal.removed.len(), "rule");
     format!("Restore drain {drain}: remove {removed}")
@@ -386,9 +386,9 @@ impl Restored<'_> {
                 return Ok(());
             }
             let what = "the rules are removed, but some devices cannot be allocated";
-            let is_by_rules = kept.iter().all(|kept| kept.is_by_rule);
+            let may_be_released = may_be_released(&kept);
             let lines = kept.into_iter().map(|kept| kept.line).collect();
-            if is_by_rules {
+            if !may_be_released {
                 return Err(failure(lines, what));
             }
             self.wait(lines, what, &mut progress).await?;

@@ -62,9 +62,9 @@ use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 /// --for recovered waits until no pod is left that the rules evict, and the workloads of evicted pods are ready.
 ///
 /// The results of `evicted`, `idle` and `recovered` must persist for --settle. On a timeout, the command lists what
-/// remains and exits with code 5. It also exits with code 5 if replacements are evicted again and again, or if a pod
-/// was force-deleted, or disappeared while stuck in Terminating, and its node has not confirmed the release of its
-/// devices.
+/// remains and exits with code 5. It also exits with code 5 if replacements are evicted again and again, and if a node
+/// has not confirmed the release of the devices of a pod that was force-deleted, or that disappeared while it was
+/// stuck in Terminating.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WaitArgs {
@@ -111,7 +111,7 @@ pub(super) struct WaitArgs {
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), requires = "verify_node", add = Values::Nodes)]
     node: Option<String>,
 
-    /// If it cannot be verified that the kubelet is that of --node, assume that it is
+    /// Trust that --node is the node of this kubelet, if this cannot be verified
     #[arg(long, requires = "node")]
     confirm_node: bool,
 

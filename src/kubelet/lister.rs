@@ -313,7 +313,7 @@ async fn only(mut answer: Streaming<Bytes>) -> Result<Bytes, Status> {
     for _ in 0..2 {
         if answer.message().await?.is_some() {
             return Err(Status::internal(
-                "more than one message without a grpc-status",
+                "the response has several messages and no grpc-status, so it is not from a kubelet",
             ));
         }
     }

@@ -78,8 +78,8 @@ pub struct Dedication {
     /// Claims in the namespaces of the dedication that lack the toleration for its taint, because they were
     /// created before the admission policies.
     pub claims_lacking_toleration: Vec<ObjectReference>,
-    /// Claims and claim templates outside the namespaces of the dedication that tolerate its taint; in every
-    /// namespace if no admission policy records the namespaces.
+    /// Claims and claim templates that tolerate its taint in namespaces other than those of the dedication, also in
+    /// allowed namespaces. If no admission policy records the namespaces, those of every namespace are listed.
     pub tolerated_by_others: Vec<TolerantReport>,
 }
 

@@ -106,7 +106,7 @@ pub use recorded_workloads::{
     recording_patch, workloads_to_record,
 };
 pub use refusing_budgets::refusing_budgets;
-pub use released::kept_back;
+pub use released::{kept_back, may_be_released};
 pub use removal_safety::{RemovalSafety, removal_safety};
 pub use replacements::{cordoned_nodes, drain_replacements};
 pub use requesters::{

@@ -43,6 +43,12 @@ pub fn kept_back(released: &[DeviceRelease<'_>], devices: &BTreeSet<DeviceId>) -
         .collect()
 }
 
+/// Whether waiting may help: not if each of the reasons is a taint of a rule, which nothing in this program removes.
+#[must_use]
+pub fn may_be_released(kept: &[KeptBack]) -> bool {
+    kept.iter().any(|kept| !kept.is_by_rule)
+}
+
 /// Whether any taint that is left is one of a rule.
 fn is_by_rule(found: &DeviceRelease<'_>) -> bool {
     let mut origins = found.remaining.iter().map(|taint| taint.origin);
@@ -96,6 +102,22 @@ mod tests {
                 name: "node-7".into(),
                 schedulability,
             }),
+        }
+    }
+
+    #[test]
+    fn only_taints_of_rules_are_not_waited_for() {
+        let kept = |is_by_rule| KeptBack {
+            line: String::new(),
+            is_by_rule,
+        };
+        for (kept, expected) in [
+            (vec![kept(true)], false),
+            (vec![kept(true), kept(true)], false),
+            (vec![kept(true), kept(false)], true),
+            (vec![kept(false)], true),
+        ] {
+            assert_eq!(may_be_released(&kept), expected, "{kept:?}");
         }
     }
 

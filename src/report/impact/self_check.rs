@@ -26,7 +26,7 @@ pub(super) fn contradiction(report: &ImpactReport) -> Option<String> {
         .find(|pod| !has_one_time(pod, observed_at))
     {
         return Some(format!(
-            "the times of pod {}/{} contradict each other",
+            "the outcome, evictionTime, evictInSeconds and causes of pod {}/{} do not match each other",
             pod.namespace, pod.name
         ));
     }
@@ -192,6 +192,9 @@ mod tests {
             stays.evict_in_seconds = Some(0);
         });
         let said = said.unwrap();
-        assert!(said.starts_with("the times of pod team-a/"), "{said}");
+        assert!(
+            said.starts_with("the outcome, evictionTime, evictInSeconds and causes of pod team-a/"),
+            "{said}"
+        );
     }
 }

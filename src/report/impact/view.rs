@@ -163,8 +163,8 @@ pub struct Selector {
     /// absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expressions: Vec<String>,
-    /// Names of selector fields that are newer than this plugin; the eviction controller ignores them. Absent
-    /// if there are none.
+    /// Names of selector fields that this plugin does not know. The report is for an eviction controller that
+    /// ignores them. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_fields: Vec<String>,
 }
