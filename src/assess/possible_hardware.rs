@@ -1,4 +1,4 @@
-//! Warning that selected devices may be the hardware of other drivers' devices that nobody publishes.
+//! Warning that selected devices may be the hardware of allocated devices that no driver publishes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,7 @@ pub fn warning(
             few(&others)
         ),
         fix: Some(
-            "restart the driver whose devices are not published, and run the command again"
+            "if the driver of an unpublished device is not running, restart it, and run the command again"
                 .to_owned(),
         ),
     })

@@ -35,12 +35,13 @@ pub fn warnings(
     // Which devices a rule selects is the same at any time.
     let proposed = ProposedTaint::of_rules(rules, Timestamp::UNIX_EPOCH);
     let selected = engine::selection(snapshot, &proposed, semantics).devices;
-    // Attributes are decoded only where devices of several drivers are allocated.
-    if !may_be_used_under_other_names(snapshot, &selected) {
-        return Vec::new();
-    }
-    let elsewhere = used_under_other_names(snapshot, &selected.iter().collect());
     let possible = may_be_same_hardware(snapshot, &selected, None);
+    // Attributes are decoded only where devices of several drivers are allocated.
+    let elsewhere = if may_be_used_under_other_names(snapshot, &selected) {
+        used_under_other_names(snapshot, &selected.iter().collect())
+    } else {
+        BTreeMap::new()
+    };
     // A rule may select the other devices, too.
     let meant = elsewhere.iter().chain(&possible);
     let meant: BTreeSet<&DeviceId> = meant

@@ -240,9 +240,10 @@ impl<'a> EvictionEvidence<'a> {
         let is_open =
             |name: &&DeviceId| !taints.get(*name).is_some_and(|taints| is_blocked(taints));
         renamed.iter().find_map(|found| {
-            Some(UnreachableGoal::Untainted {
+            let devices: Vec<DeviceId> = found.names.iter().filter(is_open).cloned().collect();
+            (!devices.is_empty()).then(|| UnreachableGoal::Untainted {
                 rule: found.rule.name.clone(),
-                device: found.names.iter().find(is_open)?.clone(),
+                devices,
             })
         })
     }
@@ -457,7 +458,7 @@ mod tests {
         };
         let never = WaitStep::Never(UnreachableGoal::Untainted {
             rule: rules[0].name.clone(),
-            device: crate::engine::testing::device("gpu-9"),
+            devices: vec![crate::engine::testing::device("gpu-9")],
         });
         assert_eq!(step(&reading, Goal::Idle), never);
         // Another rule, or the driver, keeps new pods off.

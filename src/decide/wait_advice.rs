@@ -8,6 +8,7 @@ use crate::engine::settle::{Patience, Shortfall, UnreachableGoal};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, Gap, Kind};
 use crate::naming::age::human_duration;
+use crate::naming::phrase::few;
 use crate::naming::shell::word;
 
 use super::conflict::{changed_by, differences};
@@ -198,19 +199,23 @@ pub fn ended(
         .hint(format!(
             "to block new pods: kubectl devicetaint escalate {rule} --to NoSchedule"
         )),
-        UnreachableGoal::Untainted { rule, device } => {
+        UnreachableGoal::Untainted { rule, devices } => {
             let found = seen.iter().find(|found| found.name == *rule);
             let taint = found.map_or_else(
                 || "KEY:NoSchedule".to_owned(),
                 |rule| rule.taint.to_string(),
             );
+            let names: Vec<String> = devices.iter().map(ToString::to_string).collect();
+            let verb = if names.len() == 1 { "has" } else { "have" };
+            let words: Vec<_> = names.iter().map(|name| word(name)).collect();
             failed(format!(
-                "the hardware that rule {rule} was created for is now named {device}, which has no taint \
-                 that blocks new pods: it is idle, and may be in use again at any time"
+                "the hardware that rule {rule} was created for is now named {}, which {verb} no taint \
+                 that blocks new pods: it is idle, and may be in use again at any time",
+                few(&names)
             ))
             .hint(format!(
                 "to block new pods: kubectl devicetaint add {} {}",
-                word(&device.to_string()),
+                words.join(" "),
                 word(&taint)
             ))
         }

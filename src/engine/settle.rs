@@ -192,8 +192,8 @@ pub enum UnreachableGoal {
     Untainted {
         /// Which rule.
         rule: ObjectName,
-        /// The name.
-        device: DeviceId,
+        /// All such names.
+        devices: Vec<DeviceId>,
     },
     /// Which pods are left cannot be determined from what may be read.
     Unknowable(Vec<Gap>),

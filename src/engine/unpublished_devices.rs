@@ -5,10 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use foldhash::HashSet;
+
 use super::devices::{complete_pools, current_slices};
 use super::hardware::Hardware;
 use super::termination_blocker::{DriverPresence, Publishers};
-use crate::model::{DeviceId, DriverName, NodeName, Reading, ResourceSlice, Snapshot};
+use crate::model::{DeviceId, DriverName, NodeName, PoolName, Reading, ResourceSlice, Snapshot};
 
 /// Devices of one driver on one node of which nothing is published, since the driver publishes nothing there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,11 +73,32 @@ pub fn in_unknown_pools<'a>(
     unknown
 }
 
-/// For each of `devices` the devices of other drivers on its node that claims hold and of which nothing is published, or
-/// was as far as `hardware` knows: each of them may be the same hardware. Devices of which there are none are left out.
+/// The pools of `devices` of which slices are there, but not all: other devices of them may be unknown.
+#[must_use]
+pub fn incomplete_pools<'a>(
+    devices: impl IntoIterator<Item = &'a DeviceId>,
+    slices: &[ResourceSlice],
+) -> BTreeSet<(&'a DriverName, &'a PoolName)> {
+    let complete = complete_pools(slices);
+    let present: BTreeSet<_> = slices
+        .iter()
+        .map(|slice| (&slice.driver, &slice.pool.name))
+        .collect();
+    let pools = devices.into_iter().map(|id| (&id.driver, &id.pool));
+    pools
+        .filter(|pool| present.contains(pool) && !complete.contains(pool))
+        .collect()
+}
+
+/// For each of `devices` the devices that claims hold and that are not published, nor were as far as `hardware` knows,
+/// and that may be the same hardware: those of other drivers on its node, and those of its own pool, which its driver may
+/// have renamed. Devices of which there are none are left out.
 ///
-/// A device without a number has nothing by which it could be another driver's, and is left out, too. Without
-/// `hardware`, attributes are decoded of these devices alone, and only where there is anything unpublished.
+/// Nothing shows which devices share the hardware of one that is not published itself: any of its pool may, such as its
+/// partitions. If a claim holds that one, it is in use in any case.
+///
+/// A device without a number has nothing by which it could be another driver's. Without `hardware`, attributes are
+/// decoded of these devices alone, and only where there is anything unpublished.
 #[must_use]
 pub fn may_be_same_hardware<'a>(
     snapshot: &Snapshot,
@@ -84,21 +107,8 @@ pub fn may_be_same_hardware<'a>(
 ) -> BTreeMap<DeviceId, BTreeSet<DeviceId>> {
     let asked: BTreeSet<&DeviceId> = devices.into_iter().collect();
     let places = places_of(snapshot, &asked);
+    let places = with_hidden(places, &asked);
     let mut unpublished = held_beside(snapshot, &places);
-    if unpublished.is_empty() {
-        return BTreeMap::new();
-    }
-    let pools: BTreeSet<_> = unpublished
-        .keys()
-        .map(|id| (&id.driver, &id.pool))
-        .collect();
-    for slice in current_slices(&snapshot.slices) {
-        if pools.contains(&(&slice.driver, &slice.pool.name)) {
-            for device in &slice.devices {
-                unpublished.remove(&slice.id_of(device));
-            }
-        }
-    }
     unpublished.retain(|device, _| hardware.is_none_or(|hardware| !hardware.knows(device)));
     if unpublished.is_empty() {
         return BTreeMap::new();
@@ -109,19 +119,32 @@ pub fn may_be_same_hardware<'a>(
     let numbers = hardware.or(decoded.as_ref());
     let has_number = |id: &DeviceId| numbers.is_some_and(|numbers| numbers.has_number(id));
     let possible = places.into_iter().filter_map(|(device, node)| {
-        let here = unpublished.iter().filter(|(_, at)| **at == node);
-        let of_others = here.filter(|(held, _)| held.driver != device.driver);
-        let others: BTreeSet<DeviceId> = of_others.map(|(held, _)| (*held).clone()).collect();
-        (!others.is_empty() && has_number(&device)).then_some((device, others))
+        if unpublished.contains_key(&device) {
+            return None;
+        }
+        let is_numbered = has_number(&device);
+        let may_be_it = |(held, at): &(&&DeviceId, &Option<&NodeName>)| {
+            if held.driver == device.driver {
+                held.pool == device.pool
+            } else {
+                is_numbered && node.is_some() && **at == node
+            }
+        };
+        let others: BTreeSet<DeviceId> = unpublished
+            .iter()
+            .filter(may_be_it)
+            .map(|(held, _)| (*held).clone())
+            .collect();
+        (!others.is_empty()).then_some((device, others))
     });
     possible.collect()
 }
 
-/// The published ones of these devices, each with its node.
+/// The published ones of these devices, each with its node if it is local to one.
 fn places_of<'s>(
     snapshot: &'s Snapshot,
     asked: &BTreeSet<&DeviceId>,
-) -> Vec<(DeviceId, &'s NodeName)> {
+) -> Vec<(DeviceId, Option<&'s NodeName>)> {
     let pools: BTreeSet<_> = asked.iter().map(|id| (&id.driver, &id.pool)).collect();
     let mut places = Vec::new();
     for slice in current_slices(&snapshot.slices) {
@@ -130,27 +153,48 @@ fn places_of<'s>(
         }
         for device in &slice.devices {
             let id = slice.id_of(device);
-            if let Some(node) = slice.node_of(device).filter(|_| asked.contains(&id)) {
-                places.push((id, node));
+            if asked.contains(&id) {
+                places.push((id, slice.node_of(device)));
             }
         }
     }
     places
 }
 
-/// The devices that claims hold, and not for administration alone, on the nodes of `places`, of other drivers than one
-/// of those there; each with its node, as far as the allocation names it.
+/// The `places` of published devices, with those of the devices that are not published, whose node is not known.
+fn with_hidden<'s>(
+    mut places: Vec<(DeviceId, Option<&'s NodeName>)>,
+    asked: &BTreeSet<&DeviceId>,
+) -> Vec<(DeviceId, Option<&'s NodeName>)> {
+    let published: HashSet<DeviceId> = places.iter().map(|(id, _)| id.clone()).collect();
+    if published.len() < asked.len() {
+        let hidden = asked.iter().filter(|id| !published.contains(**id));
+        places.extend(hidden.map(|id| ((*id).clone(), None)));
+    }
+    places
+}
+
+/// The devices that claims hold, and not for administration alone, and that are not published: of the pools of `places`,
+/// and on their nodes of other drivers than one of those there; each with its node, as far as the allocation names it.
 fn held_beside<'s>(
     snapshot: &'s Snapshot,
-    places: &[(DeviceId, &NodeName)],
-) -> BTreeMap<&'s DeviceId, &'s NodeName> {
+    places: &[(DeviceId, Option<&NodeName>)],
+) -> BTreeMap<&'s DeviceId, Option<&'s NodeName>> {
     let mut drivers: BTreeMap<&NodeName, BTreeSet<&DriverName>> = BTreeMap::new();
+    let mut pools: BTreeSet<(&DriverName, &PoolName)> = BTreeSet::new();
     for (device, node) in places {
-        drivers.entry(*node).or_default().insert(&device.driver);
+        pools.insert((&device.driver, &device.pool));
+        if let Some(node) = node {
+            drivers.entry(*node).or_default().insert(&device.driver);
+        }
     }
-    let is_beside = |node: &NodeName, held: &DeviceId| {
-        let here = drivers.get(node).into_iter().flatten();
-        here.into_iter().any(|driver| **driver != held.driver)
+    let is_beside = |node: Option<&NodeName>, held: &DeviceId| {
+        let here = node
+            .and_then(|node| drivers.get(node))
+            .into_iter()
+            .flatten();
+        pools.contains(&(&held.driver, &held.pool))
+            || here.into_iter().any(|driver| **driver != held.driver)
     };
     let allocations = snapshot
         .claims
@@ -158,9 +202,24 @@ fn held_beside<'s>(
         .filter_map(|claim| claim.allocation.as_ref());
     let held = allocations.flat_map(|allocation| {
         let results = allocation.results.iter().filter(|one| !one.admin_access);
-        results.filter_map(|one| Some((&one.device, allocation.node.as_ref()?)))
+        results.map(|one| (&one.device, allocation.node.as_ref()))
     });
-    held.filter(|(device, node)| is_beside(node, device))
+    let held: Vec<_> = held
+        .filter(|(device, node)| is_beside(*node, device))
+        .collect();
+    let pools: BTreeSet<_> = held.iter().map(|(id, _)| (&id.driver, &id.pool)).collect();
+    // Hashed by reference: most devices of a cluster may be held, and nearly all of them are published.
+    let current = current_slices(&snapshot.slices).into_iter();
+    let current = current.filter(|slice| pools.contains(&(&slice.driver, &slice.pool.name)));
+    let published: HashSet<_> = current
+        .flat_map(|slice| {
+            let devices = slice.devices.iter();
+            devices.map(|device| (&slice.driver, &slice.pool.name, &device.name))
+        })
+        .collect();
+    let is_published = |id: &DeviceId| published.contains(&(&id.driver, &id.pool, &id.device));
+    held.into_iter()
+        .filter(|(id, _)| !is_published(id))
         .collect()
 }
 
@@ -173,6 +232,66 @@ mod tests {
     fn numbered(driver: &str, name: &str, uuid: Option<&str>) -> ResourceSlice {
         let attributes = uuid.map(|uuid| ("uuid", uuid));
         slice_of(driver, vec![published(name, attributes.as_slice())])
+    }
+
+    #[test]
+    fn pools_are_incomplete_while_slices_are_missing_and_not_where_there_are_none() {
+        let ids = [DEVICE.clone()];
+        let pools = |slices: &[ResourceSlice]| incomplete_pools(&ids, slices).len();
+        let whole = numbered(DEVICE.driver.as_str(), "gpu-0", None);
+        let mut half = whole.clone();
+        half.pool.slice_count = 2;
+        let mut newer = half.clone();
+        newer.pool.generation = newer.pool.generation.saturating_add(1);
+        assert_eq!(pools(std::slice::from_ref(&whole)), 0);
+        assert_eq!(pools(&[half]), 1);
+        assert_eq!(pools(&[whole, newer]), 1, "of the newest generation");
+        assert_eq!(pools(&[]), 0);
+    }
+
+    #[test]
+    fn what_is_held_and_not_published_may_be_any_other_device_of_its_pool() {
+        let held = claim_on_node(&pod("ml", "embed"));
+        let gone = DEVICE.clone();
+        let driver = gone.driver.as_str();
+        let of = |name: &str| DeviceId {
+            device: name.into(),
+            ..gone.clone()
+        };
+        let ask = |slices: &[ResourceSlice], asked: &DeviceId, earlier: &Hardware| {
+            let snapshot = Snapshot {
+                slices: slices.to_vec(),
+                claims: vec![held.clone()],
+                ..Snapshot::default()
+            };
+            let hardware = Hardware::of(slices).with_earlier(earlier);
+            let known = may_be_same_hardware(&snapshot, [asked], Some(&hardware));
+            if *earlier == Hardware::default() {
+                assert_eq!(known, may_be_same_hardware(&snapshot, [asked], None));
+            }
+            known.into_values().flatten().collect::<Vec<_>>()
+        };
+        let nothing = Hardware::default();
+        let renamed = [numbered(driver, "gpu-a", Some("A"))];
+        let only_gone = std::slice::from_ref(&gone);
+        assert_eq!(ask(&renamed, &of("gpu-a"), &nothing), only_gone);
+        let unnumbered = [numbered(driver, "gpu-a", None)];
+        assert_eq!(ask(&unnumbered, &of("gpu-a"), &nothing), only_gone);
+        // Seen before it got the other name, it is known which hardware it was.
+        let before = Hardware::of(&[numbered(driver, gone.device.as_str(), Some("B"))]);
+        assert_eq!(ask(&renamed, &of("gpu-a"), &before), []);
+        let mut of_pool = numbered(driver, "gpu-a", Some("A"));
+        of_pool.pool.name = "other".into();
+        let other_pool = of_pool.id_of(&of_pool.devices[0]);
+        assert_eq!(ask(&[of_pool], &other_pool, &nothing), []);
+        let both = [
+            numbered(driver, "gpu-a", Some("A")),
+            numbered(driver, gone.device.as_str(), Some("B")),
+        ];
+        assert_eq!(ask(&both, &of("gpu-a"), &nothing), []);
+        // Its driver publishes nothing: whether it is a partition of the other is unknown.
+        assert_eq!(ask(&[], &of("card-0"), &nothing), only_gone);
+        assert_eq!(ask(&[], &gone, &nothing), [], "it is in use itself");
     }
 
     #[test]

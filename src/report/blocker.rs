@@ -206,7 +206,7 @@ impl Blocker {
             && other == device
         {
             format!(
-                "{device} is not published, and may be the same hardware as a device that the rules select: restart driver {}",
+                "{device} is not published, and may be the same hardware as a device that the rules select: driver {} is not running, or has renamed the device",
                 device.driver
             )
         } else {
@@ -461,12 +461,12 @@ mod tests {
         assert_eq!(
             absent("gpu-8"),
             "gpu.example.com/node-7/gpu-8 is not published, and may be the same hardware as a device \
-             that the rules select: restart driver gpu.example.com"
+             that the rules select: driver gpu.example.com is not running, or has renamed the device"
         );
         assert_eq!(
             absent("gpu-9"),
             "gpu.example.com/node-7/gpu-9: gpu.example.com/node-7/gpu-8 is not published, and may be \
-             the hardware of this device: restart the driver of gpu.example.com/node-7/gpu-8"
+             the hardware of this device: its driver is not running, or has renamed it"
         );
     }
 

@@ -244,7 +244,7 @@ pub(super) fn message(objection: &RemovalObjection) -> String {
         RemovalObjection::Unread(kind) => format!("{} could not be read", kind.plural()),
         RemovalObjection::SameHardware { device, link, objection } => format!("{device} is the same hardware ({link}): {}", message(objection)),
         RemovalObjection::MayBeSameHardware { device } => format!("{device} is not published, and may \
-            be the hardware of this device: restart the driver of {device}"),
+            be the hardware of this device: its driver is not running, or has renamed it"),
         RemovalObjection::NotTainted => "no taint blocks new pods, so a pod may use the device again at any time".to_owned(),
         RemovalObjection::PartsNotTainted { devices } => parts_not_tainted(devices),
         RemovalObjection::Tolerated { by } => format!("{by} tolerates the taint of the device for \

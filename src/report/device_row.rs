@@ -56,9 +56,9 @@ pub struct DeviceRow {
     /// absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_use_by: Vec<String>,
-    /// Allocated devices of other drivers on the same node that may be the same hardware. This is
-    /// unknown, because their driver is not running and publishes nothing. Ordered by name; absent if there
-    /// are none.
+    /// Allocated devices that are not published, and that may be the same hardware: devices of other drivers on
+    /// the same node, and devices of the same pool, which their driver may have renamed. Ordered by name; absent
+    /// if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub possibly_in_use_by: Vec<String>,
     /// true if a rule records an unconfirmed device release: the node has not confirmed the release of the

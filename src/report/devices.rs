@@ -19,7 +19,7 @@ use crate::assess::{CountSubject, DeviceBasis, ReportCompleteness};
 use crate::decide::unreleased_devices::recorded_by_hardware;
 use crate::engine::allocator::users_beside;
 use crate::engine::hardware_use::HardwareUse;
-use crate::engine::unpublished_devices::away;
+use crate::engine::unpublished_devices::{away, incomplete_pools};
 use crate::engine::{Consumer, DeviceState, Origin};
 use crate::model::{self, Device, DeviceId, Gap, Kind, ResourceClaim};
 use crate::naming::phrase::{counted, few};
@@ -113,6 +113,24 @@ fn away_warnings(devices: &[&DeviceState<'_>], basis: &DeviceBasis<'_>) -> Vec<m
     .collect()
 }
 
+/// That pools are not published as a whole: devices of them may be missing in the list.
+fn incomplete_pool_warnings(
+    devices: &[&DeviceState<'_>],
+    basis: &DeviceBasis<'_>,
+) -> Vec<model::Warning> {
+    let ids = devices.iter().map(|state| &state.id);
+    let pools = incomplete_pools(ids, &basis.reading.snapshot.slices).into_iter();
+    pools
+        .map(|(driver, pool)| model::Warning {
+            code: "incomplete-pool",
+            message: format!(
+                "pool {driver}/{pool} is not completely published: its other devices are unknown, and not listed"
+            ),
+            fix: Some("run the command again after the driver has published the whole pool".to_owned()),
+        })
+        .collect()
+}
+
 impl DeviceReport {
     /// The report on these devices, ordered by name; `gaps` are what the engine could not evaluate.
     #[must_use]
@@ -165,7 +183,11 @@ impl DeviceReport {
             items: devices.iter().map(|device| with_parts(device)).collect(),
             device_counts: summary,
             nodes,
-            warnings: views(&[&basis.reading.warnings, &away_warnings(&devices, basis)]),
+            warnings: views(&[
+                &basis.reading.warnings,
+                &away_warnings(&devices, basis),
+                &incomplete_pool_warnings(&devices, basis),
+            ]),
             incomplete: Incomplete::all(&completeness),
             columns: AttributeColumns::default(),
             lines: DeviceLines::default(),

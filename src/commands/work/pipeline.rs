@@ -324,6 +324,10 @@ impl Pipeline<'_> {
                 if let Some(line) = not_evicted_line(&waited.staying) {
                     context.printer.note(&line);
                 }
+                let view = &basis.mutation.view;
+                let before = view.identity_warnings(wait.rules);
+                let before: Vec<Oddity> = before.iter().map(Oddity::from).collect();
+                wait.renamed_since(&before, view.again(), context).await;
                 Ok(())
             }
             // What is held may not be given to others: the rules stay, whatever --on-timeout says.

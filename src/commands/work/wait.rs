@@ -16,13 +16,14 @@ use super::observer::RuleObserver;
 use super::unreleased_devices::{clear_ended, note_not_released};
 use crate::commands::context::Context;
 use crate::decide::choice::rules_without_published_devices;
+use crate::decide::identity::NotedHardware;
 use crate::decide::rules_on::RuleWords;
 use crate::decide::wait_advice::{EvictionsLeft, RecurringWorkload, UnreleasedLine};
 use crate::decide::{unreleased_devices, wait_advice};
 use crate::engine::Semantics;
 use crate::engine::settle::{Freshness, Goal, Patience, Settle, Shortfall, WaitStep};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, NodeName, Uid};
+use crate::model::{DeviceTaintRule, NodeName, Uid, Warning};
 use crate::output::StatusLine;
 use crate::report::blocker::{Blocker, BlockerReason};
 use crate::report::command_event::EventDetail;
@@ -154,6 +155,40 @@ impl Wait<'_> {
             context.printer.warn(&warning.line());
         }
         Ok((view, identities))
+    }
+
+    /// The warnings about the hardware of the rules that were none `before` the wait, which are printed: pods on renamed
+    /// devices are not evicted, and a wait for evictions does not follow them. `now` looks again.
+    pub(crate) async fn renamed_since(
+        &self,
+        before: &[Oddity],
+        now: impl Future<Output = Result<ClusterView, Failure>>,
+        context: &Context,
+    ) -> Vec<Oddity> {
+        if !self
+            .rules
+            .iter()
+            .any(|rule| NotedHardware::on(rule).is_some())
+        {
+            return Vec::new();
+        }
+        let looked = async { now.await?.with_identities_of(self.rules).await };
+        let found = match Box::pin(looked).await {
+            Ok(view) => view.identity_warnings(self.rules),
+            Err(failure) => vec![Warning {
+                code: "identity-unknown",
+                message: format!(
+                    "whether devices of the rules have other names now is unknown: {failure}"
+                ),
+                fix: None,
+            }],
+        };
+        let found = found.iter().map(Oddity::from);
+        let new: Vec<Oddity> = found.filter(|one| !before.contains(one)).collect();
+        for warning in &new {
+            context.printer.warn(&warning.line());
+        }
+        new
     }
 
     /// Waits for everybody to go whom the rules evict, from the state on that `view` shows.
