@@ -55,7 +55,8 @@ use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 /// no eviction is pending. Pods that tolerate the taint of a rule stay, and are listed.
 ///
 /// --for idle waits until no claim holds the devices, their partitions, or devices of other drivers on the same
-/// hardware; claims with admin access count, too. The rules must block new pods (NoSchedule or NoExecute), but need
+/// hardware; claims with admin access count, too. So does an allocated device of the same pool that no driver
+/// publishes: it may be the same hardware under an earlier name. The rules must block new pods (NoSchedule or NoExecute), but need
 /// not evict pods. If a driver now publishes the hardware as a device with another name, a taint must block new pods
 /// on that device, too.
 ///

@@ -75,8 +75,8 @@ pub struct Dedication {
     pub rules: Vec<String>,
     /// The dedicated devices, ordered by name.
     pub dedicated_devices: Vec<DedicatedDeviceReport>,
-    /// Claims in the namespaces of the dedication that lack the toleration for its taint, because they were
-    /// created before the admission policies.
+    /// Claims in the namespaces of the dedication that lack the toleration for its taint, for example because
+    /// they were created before the admission policies. Also claims that hold one of its devices.
     pub claims_lacking_toleration: Vec<ObjectReference>,
     /// Claims and claim templates that tolerate its taint in namespaces other than those of the dedication, also in
     /// allowed namespaces. If no admission policy records the namespaces, those of every namespace are listed.
@@ -346,7 +346,7 @@ impl Dedication {
             Section::list("Policies", policies.collect()),
             Section::table(table).captioned("Devices"),
             Section::list(
-                "Claims that were created before the policies and lack the toleration: they cannot get these devices",
+                "Claims without the toleration: those that hold none of these devices cannot get one",
                 names(&self.claims_lacking_toleration),
             ),
             Section::list(

@@ -171,7 +171,8 @@ fn spread_over(
             .notes
             .push(format!("--spread leaves out {units}, {what}"));
     }
-    refuse_too_few(size, &space.units)?;
+    let notes = space.notes.iter().cloned();
+    refuse_too_few(size, &space.units).map_err(|failure| notes.fold(failure, Failure::detail))?;
     let most = evenly(&sizes, space.limits.count);
     space.limits.domains = vec![limits(0, most); sizes.len()];
     Ok(())
@@ -350,6 +351,8 @@ mod tests {
             refused(&over(Spread::Zone, 7), &reading),
             "--count 7 exceeds the number of candidates: 6 devices"
         );
+        let few = space(&over(Spread::Zone, 7), &reading).unwrap_err();
+        assert_eq!(few.details(), zones.notes, "what is left out");
         let nodes = space(&over(Spread::Node, 3), &reading).unwrap();
         assert_eq!(nodes.limits.domains, [limits(0, 1); 4]);
         assert_eq!(nodes.notes, [""; 0]);

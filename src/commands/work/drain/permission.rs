@@ -41,7 +41,8 @@ impl DrainRequest {
 
     /// What a drain needs beside evictions and restarts, however it goes on.
     fn needed_access(&self) -> Vec<AccessQuery> {
-        let rules = ["create", "patch"].map(|verb| AccessQuery {
+        // `delete` for the rule by which the controller's count is compared, `get` where a response is lost.
+        let rules = ["create", "delete", "get", "patch"].map(|verb| AccessQuery {
             permission: Permission::new(verb, Kind::DeviceTaintRule),
             namespace: None,
         });
