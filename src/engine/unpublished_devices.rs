@@ -181,7 +181,7 @@ fn held_beside<'s>(
     places: &[(DeviceId, Option<&NodeName>)],
 ) -> BTreeMap<&'s DeviceId, Option<&'s NodeName>> {
     let mut drivers: BTreeMap<&NodeName, BTreeSet<&DriverName>> = BTreeMap::new();
-    let mut pools: BTreeSet<(&DriverName, &PoolName)> = BTreeSet::new();
+    let mut pools: HashSet<(&DriverName, &PoolName)> = HashSet::default();
     for (device, node) in places {
         pools.insert((&device.driver, &device.pool));
         if let Some(node) = node {
@@ -207,7 +207,7 @@ fn held_beside<'s>(
     let held: Vec<_> = held
         .filter(|(device, node)| is_beside(*node, device))
         .collect();
-    let pools: BTreeSet<_> = held.iter().map(|(id, _)| (&id.driver, &id.pool)).collect();
+    let pools: HashSet<_> = held.iter().map(|(id, _)| (&id.driver, &id.pool)).collect();
     // Hashed by reference: most devices of a cluster may be held, and nearly all of them are published.
     let current = current_slices(&snapshot.slices).into_iter();
     let current = current.filter(|slice| pools.contains(&(&slice.driver, &slice.pool.name)));
