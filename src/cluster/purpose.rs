@@ -276,7 +276,12 @@ impl What {
                 of(Kind::ValidatingAdmissionPolicy),
                 of(Kind::ValidatingAdmissionPolicyBinding),
             ],
-            Self::Makers => Kind::POD_MAKERS.into_iter().map(of).collect(),
+            // Deployments too, since they decide how many pods their ReplicaSets make.
+            Self::Makers => Kind::POD_MAKERS
+                .into_iter()
+                .chain([Kind::Deployment])
+                .map(of)
+                .collect(),
             Self::Workloads => Kind::WORKLOADS.iter().copied().map(of).collect(),
         }
     }
@@ -351,7 +356,9 @@ mod tests {
             Purpose::Explain,
         ] {
             let permissions = purpose.permissions();
-            let kinds = Kind::POD_MAKERS.into_iter().chain([Kind::Event]);
+            let kinds = Kind::POD_MAKERS
+                .into_iter()
+                .chain([Kind::Deployment, Kind::Event]);
             for needed in kinds.map(|kind| Permission::new("list", kind)) {
                 assert!(permissions.contains(&needed), "{purpose:?}: {needed}");
                 assert!(reader.contains(&needed), "{needed}");
@@ -417,9 +424,10 @@ mod tests {
             assert_eq!(has("poddisruptionbudgets"), needs, "{purpose:?}");
             // What is restored is ready again when its workloads are.
             let needs = needs || purpose == Purpose::Restore;
-            for what in ["deployments", "jobsets"] {
-                assert_eq!(has(what), needs, "{purpose:?}: {what}");
-            }
+            assert_eq!(has("jobsets"), needs, "{purpose:?}");
+            // What became of evicted pods of ReplicaSets is decided by their Deployments.
+            let needs = needs || purpose == Purpose::Explain;
+            assert_eq!(has("deployments"), needs, "{purpose:?}");
         }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use crate::assess::EvictedOutcome;
+use crate::engine::deployments::{Deployments, PodCountOwner};
 use crate::engine::rule_lifecycle::EvictionStatus;
 use crate::engine::{self, ProposedTaint, Semantics, Verdict};
 use crate::model::{
@@ -81,7 +82,8 @@ pub fn gone_rule(name: &str) -> DeviceTaintRule {
 }
 
 /// How far the workloads of these pods are in `reading`: each has recovered when as many of its pods are ready
-/// as it wants. One that wants none has nothing to recover, and is named.
+/// as it wants. One that wants none has nothing to recover, and is named. Of the ReplicaSet of a Deployment, the Deployment
+/// counts: once that was rolled out, it wants no pods of the ReplicaSet any more.
 #[must_use]
 pub fn recovery(evicted: &[EvictedFacts], reading: &Reading) -> Recovery {
     let known: BTreeMap<(String, &NamespacedName), (Kind, &Workload)> = reading
@@ -90,6 +92,7 @@ pub fn recovery(evicted: &[EvictedFacts], reading: &Reading) -> Recovery {
         .into_iter()
         .map(|(kind, workload)| ((kind.as_str().to_owned(), &workload.name), (kind, workload)))
         .collect();
+    let deployments = Deployments::of(reading);
     let mut recovery = Recovery {
         pods: evicted.len(),
         uncertain: evicted.iter().filter(|pod| !pod.is_certain).count(),
@@ -109,13 +112,37 @@ pub fn recovery(evicted: &[EvictedFacts], reading: &Reading) -> Recovery {
             namespace: pod.name.namespace.clone(),
             name: owner.as_str().into(),
         };
+        let of_name = known.get(&(kind.clone(), &full));
+        let owner = match of_name {
+            _ if kind != Kind::ReplicaSet.as_str() => PodCountOwner::Itself,
+            Some((_, replica_set)) => deployments.owner_of(replica_set),
+            None => deployments.owner_of_gone(&full),
+        };
         // A workload that lost several pods is reported once.
-        if !seen.insert((kind, full.clone())) {
-            continue;
-        }
-        match known.get(&(kind.clone(), &full)) {
-            Some((kind, workload)) => recovery.add(*kind, workload),
-            None => recovery.add_absent(kind, &full, reading),
+        let mut is_new =
+            |kind: &str, name: &NamespacedName| seen.insert((kind.to_owned(), name.clone()));
+        match owner {
+            PodCountOwner::Deployment(deployment) => {
+                if is_new(Kind::Deployment.as_str(), &deployment.name) {
+                    recovery.add(Kind::Deployment, deployment);
+                }
+            }
+            PodCountOwner::UnreadDeployment(name) => {
+                if is_new(Kind::Deployment.as_str(), &name) {
+                    recovery.add_unknown(Kind::Deployment.as_str(), &name);
+                }
+            }
+            PodCountOwner::Itself | PodCountOwner::Other(_) if !is_new(kind, &full) => {}
+            PodCountOwner::Itself | PodCountOwner::Other(_) => match of_name {
+                // Its controller may desire pods of a later ReplicaSet instead, as a Deployment does.
+                Some((_, workload))
+                    if workload.replicas <= Some(0) && owner != PodCountOwner::Itself =>
+                {
+                    recovery.add_unknown(kind, &full);
+                }
+                Some((kind, workload)) => recovery.add(*kind, workload),
+                None => recovery.add_absent(kind, &full, reading),
+            },
         }
     }
     recovery
@@ -166,6 +193,12 @@ fn evicting<'a>(
         .rules
         .iter()
         .filter(move |rule| followed.contains(&rule.uid) && rule.taint.effect == Effect::NoExecute)
+}
+
+/// Whether the numbers of a Deployment are those of an earlier state of its spec.
+fn is_outdated(workload: &Workload) -> bool {
+    let rollout = workload.rollout.as_ref();
+    rollout.is_some_and(|rollout| rollout.observed_generation < rollout.generation)
 }
 
 impl Recovery {
@@ -250,6 +283,9 @@ impl Recovery {
                 self.without_pods.push(called);
                 return;
             }
+            _ if is_outdated(workload) => {
+                format!("{called}: the controller has not processed its last change yet")
+            }
             (Some(ready), Some(wanted)) if ready >= wanted => {
                 self.recovered = self.recovered.saturating_add(1);
                 return;
@@ -268,9 +304,13 @@ impl Recovery {
         // Of a kind that could not be read, a workload that is not found may still be there.
         let is_read = found.is_some_and(|kind| reading.without(*kind).is_none());
         if !is_read {
-            let text = format!("{kind} {name}: the number of ready pods is unknown");
-            self.add_open(name, text);
+            self.add_unknown(kind, name);
         }
+    }
+
+    fn add_unknown(&mut self, kind: &str, name: &NamespacedName) {
+        let text = format!("{kind} {name}: the number of ready pods is unknown");
+        self.add_open(name, text);
     }
 
     /// What does not come back by itself: a line for each workload, and one for the pods of each namespace that
@@ -365,7 +405,10 @@ impl Recovery {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{DisruptionAction, FailurePolicy, Job, ReplicaSet};
+    use crate::model::{
+        Controller, Deployment, DisruptionAction, FailurePolicy, Job, ReplicaSet, Rollout,
+        RolloutStrategy,
+    };
     use crate::report::testing;
 
     fn evicted(name: &str, workload: Option<&str>, outcome: EvictedOutcome) -> EvictedFacts {
@@ -482,6 +525,126 @@ mod tests {
             "2 pods evicted; all other workloads recovered; 0 pods desired by ReplicaSet ml/scaled"
         );
         assert_eq!(recovery(&[well], &reading).warning(), None);
+    }
+
+    /// The ReplicaSet of a Deployment.
+    fn replica_set(name: &str, deployment: &str, ready: i32, replicas: i32) -> ReplicaSet {
+        ReplicaSet(Workload {
+            controller: Some(testing::controller("Deployment", deployment)),
+            ..workload(name, ready, replicas)
+        })
+    }
+
+    fn messages(found: &Recovery) -> Vec<&str> {
+        let open = found.open.iter();
+        open.map(|left| left.message.as_str()).collect()
+    }
+
+    #[test]
+    fn a_deployment_that_was_rolled_out_counts_and_not_its_old_replica_sets() {
+        let pods = |old: &str| {
+            [
+                evicted("infer-1", Some(old), EvictedOutcome::Pending),
+                evicted(
+                    "infer-2",
+                    Some("ReplicaSet/infer-6dc955bc4b"),
+                    EvictedOutcome::Pending,
+                ),
+            ]
+        };
+        let rolled_out = |ready, replicas| {
+            let mut reading = reading();
+            reading.known.insert(Kind::Deployment);
+            reading.snapshot.deployments = vec![Deployment(workload("infer", ready, replicas))];
+            reading.snapshot.replica_sets = vec![
+                replica_set("infer-6dc955bc4b", "infer", 0, 0),
+                replica_set("infer-7c7f9d6d78", "infer", ready, replicas),
+            ];
+            reading
+        };
+        // One that is there, and one that is gone.
+        for old in [
+            "ReplicaSet/infer-6dc955bc4b",
+            "ReplicaSet/infer-5f6b7c8d9",
+            "Deployment/infer",
+        ] {
+            let found = recovery(&pods(old), &rolled_out(0, 1));
+            let open = ["Deployment ml/infer: 0 of 1 ready"];
+            assert_eq!(messages(&found), open, "{old}");
+            assert_eq!(found.warning(), None, "{old}");
+            let found = recovery(&pods(old), &rolled_out(1, 1));
+            let line = "2 pods evicted; all workloads recovered";
+            assert_eq!(found.line(), line, "{old}");
+            assert_eq!((found.warning(), found.recovered), (None, 1), "{old}");
+            let found = recovery(&pods(old), &rolled_out(0, 0));
+            assert!(found.open.is_empty(), "{found:?}");
+            assert_eq!(found.without_pods, ["Deployment ml/infer"], "{old}");
+        }
+        let mut unread = rolled_out(1, 1);
+        unread.known.remove(&Kind::Deployment);
+        unread.snapshot.deployments.clear();
+        let found = recovery(&pods("ReplicaSet/infer-5f6b7c8d9"), &unread);
+        let open = ["Deployment ml/infer: the number of ready pods is unknown"];
+        assert_eq!(messages(&found), open);
+        // It was deleted, and nothing desires pods in its place.
+        let mut deleted = rolled_out(1, 1);
+        deleted.snapshot.deployments.clear();
+        let found = recovery(&pods("ReplicaSet/infer-5f6b7c8d9"), &deleted);
+        assert!(found.open.is_empty(), "{found:?}");
+        assert_eq!(found.without_pods, ["ReplicaSet ml/infer-6dc955bc4b"]);
+    }
+
+    #[test]
+    fn a_replica_set_without_pods_of_a_controller_of_another_kind_is_not_known_to_have_recovered() {
+        let mut reading = reading();
+        let owned = |mut set: ReplicaSet| {
+            set.0.controller = set.0.controller.map(|controller| Controller {
+                api_version: "argoproj.io/v1alpha1".into(),
+                kind: "Rollout".into(),
+                ..controller
+            });
+            set
+        };
+        reading.snapshot.replica_sets = vec![
+            owned(replica_set("infer-old", "infer", 0, 0)),
+            owned(replica_set("infer-new", "infer", 1, 1)),
+        ];
+        let pod = |set| evicted("infer-1", Some(set), EvictedOutcome::Unknown);
+        let found = recovery(&[pod("ReplicaSet/infer-old")], &reading);
+        let open = ["ReplicaSet ml/infer-old: the number of ready pods is unknown"];
+        assert_eq!(messages(&found), open);
+        assert_eq!(found.warning(), None);
+        let found = recovery(&[pod("ReplicaSet/infer-new")], &reading);
+        assert_eq!(found.line(), "1 pod evicted; all workloads recovered");
+    }
+
+    #[test]
+    fn a_deployment_whose_numbers_are_of_an_earlier_spec_has_not_recovered() {
+        let mut reading = reading();
+        reading.known.insert(Kind::Deployment);
+        let found = |generation| {
+            let mut deployment = workload("infer", 1, 1);
+            deployment.rollout = Some(Rollout {
+                resource_version: String::new(),
+                strategy: RolloutStrategy::Recreate,
+                is_paused: false,
+                generation,
+                observed_generation: 2,
+                total: 1,
+                updated: 1,
+                available: 1,
+                restarted: None,
+            });
+            let mut reading = reading.clone();
+            reading.snapshot.deployments = vec![Deployment(deployment)];
+            let pod = evicted("infer-1", Some("Deployment/infer"), EvictedOutcome::Pending);
+            recovery(&[pod], &reading)
+        };
+        assert_eq!(found(2).line(), "1 pod evicted; all workloads recovered");
+        assert_eq!(
+            messages(&found(3)),
+            ["Deployment ml/infer: the controller has not processed its last change yet"]
+        );
     }
 
     #[test]

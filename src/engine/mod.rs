@@ -17,6 +17,7 @@
 //! | PodDisruptionBudgets that the evictions would violate | [`disruption()`] |
 //! | Model of the scheduler's structured allocator: whether claims that lose their devices can be reallocated | [`allocator`] |
 //! | Workloads of evicted pods, and how many ready pods they keep | [`workloads()`] |
+//! | Deployments of ReplicaSets, also of those that are gone | [`deployments`] |
 //! | Devices of the cluster with their users | [`inventory`] |
 //! | Partitions that stay schedulable although the whole device is tainted | [`open_parts`] |
 //! | Devices known from claims alone, because their driver publishes nothing | [`unpublished_devices`] |
@@ -41,6 +42,7 @@ mod claims;
 pub mod closed_nodes;
 pub mod condition;
 pub mod defects;
+pub mod deployments;
 pub mod device_filter;
 pub mod device_removal;
 mod devices;

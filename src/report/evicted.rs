@@ -29,7 +29,8 @@ pub struct EvictedPod {
     pub uid: Option<String>,
     /// When the eviction controller evicted the pod; null if the event has no time.
     pub eviction_time: Option<Time>,
-    /// The controller of the pod, such as a ReplicaSet; null for a bare pod, and if unknown.
+    /// The controller of the pod, such as a ReplicaSet; its Deployment if the ReplicaSet no longer exists; null for a
+    /// bare pod, and if unknown.
     pub workload: Option<Owner>,
     /// Its node, as far as the pod is still there.
     #[serde(skip)]

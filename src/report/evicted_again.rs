@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::evicted::EvictedPod;
 use super::evicted_daemon;
-use super::evicted_workload::{EvictedWorkload, outcome_of_replacement};
+use super::evicted_workload::{EvictedWorkload, Tops, outcome_of_replacement};
 use super::reference::Owner;
 use crate::assess::EvictedOutcome;
 use crate::model::{Kind, NodeName, Uid};
@@ -23,6 +23,7 @@ pub(super) struct Evictions<'a> {
 pub(super) fn with_repetitions<'a>(
     evicted: Vec<EvictedPod>,
     workloads: &[EvictedWorkload<'a>],
+    tops: &Tops,
     rule_nodes: Option<&BTreeSet<NodeName>>,
 ) -> Evictions<'a> {
     let mut by_name: BTreeMap<(&str, &str, &str), &EvictedWorkload<'a>> = BTreeMap::new();
@@ -35,13 +36,19 @@ pub(super) fn with_repetitions<'a>(
         );
         by_name.insert(key, of);
     }
-    let mut places: BTreeMap<(&str, &Owner), Vec<usize>> = BTreeMap::new();
+    let mut places: BTreeMap<(&str, Owner), Vec<usize>> = BTreeMap::new();
     for (place, pod) in evicted.iter().enumerate() {
         if let Some(owner) = &pod.workload {
-            let key = (pod.namespace.as_str(), owner);
+            let key = (pod.namespace.as_str(), tops.get(&pod.namespace, owner));
             places.entry(key).or_default().push(place);
         }
     }
+    let is_rolled_out = |pod: &EvictedPod| {
+        let owner = pod.workload.as_ref();
+        let key = owner.map(|owner| (pod.namespace.as_str(), &*owner.kind, &*owner.name));
+        let of = key.and_then(|key| by_name.get(&key));
+        of.is_some_and(|of| of.is_rolled_out())
+    };
     let mut outcomes: Vec<EvictedOutcome> = evicted.iter().map(|pod| pod.after_eviction).collect();
     let mut replacements = BTreeSet::new();
     for ((namespace, owner), places) in places {
@@ -59,7 +66,11 @@ pub(super) fn with_repetitions<'a>(
             by_number(&pods, of)
         };
         for (place, outcome) in places.into_iter().zip(of_pods) {
-            outcomes[place] = outcome;
+            // Fewer pods are desired of its ReplicaSet, but not of the Deployment, whose pods came of another one.
+            let is_scaled_down = outcome == EvictedOutcome::ScaledDown;
+            if !(is_scaled_down && is_rolled_out(&evicted[place])) {
+                outcomes[place] = outcome;
+            }
         }
     }
     let pods = evicted.into_iter().zip(outcomes);

@@ -4,21 +4,43 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
+use super::evicted::EvictedPod;
 use super::reference::Owner;
 use super::time::Time;
 use crate::assess::EvictedOutcome;
-use crate::model::{Kind, NamespacedName, Phase, Pod, Snapshot, Uid, Workload};
+use crate::engine::deployments::{Deployments, PodCountOwner};
+use crate::model::{
+    Controller, Kind, NamespacedName, Phase, Pod, Reading, Snapshot, Uid, Workload,
+};
 
-/// A workload that makes pods, and its pods that stay: neither terminating nor evicted.
+/// A workload that makes pods, or a Deployment, and the pods that stay of what is counted for it: neither terminating nor
+/// evicted.
 pub(super) struct EvictedWorkload<'a> {
     pub(super) kind: Kind,
     pub(super) workload: &'a Workload,
     pub(super) live: Vec<&'a Pod>,
+    /// What tells how many pods there should be.
+    pub(super) counted: Counted<'a>,
+}
+
+/// What tells how many pods there should be in the place of those of a workload.
+#[derive(Clone, Copy)]
+pub(super) enum Counted<'a> {
+    /// The workload itself.
+    Itself,
+    /// The Deployment of a ReplicaSet, by the pods of all its ReplicaSets.
+    Deployment(&'a Workload),
+    /// Something that was not read.
+    Unread,
 }
 
 impl<'a> EvictedWorkload<'a> {
     /// All of them; the pods with these UIDs were evicted.
-    pub(super) fn all(snapshot: &'a Snapshot, evicted: &BTreeSet<&Uid>) -> Vec<Self> {
+    fn all(
+        snapshot: &'a Snapshot,
+        evicted: &BTreeSet<&Uid>,
+        deployments: &Deployments<'a>,
+    ) -> Vec<Self> {
         let mut live: BTreeMap<&Uid, Vec<&'a Pod>> = BTreeMap::new();
         let pods = snapshot.pods.iter();
         for pod in pods.filter(|pod| pod.deletion.is_none() && !evicted.contains(&pod.uid)) {
@@ -26,16 +48,58 @@ impl<'a> EvictedWorkload<'a> {
                 live.entry(&controller.uid).or_default().push(pod);
             }
         }
-        // Without Deployments and their like, which make no pods: a pod is named after what made it.
-        let makers = snapshot.workloads().into_iter();
-        makers
-            .filter(|(kind, _)| Kind::POD_MAKERS.contains(kind))
+        let workloads = snapshot.workloads().into_iter();
+        // Deployments and their like make no pods: a pod is named after what made it, unless that is gone.
+        let mut all: Vec<Self> = workloads
+            .filter(|(kind, _)| Kind::POD_MAKERS.contains(kind) || *kind == Kind::Deployment)
             .map(|(kind, workload)| Self {
                 kind,
                 workload,
                 live: live.remove(&workload.uid).unwrap_or_default(),
+                counted: Counted::of(kind, workload, deployments),
             })
-            .collect()
+            .collect();
+        let mut of_deployments: BTreeMap<&NamespacedName, Vec<&'a Pod>> = BTreeMap::new();
+        for of in &all {
+            if let Counted::Deployment(deployment) = of.counted {
+                let pods = of_deployments.entry(&deployment.name).or_default();
+                pods.extend(&of.live);
+            }
+        }
+        for of in &mut all {
+            if let Some(deployment) = of.deployment() {
+                let pods = of_deployments.get(&deployment.name);
+                of.live = pods.cloned().unwrap_or_default();
+            }
+        }
+        all
+    }
+
+    /// The Deployment that it is, or that it belongs to.
+    fn deployment(&self) -> Option<&'a Workload> {
+        match self.counted {
+            Counted::Deployment(deployment) => Some(deployment),
+            Counted::Itself => (self.kind == Kind::Deployment).then_some(self.workload),
+            Counted::Unread => None,
+        }
+    }
+
+    /// Kind and name of the workload by which its pods are counted: those of one Deployment together.
+    pub(super) fn top(&self) -> Owner {
+        match self.deployment() {
+            Some(deployment) => name_of(Kind::Deployment, deployment),
+            None => name_of(self.kind, self.workload),
+        }
+    }
+
+    /// Whether it is an old ReplicaSet of a Deployment, which has pods of later ones by now, or the Deployment itself, named
+    /// because such a ReplicaSet is gone.
+    pub(super) fn is_rolled_out(&self) -> bool {
+        match self.counted {
+            Counted::Deployment(deployment) => self.workload.replicas < deployment.replicas,
+            Counted::Itself => self.kind == Kind::Deployment,
+            Counted::Unread => false,
+        }
     }
 
     /// Whether it is a DaemonSet that made the pod.
@@ -47,7 +111,11 @@ impl<'a> EvictedWorkload<'a> {
 
     /// How many pods it wants; absent where it does not say.
     pub(super) fn wanted(&self) -> Option<usize> {
-        let count = self.workload.replicas?;
+        let count = match self.counted {
+            Counted::Itself => self.workload.replicas?,
+            Counted::Deployment(deployment) => deployment.replicas?,
+            Counted::Unread => return None,
+        };
         Some(usize::try_from(count).unwrap_or_default())
     }
 
@@ -65,6 +133,41 @@ impl<'a> EvictedWorkload<'a> {
         since.any(|since| {
             at.is_some_and(|at| (0..2).contains(&since.duration_since(at.0).as_secs()))
         })
+    }
+}
+
+impl<'a> Counted<'a> {
+    fn of(kind: Kind, workload: &Workload, deployments: &Deployments<'a>) -> Self {
+        if kind != Kind::ReplicaSet {
+            return Self::Itself;
+        }
+        match deployments.owner_of(workload) {
+            PodCountOwner::Itself => Self::Itself,
+            PodCountOwner::Deployment(deployment) => Self::Deployment(deployment),
+            PodCountOwner::UnreadDeployment(_) => Self::Unread,
+            // Its controller may desire pods of a later ReplicaSet instead, as a Deployment does.
+            PodCountOwner::Other(_) if workload.replicas <= Some(0) => Self::Unread,
+            PodCountOwner::Other(_) => Self::Itself,
+        }
+    }
+}
+
+/// The workloads by which pods are counted, of the workloads that their pods name.
+pub(super) struct Tops(BTreeMap<(String, Owner), Owner>);
+
+impl Tops {
+    pub(super) fn of(workloads: &[EvictedWorkload<'_>]) -> Self {
+        let tops = workloads.iter().map(|of| {
+            let namespace = of.workload.name.namespace.to_string();
+            ((namespace, name_of(of.kind, of.workload)), of.top())
+        });
+        Self(tops.collect())
+    }
+
+    /// That of a workload; itself, if nothing is known of it.
+    pub(super) fn get(&self, namespace: &str, owner: &Owner) -> Owner {
+        let known = self.0.get(&(namespace.to_owned(), owner.clone()));
+        known.unwrap_or(owner).clone()
     }
 }
 
@@ -106,20 +209,85 @@ pub(super) fn name_of(kind: Kind, workload: &Workload) -> Owner {
     }
 }
 
-/// What made a pod that is gone, by its name: that of the workload, and what controllers put behind it.
-pub(super) fn maker_of<'m, 'a>(
-    pod: &NamespacedName,
-    makers: &'m [EvictedWorkload<'a>],
-) -> Option<&'m EvictedWorkload<'a>> {
-    let is_maker = |maker: &&EvictedWorkload<'_>| {
-        let name = &maker.workload.name;
-        let rest = pod.name.as_str().strip_prefix(name.name.as_str());
-        let rest = rest.and_then(|rest| rest.strip_prefix('-'));
-        name.namespace == pod.namespace && rest.is_some_and(|rest| is_of(maker.kind, rest))
-    };
-    let found = makers.iter().filter(is_maker);
-    // `a-1-x` may be of Job `a`, as its index 1, and of Job `a-1`: the longer one explains more of the name.
-    found.max_by_key(|maker| maker.workload.name.name.as_str().len())
+/// What may have made evicted pods.
+pub(super) struct Makers<'a> {
+    pub(super) workloads: Vec<EvictedWorkload<'a>>,
+    pub(super) tops: Tops,
+    deployments: Deployments<'a>,
+    /// Whether the pods of Deployments are known, which only ReplicaSets lead to.
+    has_replica_sets: bool,
+}
+
+impl<'a> Makers<'a> {
+    /// Those of `reading`; the pods with these UIDs were evicted.
+    pub(super) fn of(reading: &'a Reading, evicted: &BTreeSet<&Uid>) -> Self {
+        let deployments = Deployments::of(reading);
+        let workloads = EvictedWorkload::all(&reading.snapshot, evicted, &deployments);
+        Self {
+            tops: Tops::of(&workloads),
+            workloads,
+            deployments,
+            has_replica_sets: reading.without(Kind::ReplicaSet).is_none(),
+        }
+    }
+
+    /// What made a pod that is gone, by its name: that of the workload, and what controllers put behind it. The
+    /// Deployment, where the ReplicaSet is gone as well.
+    pub(super) fn maker_of(&self, pod: &NamespacedName) -> Option<&EvictedWorkload<'a>> {
+        let is_maker = |maker: &&EvictedWorkload<'_>| {
+            let name = &maker.workload.name;
+            let rest = pod.name.as_str().strip_prefix(name.name.as_str());
+            let rest = rest.and_then(|rest| rest.strip_prefix('-'));
+            name.namespace == pod.namespace && rest.is_some_and(|rest| is_of(maker.kind, rest))
+        };
+        let makers = self.workloads.iter();
+        let found = makers.filter(|maker| maker.kind != Kind::Deployment && is_maker(maker));
+        // `a-1-x` may be of Job `a`, as its index 1, and of Job `a-1`: the longer one explains more of the name.
+        let found = found.max_by_key(|maker| maker.workload.name.name.as_str().len());
+        let or_deployment = || {
+            let PodCountOwner::Deployment(deployment) = self.deployments.owner_of_gone_pod(pod)
+            else {
+                return None;
+            };
+            let mut makers = self.workloads.iter();
+            makers.find(|maker| {
+                maker.kind == Kind::Deployment && maker.workload.name == deployment.name
+            })
+        };
+        found.or_else(|| or_deployment().filter(|_| self.has_replica_sets))
+    }
+
+    /// Whether a pod that is gone may have been of a Deployment that could not be read, by its name.
+    pub(super) fn may_be_of_unread_deployment(&self, pod: &NamespacedName) -> bool {
+        matches!(
+            self.deployments.owner_of_gone_pod(pod),
+            PodCountOwner::UnreadDeployment(_)
+        )
+    }
+
+    /// Whether what became of one of these pods is unknown because Deployments could not be read.
+    pub(super) fn needs_deployments(&self, evicted: &[EvictedPod]) -> bool {
+        let is_of = |of: &EvictedWorkload<'_>, namespace: &str, owner: &Owner| {
+            let controller = of.workload.controller.as_ref();
+            matches!(of.counted, Counted::Unread)
+                && controller.and_then(Controller::workload_kind) == Some(Kind::Deployment)
+                && of.workload.name.namespace.as_str() == namespace
+                && name_of(of.kind, of.workload) == *owner
+        };
+        let mut unknown = evicted
+            .iter()
+            .filter(|pod| pod.after_eviction == EvictedOutcome::Unknown);
+        unknown.any(|pod| match &pod.workload {
+            Some(owner) => {
+                let mut workloads = self.workloads.iter();
+                workloads.any(|of| is_of(of, &pod.namespace, owner))
+            }
+            None => self.may_be_of_unread_deployment(&NamespacedName {
+                namespace: pod.namespace.as_str().into(),
+                name: pod.name.as_str().into(),
+            }),
+        })
+    }
 }
 
 /// Whether a controller of this kind puts that behind a workload's name and `-`: a StatefulSet a number, a Job

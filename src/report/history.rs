@@ -14,7 +14,7 @@ use super::evicted::{self, EvictedPod};
 use super::evicted_again::{Evictions, with_repetitions};
 use super::evicted_daemon;
 use super::evicted_workload::{
-    EvictedWorkload, is_pending, maker_of, name_of, outcome_of_replacement, pending_since,
+    EvictedWorkload, Makers, Tops, is_pending, name_of, outcome_of_replacement, pending_since,
 };
 use super::reference::{self, Owner};
 use super::table::Table;
@@ -130,36 +130,42 @@ impl RuleHistory {
         let evictions = sources.evictions(&events, &known);
         let cancelled = sources.cancelled(&events, &known);
         let gone: BTreeSet<&Uid> = evictions.iter().map(|event| &event.about.uid).collect();
-        let workloads = EvictedWorkload::all(&sources.reading.snapshot, &gone);
+        let makers = Makers::of(sources.reading, &gone);
         let evicted: Vec<EvictedPod> = evictions
             .iter()
-            .map(|event| sources.evicted(event, &known, &workloads, &gone))
+            .map(|event| sources.evicted(event, &known, &makers, &gone))
             .collect();
         let cancelled_evictions = cancelled
             .iter()
-            .map(|event| sources.evicted(event, &known, &workloads, &gone))
+            .map(|event| sources.evicted(event, &known, &makers, &gone))
             .collect();
+        let Makers {
+            workloads, tops, ..
+        } = &makers;
         let rule_nodes = sources.rule_nodes();
         let Evictions {
             pods: mut evicted,
             replacements,
-        } = with_repetitions(evicted, &workloads, rule_nodes.as_ref());
-        let mut first: BTreeMap<(&str, &Owner), Option<Timestamp>> = BTreeMap::new();
+        } = with_repetitions(evicted, workloads, tops, rule_nodes.as_ref());
+        // By what is counted: a pod of any ReplicaSet of a Deployment replaces those of the others.
+        let mut first: BTreeMap<(&str, Owner), Option<Timestamp>> = BTreeMap::new();
         for pod in &evicted {
             let at = pod.eviction_time.map(|at| at.0);
             if let Some(workload) = &pod.workload {
                 let known = first
-                    .entry((pod.namespace.as_str(), workload))
+                    .entry((pod.namespace.as_str(), tops.get(&pod.namespace, workload)))
                     .or_insert(at);
                 // An unknown time is less than any other: then no pending pod is ruled out as too early.
                 *known = (*known).min(at);
             }
         }
-        let is_of_them =
-            |namespace: &str, workload: &Owner| first.contains_key(&(namespace, workload));
+        let is_of_them = |namespace: &str, workload: &Owner| {
+            first.contains_key(&(namespace, tops.get(namespace, workload)))
+        };
         // A pod that could not be scheduled before the first eviction replaces nobody.
         let is_later = |pod: &Pod, workload: &Owner| {
-            let first = first.get(&(pod.name.namespace.as_str(), workload));
+            let namespace = pod.name.namespace.as_str();
+            let first = first.get(&(namespace, tops.get(namespace, workload)));
             first
                 .copied()
                 .flatten()
@@ -196,13 +202,13 @@ impl RuleHistory {
         });
         let failed_jobs = failed.collect();
         let pending: Vec<PendingPod> = pending.collect();
-        share_out(&pending, &mut evicted);
+        share_out(&pending, &mut evicted, tops);
         Self {
             failed_jobs,
             pending_pods: pending,
             controller_evicted_pod_count: evicted_since_controller_start(sources.rule),
             events_known: sources.reading.without(Kind::Event).is_none(),
-            unknown: sources.not_known(&evicted, &cancelled),
+            unknown: sources.not_known(&evicted, &cancelled, &makers),
             evicted_pods: evicted,
             cancelled_evictions,
         }
@@ -405,12 +411,12 @@ impl<'a> HistorySources<'a> {
         &self,
         event: &Event,
         known: &KnownPods<'_>,
-        workloads: &[EvictedWorkload<'_>],
+        makers: &Makers<'_>,
         gone: &BTreeSet<&Uid>,
     ) -> EvictedPod {
         let name = &event.about.name;
         let there = known.there.get(&event.about.uid);
-        let maker = maker_of(name, workloads);
+        let maker = makers.maker_of(name);
         let of_pod = there.and_then(|pod| pod.controller.as_ref());
         EvictedPod {
             namespace: name.namespace.to_string(),
@@ -423,6 +429,10 @@ impl<'a> HistorySources<'a> {
             node: there.and_then(|pod| pod.node.as_ref().map(ToString::to_string)),
             after_eviction: match there {
                 Some(_) => EvictedOutcome::Terminating,
+                // Deployments that were not read may have made it.
+                None if maker.is_none() && makers.may_be_of_unread_deployment(name) => {
+                    EvictedOutcome::Unknown
+                }
                 None => self.outcome(event, maker, gone),
             },
             certain: known
@@ -506,7 +516,12 @@ impl<'a> HistorySources<'a> {
             .collect()
     }
 
-    fn not_known(&self, evicted: &[EvictedPod], cancelled: &[&Event]) -> Vec<String> {
+    fn not_known(
+        &self,
+        evicted: &[EvictedPod],
+        cancelled: &[&Event],
+        makers: &Makers<'_>,
+    ) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some(gap) = self.reading.without(Kind::Event) {
             // The gap ends with its consequence, which this line begins with.
@@ -544,7 +559,10 @@ impl<'a> HistorySources<'a> {
                     .to_owned(),
             );
         }
-        let unread = self.unread();
+        let mut unread = self.unread();
+        if makers.needs_deployments(evicted) {
+            unread.push(Kind::Deployment);
+        }
         if unread.is_empty() {
             lines.extend(evicted_daemon::unknown_nodes(evicted));
         }
@@ -561,10 +579,11 @@ impl<'a> HistorySources<'a> {
 }
 
 /// Lets one pending pod stand for one evicted pod of its workload, the last ones: the others run again.
-fn share_out(pending: &[PendingPod], evicted: &mut [EvictedPod]) {
-    let mut left: BTreeMap<(&str, Option<&Owner>), usize> = BTreeMap::new();
+fn share_out(pending: &[PendingPod], evicted: &mut [EvictedPod], tops: &Tops) {
+    let mut left: BTreeMap<(&str, Option<Owner>), usize> = BTreeMap::new();
     for pod in pending {
-        let workload = (pod.namespace.as_str(), Some(&pod.workload));
+        let top = tops.get(&pod.namespace, &pod.workload);
+        let workload = (pod.namespace.as_str(), Some(top));
         let count = left.entry(workload).or_default();
         *count = count.saturating_add(1);
     }
@@ -575,7 +594,9 @@ fn share_out(pending: &[PendingPod], evicted: &mut [EvictedPod]) {
     });
     let is_pending = |pod: &&mut EvictedPod| pod.after_eviction == EvictedOutcome::Pending;
     for pod in of_workloads.filter(is_pending).rev() {
-        let left = left.get_mut(&(pod.namespace.as_str(), pod.workload.as_ref()));
+        let workload = pod.workload.as_ref();
+        let top = workload.map(|workload| tops.get(&pod.namespace, workload));
+        let left = left.get_mut(&(pod.namespace.as_str(), top));
         match left.filter(|left| **left > 0) {
             Some(left) => *left = left.saturating_sub(1),
             None => pod.after_eviction = EvictedOutcome::CreatedAgain,
@@ -588,9 +609,9 @@ mod tests {
     use super::*;
     use crate::engine::{self, ProposedTaint};
     use crate::model::{
-        Controller, DaemonSet, Deletion, DisruptionAction, EventSubject, EvictionCondition,
-        FailurePolicy, Job, NodeRequirement, NodeSelector, NodeTerm, Phase, ReplicaSet,
-        RuleMetadata, Scheduled, Scheduling, Snapshot, StatefulSet, Workload,
+        Controller, DaemonSet, Deletion, Deployment, DisruptionAction, EventSubject,
+        EvictionCondition, FailurePolicy, Job, NodeRequirement, NodeSelector, NodeTerm, Phase,
+        ReplicaSet, RuleMetadata, Scheduled, Scheduling, Snapshot, StatefulSet, Workload,
     };
     use crate::report::testing;
 
@@ -853,6 +874,129 @@ mod tests {
                 outcome("embed-5f6b-x1", EvictedOutcome::ScaledDown),
                 outcome("embed-5f6b-x2", EvictedOutcome::ScaledDown),
                 outcome("llm-2", EvictedOutcome::ScaledDown),
+            ]
+        );
+    }
+
+    /// A Deployment that was rolled out after a pod of its first ReplicaSet was evicted; the pods are those that stay.
+    fn rolled_out(desired: i32, pods: Vec<Pod>) -> Reading {
+        let mut reading = reading(vec![rule("drain", -60)]);
+        reading.known.insert(Kind::Deployment);
+        let owned = |name: &str, replicas| {
+            ReplicaSet(Workload {
+                controller: Some(testing::controller("Deployment", "infer")),
+                ..workload(name, replicas, None)
+            })
+        };
+        let snapshot = &mut reading.snapshot;
+        snapshot.deployments = vec![Deployment(workload("infer", desired, None))];
+        snapshot.replica_sets = vec![owned("infer-6dc955bc4b", 0), owned("infer-9f4", desired)];
+        snapshot.pods = pods;
+        reading
+    }
+
+    #[test]
+    fn after_a_rollout_the_pods_of_the_deployment_tell_what_became_of_a_pod() {
+        let live = |phase| of("infer-9f4-22222", "ReplicaSet", "infer-9f4", phase);
+        let evicted = "infer-6dc955bc4b-xt9tk";
+        let events = [event(evicted, -50, EVICTS)];
+        for (desired, pods, expected) in [
+            (1, vec![live(Phase::Running)], EvictedOutcome::CreatedAgain),
+            (1, vec![live(Phase::Pending)], EvictedOutcome::Pending),
+            (1, vec![], EvictedOutcome::Missing),
+            (0, vec![], EvictedOutcome::ScaledDown),
+        ] {
+            let mut reading = rolled_out(desired, pods);
+            assert_eq!(outcomes(&reading, &events), [outcome(evicted, expected)]);
+            let history_of = history(&reading, &events);
+            let is_pending = expected == EvictedOutcome::Pending;
+            assert_eq!(history_of.pending_pods.len(), usize::from(is_pending));
+            // Its ReplicaSet is deleted later.
+            reading.snapshot.replica_sets.remove(0);
+            assert_eq!(outcomes(&reading, &events), [outcome(evicted, expected)]);
+            let of = history(&reading, &events).evicted_pods[0].workload.clone();
+            let of = of.map(|owner| owner.to_string());
+            assert_eq!(of.as_deref(), Some("Deployment/infer"));
+        }
+    }
+
+    #[test]
+    fn a_deployment_whose_pods_are_older_than_an_eviction_is_not_said_to_be_scaled_down() {
+        let mut live = of("infer-9f4-22222", "ReplicaSet", "infer-9f4", Phase::Running);
+        live.scheduling = Some(Box::new(Scheduling {
+            said: Some(Scheduled {
+                is_scheduled: true,
+                since: Some(testing::after(-300)),
+                reason: "".into(),
+                message: "".into(),
+            }),
+            ..Scheduling::default()
+        }));
+        let mut reading = rolled_out(1, vec![live]);
+        let old = event("infer-6dc955bc4b-xt9tk", -50, EVICTS);
+        let new = event("infer-9f4-xt9tk", -50, EVICTS);
+        let expected = outcome("infer-6dc955bc4b-xt9tk", EvictedOutcome::CreatedAgain);
+        assert_eq!(
+            outcomes(&reading, std::slice::from_ref(&old)),
+            [expected.clone()]
+        );
+        assert_eq!(
+            outcomes(&reading, &[new]),
+            [outcome("infer-9f4-xt9tk", EvictedOutcome::ScaledDown)]
+        );
+        reading.snapshot.replica_sets.remove(0);
+        assert_eq!(outcomes(&reading, &[old]), [expected]);
+    }
+
+    #[test]
+    fn without_deployments_nobody_knows_what_became_of_the_pods_of_their_replica_sets() {
+        let live = of("infer-9f4-22222", "ReplicaSet", "infer-9f4", Phase::Running);
+        let mut reading = rolled_out(1, vec![live]);
+        reading.known.remove(&Kind::Deployment);
+        reading.snapshot.deployments.clear();
+        let evicted = "infer-6dc955bc4b-xt9tk";
+        let events = [
+            event(evicted, -50, EVICTS),
+            event("embed-5f6b", -50, EVICTS),
+        ];
+        let line = "the outcome of evicted pods, because deployments were not read";
+        let is_open = |reading: &Reading| {
+            let found = history(reading, &events);
+            assert_eq!(found.unknown, [line]);
+            let found: Vec<EvictedOutcome> = found
+                .evicted_pods
+                .iter()
+                .map(|pod| pod.after_eviction)
+                .collect();
+            found
+        };
+        let expected = [EvictedOutcome::NotCreatedAgain, EvictedOutcome::Unknown];
+        assert_eq!(is_open(&reading), expected, "of an old ReplicaSet");
+        reading.snapshot.replica_sets.remove(0);
+        assert_eq!(is_open(&reading), expected, "of one that is gone");
+        let bare = [event("embed-5f6b", -50, EVICTS)];
+        assert!(history(&reading, &bare).unknown.is_empty());
+        // The pods of a Deployment are those of its ReplicaSets.
+        let mut unread = rolled_out(1, Vec::new());
+        unread.known.remove(&Kind::ReplicaSet);
+        unread.snapshot.replica_sets.clear();
+        assert_eq!(
+            outcomes(&unread, &events[..1]),
+            [outcome(evicted, EvictedOutcome::Unknown)]
+        );
+    }
+
+    #[test]
+    fn pods_of_several_replica_sets_of_a_deployment_replace_each_other() {
+        let live = of("infer-9f4-22222", "ReplicaSet", "infer-9f4", Phase::Pending);
+        let reading = rolled_out(1, vec![live]);
+        let (old, new) = ("infer-6dc955bc4b-xt9tk", "infer-9f4-xt9tk");
+        let events = [event(old, -50, EVICTS), event(new, -30, EVICTS)];
+        assert_eq!(
+            outcomes(&reading, &events),
+            [
+                outcome(old, EvictedOutcome::EvictedAgain),
+                outcome(new, EvictedOutcome::Pending),
             ]
         );
     }

@@ -6,7 +6,9 @@ use super::nodes::gap_of;
 use crate::cluster::{eviction_events, read_optional};
 use crate::engine::ProposedTaint;
 use crate::error::Failure;
-use crate::model::{DaemonSet, DeviceTaintRule, Event, Gap, Job, Kind, ReplicaSet, StatefulSet};
+use crate::model::{
+    DaemonSet, Deployment, DeviceTaintRule, Event, Gap, Job, Kind, ReplicaSet, StatefulSet,
+};
 use crate::report::history::{HistorySources, RuleHistory};
 
 /// What each of `rules` has done, in their order, with what could not be read for that.
@@ -78,6 +80,8 @@ pub(crate) async fn sources_of(view: &ClusterView<impl ReadState>) -> Result<Sou
     let reading = read_optional::<StatefulSet>(client, served, reading.map_err(failed)?).await;
     let reading = read_optional::<DaemonSet>(client, served, reading.map_err(failed)?).await;
     let reading = read_optional::<Job>(client, served, reading.map_err(failed)?).await;
+    // An old ReplicaSet of a Deployment desires no pods, however many the Deployment desires.
+    let reading = read_optional::<Deployment>(client, served, reading.map_err(failed)?).await;
     view.reading = reading.map_err(failed)?;
     gaps.extend(view.reading.gaps.iter().skip(before).cloned());
     Ok(Sources { events, view, gaps })
