@@ -17,13 +17,14 @@ use crate::decide::rules_on::SiblingRules;
 use crate::decide::unreleased_devices::{self, RecordReader};
 use crate::decide::{in_use_elsewhere, timed_effect};
 use crate::engine::beside::pods_beside;
-use crate::engine::rule_lifecycle::{PendingEviction, pending_evictions};
+use crate::engine::rule_lifecycle::PendingEviction;
 use crate::engine::termination_blocker::Publishers;
 use crate::engine::{Impact, ProposedTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{self, DeviceTaintRule, Gap, Kind, Warning};
 use crate::report::RuleDescriptions;
 use crate::report::description::{RuleDescription, Subject};
+use crate::report::earlier_evictions::remaining_evictions;
 use crate::report::events::{events_about, may_have_evicted};
 
 /// Show rules, their conditions, and what delays each eviction
@@ -160,7 +161,7 @@ fn describe(
         &Subject {
             rule,
             impact,
-            remaining: &pending_evictions(impact, &around, view.now),
+            remaining: &remaining_evictions(rule, impact, &beside.events, &around, view.now),
             beside: Some(users.get(&rule.name).copied().unwrap_or_default()),
             warnings: &[
                 &view.reading.warnings[..],
@@ -189,17 +190,12 @@ struct DescribeContext {
 impl DescribeContext {
     /// Events, and how the nodes are of pods that should have ended, as far as they are known.
     async fn of(questions: &[DescribedRule<'_>], view: &ClusterView<Pods>) -> Self {
-        // Nodes are read only of pods that should have ended: a first pass without nodes finds these.
-        let nothing = NodesKnown::default();
-        let around = nothing.around(&view.reading.snapshot.claims);
-        let left: Vec<PendingEviction<'_>> = questions
-            .iter()
-            .flat_map(|question| pending_evictions(&question.impact, &around, view.now))
-            .collect();
         let Some(live) = view.live() else {
+            let events = view.reading.snapshot.events.clone();
+            let nodes = nodes_in(&view.reading, &left_of(questions, &events, view));
             return Self {
-                events: view.reading.snapshot.events.clone(),
-                nodes: nodes_in(&view.reading, &left),
+                events,
+                nodes,
                 gaps: view.reading.without(Kind::Event).into_iter().collect(),
                 warnings: Vec::new(),
             };
@@ -213,12 +209,28 @@ impl DescribeContext {
             // Events only explain: who may not read them gets the answer all the same, with the gap.
             Err(error) => beside.gaps.push(gap_of("events", &error)),
         }
+        let left = left_of(questions, &beside.events, view);
         beside.nodes = NodesKnown {
             publishers: Publishers::of(&view.reading, &names_of(&left)),
             ..nodes_of(&left, live).await
         };
         beside
     }
+}
+
+/// The pods that the rules evict or have evicted and that are still there, seen without nodes: nodes are read only of pods
+/// that should have ended.
+fn left_of<'a>(
+    questions: &[DescribedRule<'a>],
+    events: &[model::Event],
+    view: &ClusterView<Pods>,
+) -> Vec<PendingEviction<'a>> {
+    let nothing = NodesKnown::default();
+    let around = nothing.around(&view.reading.snapshot.claims);
+    let left = questions.iter().flat_map(|question| {
+        remaining_evictions(question.rule, &question.impact, events, &around, view.now)
+    });
+    left.collect()
 }
 
 /// What was reported about the rules and, if they hit any pods or may have done so, about evictions.

@@ -5,10 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::earlier_evictions::evicted_earlier;
 use super::reference::ObjectReference;
 use super::time::Time;
 use crate::engine::{Cause, Impact};
 use crate::model::{self, DeviceTaintRule, Effect, NamespacedName, Uid};
+
+/// What the controller notes on a pod that it evicts.
+///
+/// Upstream: `emitPodDeletionEvent` in `device_taint_eviction.go`.
+pub(super) const EVICTS: &str = "Marking for deletion";
 
 /// A Kubernetes event about a rule, or about a pod.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +63,9 @@ pub fn events_about(
 ) -> Vec<Event> {
     let hit = hit(impact);
     let pods: BTreeSet<&Uid> = impact.pods.iter().map(|pod| &pod.pod.uid).collect();
+    let earlier = evicted_earlier(rule, impact, events).into_iter();
+    let earlier: BTreeSet<(&Uid, &NamespacedName)> =
+        earlier.map(|pod| (&pod.uid, &pod.name)).collect();
     let shown = events.iter().filter_map(|found| {
         let about = &found.about;
         if !is_since(found, rule) {
@@ -67,6 +76,7 @@ pub fn events_about(
         }
         let attribution = match hit.get(&(&about.uid, &about.name)) {
             Some(certain) => Some(*certain),
+            None if earlier.contains(&(&about.uid, &about.name)) => Some(Attribution::Possible),
             // A pod that it leaves alone was marked by another.
             None if pods.contains(&about.uid) => None,
             None => may_have_evicted(rule).then_some(Attribution::Possible),
@@ -215,6 +225,25 @@ mod tests {
         let mut harmless = rule();
         harmless.taint.effect = Effect::NoSchedule;
         assert_eq!(describe(&harmless, &events), [certain]);
+    }
+
+    #[test]
+    fn the_eviction_of_a_pod_that_is_still_terminating_is_told_after_the_effect_was_lowered() {
+        let mut pod = testing::pod("ml", "train-0");
+        pod.deletion = Some(model::Deletion {
+            at: testing::after(30),
+            grace_period_seconds: Some(60),
+            finalizers: Vec::new(),
+        });
+        let verdict = crate::engine::Verdict::Terminating;
+        let impact = testing::impact(vec![testing::with_verdict(&pod, verdict)]);
+        let mut lowered = rule();
+        lowered.taint.effect = Effect::NoSchedule;
+        lowered.generation = 3;
+        let event = reported("Pod", ("train-0", pod.uid.as_str()), 5);
+        let about = events_about(&lowered, &impact, &[event]);
+        let told: Vec<Attribution> = about.iter().map(|event| event.attribution).collect();
+        assert_eq!(told, [Attribution::Possible]);
     }
 
     #[test]

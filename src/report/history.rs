@@ -9,7 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::events::{is_since, may_have_evicted};
+use super::earlier_evictions::evicted_earlier;
+use super::events::{EVICTS, is_since, may_have_evicted};
 use super::evicted::{self, EvictedPod};
 use super::evicted_again::{Evictions, with_repetitions};
 use super::evicted_daemon;
@@ -29,11 +30,6 @@ use crate::naming::phrase::{counted, few};
 
 /// How long a server keeps events, unless it is told otherwise: `--event-ttl` of kube-apiserver.
 const KEPT: SignedDuration = SignedDuration::from_hours(1);
-
-/// What the controller notes on a pod that it evicts.
-///
-/// Upstream: `emitPodDeletionEvent` in `device_taint_eviction.go`.
-const EVICTS: &str = "Marking for deletion";
 
 /// Past evictions of a rule that can still be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -344,6 +340,8 @@ impl<'a> HistorySources<'a> {
     /// and that another rule evicts.
     fn evictions(&self, events: &EventsOfPods<'a>, known: &KnownPods<'_>) -> Vec<&'a Event> {
         let may_have = self.may_have_evicted();
+        let earlier = evicted_earlier(self.rule, self.impact, self.events).into_iter();
+        let earlier: BTreeSet<&Uid> = earlier.map(|pod| &pod.uid).collect();
         let is_ours = |event: &&Event| {
             let uid = &event.about.uid;
             // A pod that holds devices shows which taints evict it; of one that is gone or has released them, only the past
@@ -351,7 +349,7 @@ impl<'a> HistorySources<'a> {
             event.message.starts_with(EVICTS)
                 && match known.there.get(uid) {
                     Some(pod) if pod.deletion.is_none() || known.holding.contains(uid) => {
-                        known.hit.contains_key(uid)
+                        known.hit.contains_key(uid) || earlier.contains(uid)
                     }
                     Some(_) | None => may_have,
                 }
@@ -1295,6 +1293,31 @@ mod tests {
         leaving.deletion = None;
         reading.snapshot.pods = vec![leaving];
         assert_eq!(evicted(&reading), [false; 0], "it is not evicted");
+    }
+
+    #[test]
+    fn a_pod_that_still_terminates_was_evicted_also_after_the_effect_was_lowered() {
+        let mut lowered = rule("drain", -60);
+        lowered.taint.effect = Effect::NoSchedule;
+        lowered.generation = 3;
+        let mut reading = reading(vec![lowered]);
+        let mut pod = testing::pod("ml", "train-0");
+        pod.deletion = Some(Deletion {
+            at: testing::after(30),
+            grace_period_seconds: Some(60),
+            finalizers: Vec::new(),
+        });
+        let claim = testing::claim_in_use(&pod);
+        pod.claims = vec![crate::model::PodClaim {
+            name: "gpu".into(),
+            source: crate::model::ClaimSource::Claim(claim.name.name.clone()),
+        }];
+        reading.snapshot.claims = vec![claim];
+        let mut evicted = event("train-0", -20, EVICTS);
+        evicted.about.uid = pod.uid.clone();
+        reading.snapshot.pods = vec![pod];
+        let expected = [outcome("train-0", EvictedOutcome::Terminating)];
+        assert_eq!(outcomes(&reading, &[evicted]), expected);
     }
 
     #[test]

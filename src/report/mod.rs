@@ -40,7 +40,7 @@
 //! | What keeps a wait from being met | [`blocker`] |
 //! | Events of `--events`, one JSON line each | [`command_event`] |
 //! | Progress of a wait | [`wait_progress`] |
-//! | Kubernetes events about a rule and the pods it evicts | [`events`] |
+//! | Kubernetes events about a rule and the pods it evicts | [`events`]; pods evicted before its effect was lowered: [`earlier_evictions`] |
 //! | Pods that are still there, and what each waits for | [`remaining_pods`] |
 //! | Charts of upcoming evictions and expiries | `event_chart` |
 //! | Devices in use and allocatable resources, by a kubelet | [`in_use`] |
@@ -74,6 +74,7 @@ mod device_table;
 pub mod devices;
 pub mod drain_state;
 pub mod drains;
+pub mod earlier_evictions;
 mod event_chart;
 pub mod events;
 pub mod evicted;
