@@ -24,8 +24,8 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{self, DeviceTaintRule, Gap, Kind, Warning};
 use crate::report::RuleDescriptions;
 use crate::report::description::{RuleDescription, Subject};
-use crate::report::earlier_evictions::remaining_evictions;
-use crate::report::events::{events_about, may_have_evicted};
+use crate::report::earlier_evictions::{may_have_evicted, remaining_evictions};
+use crate::report::events::events_about;
 
 /// Show rules, their conditions, and what delays each eviction
 ///

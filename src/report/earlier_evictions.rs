@@ -1,4 +1,4 @@
-//! Pods that a rule evicted while it had effect NoExecute, and that are still terminating under its effect of now.
+//! Evictions of a rule before its effect was lowered, and pods of these that are still terminating.
 //!
 //! Such a pod is not evicted by what the rule is now. Only the events of the eviction controller tell of it, and these name no
 //! rule: a pod that another taint evicts, too, is left to that taint.
@@ -7,13 +7,37 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::events::{EVICTS, is_since, may_have_evicted};
 use crate::engine::condition::evicted_since_controller_start;
 use crate::engine::rule_lifecycle::{
     PendingEviction, TerminationFacts, pending_evictions, terminating,
 };
 use crate::engine::{Cause, Impact, PodImpact};
 use crate::model::{DeviceTaintRule, Effect, Event, NamespacedName, Pod, Uid};
+
+/// What the controller notes on a pod that it evicts.
+///
+/// Upstream: `emitPodDeletionEvent` in `device_taint_eviction.go`.
+pub(super) const EVICTS: &str = "Marking for deletion";
+
+/// Whether the rule has or may once have had an effect that evicts.
+#[must_use]
+pub fn may_have_evicted(rule: &DeviceTaintRule) -> bool {
+    // Objects keep no earlier spec: after any change the effect may have been NoExecute before.
+    rule.taint.effect == Effect::NoExecute || rule.generation > 1
+}
+
+/// Whether it happened while the rule was there, as it is: what is older is due to something else. What
+/// bears no time may be.
+pub(super) fn is_since(found: &Event, rule: &DeviceTaintRule) -> bool {
+    let since = match rule.taint.effect {
+        Effect::NoExecute => rule.taint.time_added.or(rule.metadata.created),
+        // It may have evicted before it was made to do less.
+        Effect::None | Effect::NoSchedule | Effect::Unknown(_) => rule.metadata.created,
+    };
+    since
+        .zip(found.last)
+        .is_none_or(|(since, last)| last >= since)
+}
 
 /// The pods that the rule evicted earlier and that are still terminating; the rule is the only considered one of `impact`.
 ///

@@ -5,16 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::earlier_evictions::evicted_earlier;
+use super::earlier_evictions::{evicted_earlier, is_since, may_have_evicted};
 use super::reference::ObjectReference;
 use super::time::Time;
 use crate::engine::{Cause, Impact};
-use crate::model::{self, DeviceTaintRule, Effect, NamespacedName, Uid};
-
-/// What the controller notes on a pod that it evicts.
-///
-/// Upstream: `emitPodDeletionEvent` in `device_taint_eviction.go`.
-pub(super) const EVICTS: &str = "Marking for deletion";
+use crate::model::{self, DeviceTaintRule, NamespacedName, Uid};
 
 /// A Kubernetes event about a rule, or about a pod.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -95,26 +90,6 @@ pub fn events_about(
     events
 }
 
-/// Whether the rule has or may once have had an effect that evicts.
-#[must_use]
-pub fn may_have_evicted(rule: &DeviceTaintRule) -> bool {
-    // Objects keep no earlier spec: after any change the effect may have been NoExecute before.
-    rule.taint.effect == Effect::NoExecute || rule.generation > 1
-}
-
-/// Whether it happened while the rule was there, as it is: what is older is due to something else. What
-/// bears no time may be.
-pub(super) fn is_since(found: &model::Event, rule: &DeviceTaintRule) -> bool {
-    let since = match rule.taint.effect {
-        Effect::NoExecute => rule.taint.time_added.or(rule.metadata.created),
-        // It may have evicted before it was made to do less.
-        Effect::None | Effect::NoSchedule | Effect::Unknown(_) => rule.metadata.created,
-    };
-    since
-        .zip(found.last)
-        .is_none_or(|(since, last)| last >= since)
-}
-
 /// Whether the event is about this very rule, and not about an earlier one of its name.
 fn is_about(found: &model::Event, rule: &DeviceTaintRule) -> bool {
     let about = &found.about;
@@ -155,7 +130,7 @@ fn event(found: &model::Event, attribution: Attribution) -> Event {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{DeviceSelector, EventSubject, RuleMetadata};
+    use crate::model::{DeviceSelector, Effect, EventSubject, RuleMetadata};
     use crate::report::testing;
 
     fn rule() -> DeviceTaintRule {

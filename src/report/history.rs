@@ -9,8 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::earlier_evictions::evicted_earlier;
-use super::events::{EVICTS, is_since, may_have_evicted};
+use super::earlier_evictions::{EVICTS, evicted_earlier, is_since, may_have_evicted};
 use super::evicted::{self, EvictedPod};
 use super::evicted_again::{Evictions, with_repetitions};
 use super::evicted_daemon;
@@ -332,8 +331,12 @@ impl<'a> HistorySources<'a> {
     /// Whether the rule has or may have had an effect that evicts.
     fn may_have_evicted(&self) -> bool {
         // A rule that is gone may have had any effect, and says none.
-        let is_gone = self.rule.generation == 0;
-        is_gone || may_have_evicted(self.rule)
+        self.is_gone() || may_have_evicted(self.rule)
+    }
+
+    /// Whether nothing is known of the rule but its name.
+    fn is_gone(&self) -> bool {
+        self.rule.generation == 0
     }
 
     /// The last event of each evicted pod, unless the controller cancelled the deletion; without pods that still exist
@@ -348,7 +351,9 @@ impl<'a> HistorySources<'a> {
             // of the rule is known.
             event.message.starts_with(EVICTS)
                 && match known.there.get(uid) {
-                    Some(pod) if pod.deletion.is_none() || known.holding.contains(uid) => {
+                    Some(pod) if pod.deletion.is_none() => known.hit.contains_key(uid),
+                    // A rule that is gone selects no device any more that would show it.
+                    Some(_) if !self.is_gone() && known.holding.contains(uid) => {
                         known.hit.contains_key(uid) || earlier.contains(uid)
                     }
                     Some(_) | None => may_have,
@@ -1316,8 +1321,16 @@ mod tests {
         let mut evicted = event("train-0", -20, EVICTS);
         evicted.about.uid = pod.uid.clone();
         reading.snapshot.pods = vec![pod];
+        let events = [evicted];
         let expected = [outcome("train-0", EvictedOutcome::Terminating)];
-        assert_eq!(outcomes(&reading, &[evicted]), expected);
+        assert_eq!(outcomes(&reading, &events), expected);
+        reading.snapshot.rules[0].generation = 1;
+        assert_eq!(outcomes(&reading, &events), [], "it never evicted");
+        // The rule was deleted meanwhile, and may have been any.
+        reading.snapshot.rules = vec![crate::decide::recovery::gone_rule("drain")];
+        assert_eq!(outcomes(&reading, &events), expected);
+        reading.snapshot.pods[0].deletion = None;
+        assert_eq!(outcomes(&reading, &events), [], "it is not deleted yet");
     }
 
     #[test]
