@@ -277,12 +277,7 @@ impl RuleHistory {
         });
         lines.extend(jobs);
         let pending = self.pending_pods.iter().map(|pod| {
-            let PendingPod {
-                namespace,
-                name,
-                workload,
-                ..
-            } = pod;
+            let (namespace, name, workload) = (&pod.namespace, &pod.name, &pod.workload);
             format!("pod {namespace}/{name} of {workload} is pending")
         });
         lines.extend(pending);
