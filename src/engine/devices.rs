@@ -320,6 +320,35 @@ pub fn complete_pools(slices: &[ResourceSlice]) -> BTreeSet<(&DriverName, &PoolN
     pools.map(|(pool, _)| pool).collect()
 }
 
+/// How much of its newest generation is there of a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolSlices {
+    /// The number of its slices.
+    pub present: usize,
+    /// The number of slices that they say there are, the largest if they contradict each other.
+    pub expected: i64,
+    /// Whether these are all slices.
+    pub is_complete: bool,
+}
+
+/// The slices of the newest generation of a pool; absent if the pool has no slices.
+#[must_use]
+pub fn slices_of_pool(
+    slices: &[ResourceSlice],
+    driver: &DriverName,
+    pool: &PoolName,
+) -> Option<PoolSlices> {
+    let current = current_slices(slices).into_iter();
+    let own = current.filter(|slice| slice.driver == *driver && slice.pool.name == *pool);
+    let counts: Vec<i64> = own.map(|slice| slice.pool.slice_count).collect();
+    let expected = counts.iter().copied().max()?;
+    Some(PoolSlices {
+        present: counts.len(),
+        expected,
+        is_complete: complete_pools(slices).contains(&(driver, pool)),
+    })
+}
+
 /// What is odd about the pools of the `selected` devices, which are ordered by name: pools that lack slices, and
 /// names that occur twice.
 pub(crate) fn pool_warnings<'a>(

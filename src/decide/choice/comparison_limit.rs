@@ -1,6 +1,10 @@
 //! Unpublished devices, which nothing that is typed can be compared with.
 
-use crate::model::DeviceId;
+use std::collections::BTreeSet;
+
+use super::unknown::{after_publication, incomplete_pool};
+use crate::error::Failure;
+use crate::model::{DeviceId, DriverName, PoolName, ResourceSlice};
 use crate::naming::phrase::{counted, few};
 
 /// What a command takes to leave devices out that cannot be compared.
@@ -25,9 +29,43 @@ impl ComparisonLimit {
         }
     }
 
+    /// The failure with the way out of these `unpublished` devices, which cannot be compared. Those of incomplete pools are
+    /// published with the rest of the pool: until then, no narrower selection helps.
+    #[must_use]
+    pub fn explain(
+        self,
+        failure: Failure,
+        unpublished: &[&DeviceId],
+        slices: &[ResourceSlice],
+    ) -> Failure {
+        let pools = unpublished.iter().map(|id| (&id.driver, &id.pool));
+        let pools: BTreeSet<(&DriverName, &PoolName)> = pools.collect();
+        let (mut failure, mut is_any_other) = (failure, false);
+        let mut drivers = BTreeSet::new();
+        for (driver, pool) in pools {
+            match incomplete_pool(driver, pool, slices) {
+                Some(cause) => {
+                    failure = failure.detail(format!(
+                        "{cause}, so the attributes of its allocated devices are unknown"
+                    ));
+                    drivers.insert(driver);
+                }
+                None => is_any_other = true,
+            }
+        }
+        let failure = drivers.into_iter().fold(failure, |failure, driver| {
+            failure.hint(after_publication(driver))
+        });
+        if is_any_other {
+            failure.hint(self.hint())
+        } else {
+            failure.hint("to select an allocated device now, specify it as DRIVER/POOL/DEVICE")
+        }
+    }
+
     /// The way out of unpublished devices that cannot be compared.
     #[must_use]
-    pub fn hint(self) -> &'static str {
+    fn hint(self) -> &'static str {
         match self {
             Self::Names => {
                 "name the device as device/DRIVER/POOL/DEVICE; list the devices with \

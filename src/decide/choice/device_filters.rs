@@ -9,7 +9,9 @@ use crate::decide::identity::identifying_attributes::AttributeMeaning;
 use crate::engine::expression::{AttributeCondition, DeviceExpression, ExpressionError};
 use crate::engine::{DeviceCondition, FilteredDevices, Semantics, filter_devices, with_siblings};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceSelector, Kind, NamespacedName, Reading, Snapshot};
+use crate::model::{
+    DeviceId, DeviceSelector, Kind, NamespacedName, Reading, ResourceSlice, Snapshot,
+};
 use crate::naming::shell::word;
 
 /// What was typed to choose devices by what they are, and by who uses them.
@@ -310,7 +312,7 @@ impl DeviceFilter {
             // be skipped.
             let unsure = failed.iter().any(|(_, error)| !error.is_of_the_device());
             if !self.typed.skips_errors || unsure {
-                return Err(self.undecided(&failed));
+                return Err(self.undecided(&failed, &snapshot.slices));
             }
             let they = if failed.len() == 1 {
                 "it matches"
@@ -478,7 +480,11 @@ impl DeviceFilter {
     }
 
     /// It cannot be said of some devices whether they are meant.
-    fn undecided(&self, failed: &[(DeviceId, ExpressionError)]) -> Failure {
+    fn undecided(
+        &self,
+        failed: &[(DeviceId, ExpressionError)],
+        slices: &[ResourceSlice],
+    ) -> Failure {
         const FEW: usize = 5;
         let verb = if failed.len() == 1 {
             "matches"
@@ -502,7 +508,8 @@ impl DeviceFilter {
         let mut errors = failed.iter().map(|(_, error)| error);
         let limit = self.typed.limit;
         if errors.clone().all(is_unpublished) {
-            return failure.hint(limit.hint());
+            let unpublished: Vec<&DeviceId> = failed.iter().map(|(id, _)| id).collect();
+            return limit.explain(failure, &unpublished, slices);
         }
         if !errors.all(ExpressionError::is_of_the_device) {
             return failure.hint("rewrite the expression");
@@ -770,6 +777,45 @@ mod tests {
             assert_eq!(failure.to_string(), "cannot tell whether 1 device matches");
             assert_eq!(failure.hints(), [hint]);
         }
+    }
+
+    #[test]
+    fn an_incomplete_pool_is_named_when_its_devices_cannot_be_compared() {
+        let semantics = crate::report::testing::semantics(37);
+        let filters = DeviceFilterFlags {
+            identities: vec![Hardware::named("uuid", "GPU-2")],
+            limit: ComparisonLimit::SkipErrors,
+            ..DeviceFilterFlags::default()
+        };
+        let filter = DeviceFilter::parse(&filters).unwrap().unwrap();
+        let mut reading = half_published();
+        reading.snapshot.slices[0].pool.slice_count = 2;
+        let failure = |reading: &Reading| filter.resolve(reading, &[], &semantics).unwrap_err();
+        let incomplete = failure(&reading);
+        assert_eq!(
+            incomplete.details().last().map(String::as_str),
+            Some(
+                "pool gpu.example.com/node-7 is incomplete: only 1 of 2 slices of its newest generation \
+                 exist, so the attributes of its allocated devices are unknown"
+            )
+        );
+        let again =
+            "run the command again after driver gpu.example.com has published the whole pool";
+        assert_eq!(
+            incomplete.hints(),
+            [
+                again,
+                "to select an allocated device now, specify it as DRIVER/POOL/DEVICE"
+            ]
+        );
+        // Another driver is away.
+        let results = reading.snapshot.claims[0].allocation.as_mut().unwrap();
+        let mut away = results.results[0].clone();
+        away.device.driver = "vfio.example.com".into();
+        results.results.push(away);
+        let both = failure(&reading);
+        assert_eq!(both.hints()[0], again);
+        assert!(both.hints()[1].contains("--skip-errors"), "{both:?}");
     }
 
     #[test]

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use super::numbers::word_of;
 use crate::decide::identity::new_names;
-use crate::engine::{self, ProposedTaint, Semantics};
+use crate::engine::{self, PoolSlices, ProposedTaint, Semantics, slices_of_pool};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
-    DeviceId, DeviceSelector, DeviceTaintRule, DriverName, Kind, ObjectName, Reading, Snapshot,
-    Source,
+    DeviceId, DeviceSelector, DeviceTaintRule, DriverName, Kind, NodeName, ObjectName, PoolName,
+    Reading, ResourceSlice, SliceNodes, Snapshot, Source,
 };
 use crate::naming::nearest::nearest;
+use crate::naming::phrase::counted;
 use crate::naming::shell::word;
 use crate::naming::{device, suggest};
 
@@ -65,11 +66,14 @@ pub fn no_such_device(
                 ))
                 .hint(format!("did you mean {}?", word(&renamed.to_string())));
         }
-        let name = &rule.name;
-        return failure.hint(format!(
-            "rule {name} taints such devices: check that their driver is running (30s after a \
-            driver stops, its devices are no longer published)"
-        ));
+        return match published_pool(&rule.name, selector, &snapshot.slices) {
+            Some(published) => failure.detail(published.cause).hint(published.hint),
+            None => failure.hint(format!(
+                "rule {} taints such devices: check that their driver is running (30s after a \
+                driver stops, its devices are no longer published)",
+                rule.name
+            )),
+        };
     }
     let similar = match word_of(selector) {
         // All devices of a driver are no correction of a mistyped serial number.
@@ -99,6 +103,82 @@ fn renamed(selector: &DeviceSelector, snapshot: &Snapshot) -> Option<(ObjectName
     let mut recorded =
         new_names(&snapshot.rules, &published).filter(|found| is_about(found.rule, selector));
     recorded.find_map(|found| Some((found.rule.name.clone(), found.names.into_iter().next()?)))
+}
+
+/// Why a device is not published although its driver publishes slices.
+struct PublishedPool {
+    cause: String,
+    hint: String,
+}
+
+/// Why none of the devices that `rule` taints as `selector` does is published; absent if the driver publishes neither the
+/// pool nor another one on the node of that name, so that it may have stopped.
+fn published_pool(
+    rule: &ObjectName,
+    selector: &DeviceSelector,
+    slices: &[ResourceSlice],
+) -> Option<PublishedPool> {
+    let (driver, pool) = (selector.driver.as_ref()?, selector.pool.as_ref()?);
+    let devices = match selector.device {
+        Some(_) => "this device",
+        None => "devices",
+    };
+    let found = |cause: String, hint: String| PublishedPool {
+        cause: format!("rule {rule} taints {devices}, but {cause}"),
+        hint,
+    };
+    if let Some(incomplete) = incomplete_pool(driver, pool, slices) {
+        let hint = after_publication(driver);
+        return Some(found(incomplete, hint));
+    }
+    let list = |selected: String| {
+        format!(
+            "list what the driver publishes: kubectl devicetaint devices {}",
+            word(&selected)
+        )
+    };
+    if slices_of_pool(slices, driver, pool).is_some() {
+        let cause = format!("driver {driver} publishes pool {pool} without {devices}");
+        return Some(found(cause, list(format!("{driver}/{pool}/*"))));
+    }
+    // Pools are often named after their nodes.
+    let node = NodeName::from(pool.as_str());
+    let mut of_driver = slices.iter().filter(|slice| slice.driver == *driver);
+    let is_on_node = of_driver.any(|slice| slice.nodes == SliceNodes::One(node.clone()));
+    is_on_node.then(|| {
+        let cause =
+            format!("driver {driver} publishes other pools on node {node}, and not pool {pool}");
+        found(cause, list(format!("{driver}/*/*")))
+    })
+}
+
+/// That slices of a pool are missing; absent if none is, or if all are.
+pub(super) fn incomplete_pool(
+    driver: &DriverName,
+    pool: &PoolName,
+    slices: &[ResourceSlice],
+) -> Option<String> {
+    let PoolSlices {
+        present, expected, ..
+    } = slices_of_pool(slices, driver, pool).filter(|found| !found.is_complete)?;
+    let is_short = i64::try_from(present).is_ok_and(|present| present < expected);
+    Some(if is_short {
+        format!(
+            "pool {driver}/{pool} is incomplete: only {present} of {expected} slices of its newest \
+             generation exist"
+        )
+    } else {
+        format!(
+            "pool {driver}/{pool} is incomplete: the resourceSliceCount of its {} of the newest \
+             generation is wrong",
+            counted(present, "slice")
+        )
+    })
+}
+
+/// What to do about an incomplete pool.
+pub(super) fn after_publication(driver: &DriverName) -> String {
+    format!("run the command again after driver {driver} has published the whole pool")
 }
 
 /// Whether the rule selects devices of that driver and pool by name, among them such as the selector means.
@@ -303,6 +383,82 @@ mod tests {
     }
 
     #[test]
+    fn a_driver_that_publishes_is_not_suspected_to_have_stopped() {
+        use crate::engine::testing::{published, slice};
+        let mut rule = crate::decide::testing::named("pull", "NoSchedule");
+        rule.selector = Some(device::parse("gpu.example.com/node-7/*").unwrap());
+        let whole = slice(vec![published("gpu-1", &[])]);
+        let part = |count: i64| {
+            let mut part = whole.clone();
+            part.pool.slice_count = count;
+            part
+        };
+        let mut other_pool = whole.clone();
+        other_pool.pool.name = "other".into();
+        let mut other_node = other_pool.clone();
+        other_node.nodes = SliceNodes::One("node-8".into());
+        let stopped = "rule pull taints such devices: check that their driver is running (30s after a \
+            driver stops, its devices are no longer published)";
+        let again =
+            "run the command again after driver gpu.example.com has published the whole pool";
+        for (name, typed, slices, detail, hint) in [
+            (
+                "removed",
+                "gpu-0",
+                vec![whole.clone()],
+                "rule pull taints this device, but driver gpu.example.com publishes pool node-7 without \
+                 this device",
+                "list what the driver publishes: kubectl devicetaint devices 'gpu.example.com/node-7/*'",
+            ),
+            (
+                "incomplete",
+                "gpu-0",
+                vec![part(3)],
+                "rule pull taints this device, but pool gpu.example.com/node-7 is incomplete: only 1 of 3 \
+                 slices of its newest generation exist",
+                again,
+            ),
+            (
+                "incomplete, all devices",
+                "*",
+                vec![part(3)],
+                "rule pull taints devices, but pool gpu.example.com/node-7 is incomplete: only 1 of 3 \
+                 slices of its newest generation exist",
+                again,
+            ),
+            (
+                "with a wrong count",
+                "gpu-0",
+                vec![part(0)],
+                "rule pull taints this device, but pool gpu.example.com/node-7 is incomplete: the \
+                 resourceSliceCount of its 1 slice of the newest generation is wrong",
+                again,
+            ),
+            (
+                "under another pool",
+                "gpu-0",
+                vec![other_pool],
+                "rule pull taints this device, but driver gpu.example.com publishes other pools on node \
+                 node-7, and not pool node-7",
+                "list what the driver publishes: kubectl devicetaint devices 'gpu.example.com/*/*'",
+            ),
+            ("on another node", "gpu-0", vec![other_node], "", stopped),
+            ("nothing", "gpu-0", Vec::new(), "", stopped),
+        ] {
+            let snapshot = Snapshot {
+                slices,
+                rules: vec![rule.clone()],
+                ..Snapshot::default()
+            };
+            let selector = device::parse(&format!("gpu.example.com/node-7/{typed}")).unwrap();
+            let known = [crate::report::testing::device("gpu-5")];
+            let failure = no_such_device(&selector, &known, &snapshot);
+            assert_eq!(failure.details().join("; "), detail, "{name}");
+            assert_eq!(failure.hints(), [hint], "{name}");
+        }
+    }
+
+    #[test]
     fn the_new_name_of_hardware_that_a_rule_recorded_is_suggested() {
         use crate::engine::testing::{published, reading, slice};
         let mut rule = crate::decide::testing::named("pull", "NoSchedule");
@@ -328,8 +484,12 @@ mod tests {
         let device = published("gpu-9", &[("uuid", "B")]);
         snapshot.slices[0].devices.push(device);
         let (details, hint) = told(&snapshot, &old);
-        assert!(details.is_empty(), "{details:?}");
-        assert!(hint.contains("check that their driver"), "{hint}");
+        let cause = format!(
+            "rule pull taints this device, but driver gpu.example.com publishes pool {pool} without this \
+             device"
+        );
+        assert_eq!(details, [cause]);
+        assert!(hint.starts_with("list what the driver publishes"), "{hint}");
         let device = published("gpu-8", &[("uuid", "A")]);
         snapshot.slices[0].devices.push(device);
         let (details, hint) = told(&snapshot, &old);
