@@ -25,7 +25,7 @@ use super::work::rules_on::meant_on;
 use super::work::unreleased_devices::clear_released;
 use super::work::wait::{
     ProgressLine, Wait, WaitEnd, WaitResult, against_recurrence, not_seen_released, timed_out,
-    with_silent_kubelet,
+    with_next_wait, with_silent_kubelet,
 };
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
@@ -34,6 +34,7 @@ use crate::decide::chooser::Absence;
 use crate::decide::device_nodes::DeviceNodes;
 use crate::decide::recovery::gone_rule;
 use crate::decide::rules_on::SiblingRules;
+use crate::decide::wait_advice::NextWait;
 use crate::decide::{Chooser, RuleArguments, RuleWords};
 use crate::engine::ProposedTaint;
 use crate::engine::holders::{NotEvictedReason, staying};
@@ -564,7 +565,9 @@ impl WaitArgs {
             WaitEnd::Met => Ok(ExitStatus::Success),
             WaitEnd::TimedOut(left) => {
                 let ways = against_recurrence(&left, &report.rules).into_iter();
-                Err(ways.fold(timed_out(self.timeout, &left), Failure::hint))
+                let failure = timed_out(self.timeout, &left);
+                let failure = with_next_wait(failure, &left, NextWait::SameCommand);
+                Err(ways.fold(failure, Failure::hint))
             }
             WaitEnd::NotReleased(left) => Err(not_seen_released(&left)),
         };

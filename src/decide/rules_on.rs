@@ -5,11 +5,11 @@ use super::choice::{
 };
 use super::chooser::{Chooser, RuleArguments, devices_among};
 use super::identity::hardware::may_be_number;
-use super::identity::{Hardware, IDENTITY_CHANGED, made_for};
+use super::identity::{ChangedIdentity, Hardware, IDENTITY_CHANGED, made_for};
 use crate::engine::allocator::parts_of;
 use crate::engine::{self, ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Kind, Reading, Warning};
+use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Kind, Reading};
 use crate::naming::device;
 use crate::naming::taint::TaintPattern;
 
@@ -385,7 +385,7 @@ pub fn refuse_several(hardware: &[Hardware], rules: &[DeviceTaintRule]) -> Resul
 
 impl RuleWords<'_> {
     /// Refuses to wait for hardware that was named by a number where rules were found that taint other hardware by now:
-    /// `rules` are their names, and `identities` the warnings about their hardware.
+    /// `rules` are their names, and `changed` those whose device names stand for other hardware.
     ///
     /// # Errors
     ///
@@ -393,7 +393,7 @@ impl RuleWords<'_> {
     pub fn refuse_moved_hardware(
         &self,
         rules: &[&str],
-        identities: &[Warning],
+        changed: &[ChangedIdentity],
     ) -> Result<(), Failure> {
         let words = self.words();
         // Beside DRIVER/POOL/DEVICE, a word is the key of a taint.
@@ -401,18 +401,30 @@ impl RuleWords<'_> {
         let is_by_path = named.is_ok_and(|(devices, _)| !devices.is_empty());
         let is_word_number = !is_by_path && words.iter().any(|word| !rules.contains(word));
         let is_by_number = !self.filters.identities.is_empty() || is_word_number;
-        let changed = identities
-            .iter()
-            .find(|warning| warning.code == IDENTITY_CHANGED);
-        match changed.filter(|_| is_by_number) {
-            None => Ok(()),
-            Some(warning) => Err(Failure::new(ExitStatus::Failed, warning.message.clone())
-                .hint("to wait for the devices that the rules select now, specify the rule names")
-                .hint(
-                    "to wait for the hardware that a rule was created for: remove the rule, and add one \
-                    for the device name under which the hardware is published now",
-                )),
-        }
+        let Some(first) = changed.first().filter(|_| is_by_number) else {
+            return Ok(());
+        };
+        let message = format!("{IDENTITY_CHANGED}: {}", first.message);
+        let failure = Failure::new(ExitStatus::Failed, message)
+            .hint("to wait for the devices that the rules select now, specify the rule names");
+        // Hardware that was taken out of the node has no name for which a rule could be added.
+        let (renamed, unpublished): (Vec<&ChangedIdentity>, Vec<&ChangedIdentity>) =
+            changed.iter().partition(|one| !one.published_as.is_empty());
+        let failure = unpublished.iter().fold(failure, |failure, one| {
+            failure.detail(format!(
+                "no published device of driver {} is known to be the hardware that rule {} was \
+                 created for",
+                one.device.driver, one.rule
+            ))
+        });
+        Err(if renamed.is_empty() {
+            failure
+        } else {
+            failure.hint(
+                "to wait for the hardware that a rule was created for: remove the rule, and add one \
+                for the device name under which the hardware is published now",
+            )
+        })
     }
 
     /// The hardware that was named without the key of a taint, so that any rule on it is meant.
@@ -617,20 +629,23 @@ mod tests {
 
     #[test]
     fn hardware_that_has_moved_is_not_waited_for_by_its_number() {
-        let changed = [Warning {
-            code: IDENTITY_CHANGED,
-            message: "identity-changed: rule one …".to_owned(),
-            fix: None,
+        let changed = [ChangedIdentity {
+            rule: "one".into(),
+            device: testing::device("gpu-0"),
+            message: "rule one …".to_owned(),
+            published_as: vec![testing::device("gpu-9")],
         }];
-        let refused = |target: &str, warnings: &[Warning]| {
+        let refusal = |target: &str, changed: &[ChangedIdentity]| {
             let targets: Vec<String> = target.split(' ').map(str::to_owned).collect();
             let ways = RuleArguments {
                 targets: &targets,
                 ..RuleArguments::default()
             };
             let typed = RuleWords::new(ways, DeviceFilterFlags::default(), SiblingRules::Selected);
-            typed.refuse_moved_hardware(&["one"], warnings).is_err()
+            typed.refuse_moved_hardware(&["one"], changed).err()
         };
+        let refused =
+            |target: &str, changed: &[ChangedIdentity]| refusal(target, changed).is_some();
         assert!(refused(UUID, &changed) && refused("1423", &changed));
         assert!(
             !refused("one", &changed),
@@ -643,11 +658,26 @@ mod tests {
         ));
         assert!(refused("1423 example.com/maintenance", &changed));
         assert!(!refused(UUID, &[]));
-        let unknown = [Warning {
-            code: "identity-unknown",
+        let failure = refusal(UUID, &changed).expect("a refusal");
+        assert_eq!(failure.to_string(), "identity-changed: rule one …");
+        assert_eq!(failure.details(), [""; 0]);
+        assert!(
+            failure.hints()[1].contains("is published now"),
+            "{failure:?}"
+        );
+        let gone = [ChangedIdentity {
+            published_as: Vec::new(),
             ..changed[0].clone()
         }];
-        assert!(!refused(UUID, &unknown));
+        let failure = refusal(UUID, &gone).expect("a refusal");
+        assert_eq!(
+            failure.details(),
+            [
+                "no published device of driver gpu.example.com is known to be the hardware that rule one \
+              was created for"
+            ]
+        );
+        assert_eq!(failure.hints().len(), 1, "{failure:?}");
     }
 
     /// A cluster where a second driver publishes the device for `node` with the same UUID and PCI address.

@@ -6,12 +6,13 @@ use jiff::Timestamp;
 
 use crate::engine::settle::{Patience, Shortfall, UnreachableGoal};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Effect, Gap, Kind};
+use crate::model::{DeviceTaintRule, Effect, Gap, Kind, ObjectName};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::few;
 use crate::naming::shell::word;
 
 use super::conflict::{changed_by, differences};
+use super::identity::ChangedIdentity;
 use super::unreleased_devices::check_on;
 
 /// What is left of the evictions that a wait waits for, the most last.
@@ -23,6 +24,37 @@ pub enum EvictionsLeft {
     Terminating,
     /// Pods may still be evicted, or nothing is known of them.
     Due,
+}
+
+/// How to see the end of pods that are terminating within their grace period when a wait is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextWait<'a> {
+    /// The same command waits for them.
+    SameCommand,
+    /// Another hint has the command, where there is one.
+    InOtherHint,
+    /// The rules of these names block new pods and evict none.
+    Idle(&'a [String]),
+}
+
+impl NextWait<'_> {
+    /// A hint to wait until the terminating pods are gone. Their end may come at any time, so it is not recorded on the
+    /// rules, and only a wait detects that it was forced.
+    #[must_use]
+    pub fn hint(self) -> String {
+        let forced =
+            "a force deletion of the terminating pods is detected only while a wait is running";
+        match self {
+            Self::SameCommand => format!(
+                "to wait until the terminating pods are gone, run the same command again: {forced}"
+            ),
+            Self::InOtherHint | Self::Idle([]) => forced.to_owned(),
+            Self::Idle(rules) => format!(
+                "{forced}; to wait until they are gone: kubectl devicetaint wait {} --for idle",
+                rules.join(" ")
+            ),
+        }
+    }
 }
 
 /// What becomes of the rules that were escalated and are called `names`, for whoever stops waiting:
@@ -130,12 +162,14 @@ pub fn until_deleted(names: &[String]) -> String {
     )
 }
 
-/// Why a wait for rules that `before` were so, and when they were last `seen` so, cannot be met.
+/// Why a wait for rules that `before` were so, and when they were last `seen` so, cannot be met; the device names of the
+/// `changed` ones stand for other hardware.
 #[must_use]
 pub fn ended(
     never: &UnreachableGoal,
     before: &[DeviceTaintRule],
     seen: &[DeviceTaintRule],
+    changed: &[ChangedIdentity],
 ) -> Failure {
     let failed = |text: String| Failure::new(ExitStatus::Failed, text);
     match never {
@@ -187,8 +221,11 @@ pub fn ended(
                     was.taint.effect,
                     by_whom(before, now)
                 )),
-                (Some(_) | None, Some(_) | None) => failure.hint(format!(
-                    "to evict pods: kubectl devicetaint escalate {rule} --to NoExecute"
+                (Some(_) | None, Some(_) | None) => failure.hint(to_escalate(
+                    "to evict pods",
+                    rule,
+                    &Effect::NoExecute,
+                    changed,
                 )),
             }
         }
@@ -196,8 +233,11 @@ pub fn ended(
             "rule {rule} has effect {effect}, which does not block new pods: its devices may be in \
              use again at any time"
         ))
-        .hint(format!(
-            "to block new pods: kubectl devicetaint escalate {rule} --to NoSchedule"
+        .hint(to_escalate(
+            "to block new pods",
+            rule,
+            &Effect::NoSchedule,
+            changed,
         )),
         UnreachableGoal::Untainted { rule, devices } => {
             let found = seen.iter().find(|found| found.name == *rule);
@@ -232,6 +272,24 @@ pub fn ended(
             let gaps: Vec<String> = gaps.iter().map(describe).collect();
             failed(format!("cannot tell when {what}: {}", gaps.join("; ")))
         }
+    }
+}
+
+/// How a rule is escalated, for a `purpose`; for one of the `changed` rules, `escalate` needs a flag.
+fn to_escalate(
+    purpose: &str,
+    rule: &ObjectName,
+    to: &Effect,
+    changed: &[ChangedIdentity],
+) -> String {
+    let escalate = format!("kubectl devicetaint escalate {rule} --to {to}");
+    if changed.iter().any(|found| found.rule == *rule) {
+        format!(
+            "{purpose} although the device name in the rule no longer refers to the hardware that the \
+             rule was created for: {escalate} --accept-identity-change"
+        )
+    } else {
+        format!("{purpose}: {escalate}")
     }
 }
 
@@ -433,6 +491,9 @@ mod tests {
             rule: "a".into(),
             effect: Effect::None,
         };
+        let ended = |never: &UnreachableGoal, before: &[_], seen: &[_]| {
+            super::ended(never, before, seen, &[])
+        };
         let failure = ended(&harmless, &before, &eased);
         assert_eq!(
             failure.to_string(),
@@ -470,13 +531,81 @@ mod tests {
     }
 
     #[test]
+    fn a_wait_for_terminating_pods_is_one_that_the_rules_allow() {
+        let forced =
+            "a force deletion of the terminating pods is detected only while a wait is running";
+        let reverted = names(&["a", "b"]);
+        for (next, hint) in [
+            (
+                NextWait::SameCommand,
+                format!(
+                    "to wait until the terminating pods are gone, run the same command again: {forced}"
+                ),
+            ),
+            (NextWait::InOtherHint, forced.to_owned()),
+            (NextWait::Idle(&[]), forced.to_owned()),
+            (
+                NextWait::Idle(&reverted),
+                format!(
+                    "{forced}; to wait until they are gone: kubectl devicetaint wait a b --for idle"
+                ),
+            ),
+        ] {
+            assert_eq!(next.hint(), hint);
+        }
+    }
+
+    #[test]
+    fn a_rule_of_other_hardware_is_escalated_with_the_flag_that_this_needs() {
+        let changed = |rule: &str| ChangedIdentity {
+            rule: rule.into(),
+            device: crate::report::testing::device("gpu-0"),
+            message: "the device has another name".to_owned(),
+            published_as: Vec::new(),
+        };
+        let rule = [named("a", "NoSchedule")];
+        let harmless = UnreachableGoal::Harmless {
+            rule: "a".into(),
+            effect: Effect::NoSchedule,
+        };
+        let open = UnreachableGoal::BlocksNoPods {
+            rule: "a".into(),
+            effect: Effect::None,
+        };
+        for (goal, other, last_hint) in [
+            (
+                &harmless,
+                "a",
+                "to evict pods although the device name in the rule no longer refers to the hardware that \
+                 the rule was created for: kubectl devicetaint escalate a --to NoExecute \
+                 --accept-identity-change",
+            ),
+            (
+                &harmless,
+                "b",
+                "to evict pods: kubectl devicetaint escalate a --to NoExecute",
+            ),
+            (
+                &open,
+                "a",
+                "to block new pods although the device name in the rule no longer refers to the hardware \
+                 that the rule was created for: kubectl devicetaint escalate a --to NoSchedule \
+                 --accept-identity-change",
+            ),
+        ] {
+            let failure = ended(goal, &rule, &rule, &[changed(other)]);
+            assert_eq!(failure.hints().last().map(String::as_str), Some(last_hint));
+        }
+    }
+
+    #[test]
     fn what_hides_evictions_is_named() {
         let gap = Gap {
             what: "pods".to_owned(),
             why: "cannot list pods: access denied for alice".to_owned(),
             affects: Affects::Evictions,
         };
-        let failure = ended(&UnreachableGoal::Unknowable(vec![gap]), &[], &[]);
+        let failure = ended(&UnreachableGoal::Unknowable(vec![gap]), &[], &[], &[]);
         assert_eq!(failure.status(), ExitStatus::Failed);
         assert_eq!(
             failure.to_string(),
@@ -487,7 +616,7 @@ mod tests {
     #[test]
     fn without_slices_it_is_not_known_when_devices_are_idle() {
         let gap = Gap::of(Kind::ResourceSlice, "denied");
-        let failure = ended(&UnreachableGoal::Unknowable(vec![gap]), &[], &[]);
+        let failure = ended(&UnreachableGoal::Unknowable(vec![gap]), &[], &[], &[]);
         assert!(
             failure
                 .to_string()

@@ -21,25 +21,27 @@ use super::consent::{SafetyLimits, ask, introduce, take_risk};
 use super::mutation_context::MutationContext;
 use super::resolve_rules::by_name;
 use super::stopped::stopped;
-use super::wait::{ProgressLine, Wait, WaitEnd, against_recurrence, not_seen_released, timed_out};
+use super::wait::{
+    ProgressLine, Wait, WaitEnd, against_recurrence, not_seen_released, timed_out, with_next_wait,
+};
 use crate::cluster::{ApiClient, user_name};
 use crate::commands::context::Context;
 use crate::decide::blast_radius::{RemovalApproval, set_back};
 use crate::decide::conflict::refuse_deleted;
 use crate::decide::consent::ImpactLines;
-use crate::decide::effect::{no_way_back, revert, way_back};
+use crate::decide::effect::{Revert, no_way_back, revert, way_back};
 use crate::decide::identity::{refuse_other_hardware, refuse_replaced};
 use crate::decide::ledger::RuleGoal as Planned;
 use crate::decide::others::note_users;
 use crate::decide::proposal::{ApprovalResult, NamedOwners, ProposedRule};
 use crate::decide::risk::Risk;
-use crate::decide::wait_advice::EvictionsLeft;
+use crate::decide::wait_advice::{EvictionsLeft, NextWait};
 use crate::decide::{
     Chooser, PlannedChange, Proposal, Requester, RulePatch, removal, still_agreed, wait_advice,
 };
 use crate::engine::settle::{Goal, Patience};
 use crate::error::Failure;
-use crate::model::{DeviceTaintRule, Minor, Uid};
+use crate::model::{DeviceTaintRule, Effect, Minor, Uid};
 use crate::report::change::DryRun;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::unevicted_pods::not_evicted_line;
@@ -337,6 +339,7 @@ impl Pipeline<'_> {
                 Err(match basis.late {
                     TimeoutAction::Keep => {
                         let failure = failure.detail(proposal.what_stays());
+                        let failure = with_next_wait(failure, &left, NextWait::InOtherHint);
                         // A longer wait would end in the same way.
                         let ways = against_recurrence(&left, &names);
                         let ways = if ways.is_empty() {
@@ -347,28 +350,32 @@ impl Pipeline<'_> {
                         ways.into_iter().fold(failure, Failure::hint)
                     }
                     TimeoutAction::Revert => {
-                        self.give_back(basis.mutation, proposal, changer, failure)
-                            .await
+                        let (failure, reverted) = self
+                            .give_back(basis.mutation, proposal, changer, failure)
+                            .await;
+                        with_next_wait(failure, &left, NextWait::Idle(&reverted))
                     }
                 })
             }
         }
     }
 
-    /// Gives the rules the effect back that they had; what was evicted stays evicted.
+    /// Gives the rules the effect back that they had; what was evicted stays evicted. With the names of those that block
+    /// new pods now, and evict none.
     async fn give_back(
         &self,
         mutation: &MutationContext,
         proposal: &Proposal,
         changer: &mut Changer<'_>,
         mut failure: Failure,
-    ) -> Failure {
+    ) -> (Failure, Vec<String>) {
         let (context, view) = (self.context, &mutation.view);
         let changed = proposal.changed();
         context
             .ledger
             .plan(proposal.open_names(), Planned::Reverted);
         context.ledger.advise(changed.iter().map(way_back));
+        let mut reverted = Vec::new();
         for rule in proposal.open() {
             // A rule that was made had no effect before.
             let Some(before) = rule.now() else { continue };
@@ -377,7 +384,12 @@ impl Pipeline<'_> {
             let still_raised =
                 |found: Option<&DeviceTaintRule>| revert(found, before, &rule.rule.taint.effect);
             failure = match changer.give_back(before, &patch, still_raised).await {
-                Ok(back) => failure.hint(back.describe(before)),
+                Ok(back) => {
+                    if back == Revert::GiveBack && *effect == Effect::NoSchedule {
+                        reverted.push(before.name.to_string());
+                    }
+                    failure.hint(back.describe(before))
+                }
                 Err(error) => failure
                     .detail(format!(
                         "rule {} could not be reverted: {error}",
@@ -387,9 +399,10 @@ impl Pipeline<'_> {
             };
         }
         let done = proposal.rules.iter().filter(|rule| !rule.is_open());
-        done.fold(failure, |failure, rule| {
+        let failure = done.fold(failure, |failure, rule| {
             failure.detail(no_way_back(&rule.rule, "so it was not reverted"))
-        })
+        });
+        (failure, reverted)
     }
 
     /// Waits until the deleted rules are gone.

@@ -16,9 +16,9 @@ use super::observer::RuleObserver;
 use super::unreleased_devices::{clear_ended, note_not_released};
 use crate::commands::context::Context;
 use crate::decide::choice::rules_without_published_devices;
-use crate::decide::identity::NotedHardware;
+use crate::decide::identity::{ChangedIdentity, NotedHardware, changed_identities};
 use crate::decide::rules_on::RuleWords;
-use crate::decide::wait_advice::{EvictionsLeft, RecurringWorkload, UnreleasedLine};
+use crate::decide::wait_advice::{EvictionsLeft, NextWait, RecurringWorkload, UnreleasedLine};
 use crate::decide::{unreleased_devices, wait_advice};
 use crate::engine::Semantics;
 use crate::engine::settle::{Freshness, Goal, Patience, Settle, Shortfall, WaitStep};
@@ -78,14 +78,16 @@ pub(crate) enum WaitEnd {
     NotReleased(Vec<Blocker>),
 }
 
-/// What there is to say of idle devices beside the claims that hold them; nothing for other goals.
+/// What is known about the hardware of the rules when a wait for pods or idle devices begins.
 #[derive(Default)]
-struct BesideIdle {
+struct BesideWait {
     /// Rules that record a device of the same hardware: it is idle when all of it is, whichever rule records that a
     /// part of it is not.
     recorded: Vec<DeviceTaintRule>,
     /// What the wait cannot see.
     warnings: Vec<Oddity>,
+    /// The rules whose device names stand for other hardware.
+    changed: Vec<ChangedIdentity>,
 }
 
 /// A wait that is over.
@@ -149,7 +151,8 @@ impl Wait<'_> {
         let view = view.with_identities_of(self.rules).await?;
         let identities = view.identity_warnings(self.rules);
         let names: Vec<&str> = self.rules.iter().map(|rule| rule.name.as_str()).collect();
-        typed.refuse_moved_hardware(&names, &identities)?;
+        let changed = changed_identities(self.rules, &view.reading, &view.semantics);
+        typed.refuse_moved_hardware(&names, &changed)?;
         let identities: Vec<Oddity> = identities.iter().map(Oddity::from).collect();
         for warning in &identities {
             context.printer.warn(&warning.line());
@@ -202,8 +205,10 @@ impl Wait<'_> {
         context: &Context,
     ) -> Result<WaitResult, Failure> {
         let semantics = view.semantics;
+        let changed = changed_identities(self.rules, &view.reading, &semantics);
         let beside = match self.goal {
-            Goal::Idle => BesideIdle {
+            Goal::Idle => BesideWait {
+                changed,
                 recorded: unreleased_devices::on_same_hardware(
                     self.rules,
                     view.snapshot(),
@@ -214,7 +219,10 @@ impl Wait<'_> {
                     .map(Oddity::from)
                     .collect(),
             },
-            Goal::Evicted | Goal::Observed | Goal::Deleted => BesideIdle::default(),
+            Goal::Evicted | Goal::Observed | Goal::Deleted => BesideWait {
+                changed,
+                ..BesideWait::default()
+            },
         };
         for warning in &beside.warnings {
             context.printer.warn(&warning.line());
@@ -243,7 +251,7 @@ impl Wait<'_> {
         self.wait(
             observer,
             &Semantics::newest(),
-            &BesideIdle::default(),
+            &BesideWait::default(),
             context,
         )
         .await
@@ -261,7 +269,7 @@ impl Wait<'_> {
         &self,
         mut observer: RuleObserver,
         semantics: &Semantics,
-        beside: &BesideIdle,
+        beside: &BesideWait,
         context: &Context,
     ) -> Result<WaitResult, Failure> {
         let recorded = &beside.recorded[..];
@@ -396,7 +404,12 @@ impl Wait<'_> {
                     if self.goal.is_about_pods() && status.is_some() {
                         context.ledger.left(&last_state);
                     }
-                    return Err(wait_advice::ended(&never, self.rules, &progress.rules));
+                    return Err(wait_advice::ended(
+                        &never,
+                        self.rules,
+                        &progress.rules,
+                        &beside.changed,
+                    ));
                 }
             }
         }
@@ -477,18 +490,19 @@ pub(crate) fn timed_out(timeout: Duration, left: &[Blocker]) -> Failure {
         format!("timed out after {}s", timeout.as_secs_f64())
     };
     let failure = Failure::new(ExitStatus::TimedOut, text);
-    let failure = left.iter().fold(failure, |failure, left| {
+    left.iter().fold(failure, |failure, left| {
         failure.detail(format!("left: {}", left.message))
-    });
-    // Such a pod may end well at any time, so it is not recorded as one that is stuck.
+    })
+}
+
+/// The failure, with the `next` wait where pods that are `left` are terminating within their grace period.
+pub(crate) fn with_next_wait(failure: Failure, left: &[Blocker], next: NextWait<'_>) -> Failure {
     let is_ending = |left: &Blocker| left.reason == BlockerReason::GracePeriod;
     if left.iter().any(is_ending) {
-        return failure.hint(
-            "wait again before the terminating pods are gone: a force deletion is detected only while \
-             a wait is running",
-        );
+        failure.hint(next.hint())
+    } else {
+        failure
     }
-    failure
 }
 
 /// What helps where evicted pods come back each time, against rules of these names; nothing where none is `left` that

@@ -26,6 +26,6 @@ pub use hardware_drift::{
 pub use noted_hardware::{NotedHardware, with_identities, with_new_identity};
 pub use observed_hardware::{identities, made_for};
 pub use words::{
-    IDENTITY_CHANGED, OtherHardware, refuse_other_hardware, refuse_replaced, warnings,
-    warnings_among,
+    ChangedIdentity, IDENTITY_CHANGED, OtherHardware, changed_identities, refuse_other_hardware,
+    refuse_replaced, warnings, warnings_among,
 };

@@ -4,7 +4,7 @@ use super::hardware_drift::{DeviceIdentity, HardwareDrift, identity};
 use super::noted_hardware::{NotedHardware, named};
 use crate::engine::{self, DeviceState, Semantics};
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceTaintRule, Kind, Reading, Source, Warning};
+use crate::model::{DeviceId, DeviceTaintRule, Kind, ObjectName, Reading, Source, Warning};
 
 /// Whether a rule may do more to other hardware than it was made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -208,6 +208,38 @@ pub fn refuse_replaced(
     )
 }
 
+/// A rule whose device name is proven not to stand any more for the hardware that the rule was created for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedIdentity {
+    /// The rule.
+    pub rule: ObjectName,
+    /// The device that the rule names.
+    pub device: DeviceId,
+    /// What became of the hardware, in words.
+    pub message: String,
+    /// The names under which the hardware is published now; none if no driver publishes it.
+    pub published_as: Vec<DeviceId>,
+}
+
+/// Those of `rules` whose device names are proven to stand for other hardware.
+#[must_use]
+pub fn changed_identities(
+    rules: &[DeviceTaintRule],
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Vec<ChangedIdentity> {
+    let found = found(rules, reading, semantics).into_iter();
+    let changed = found.filter(|found| found.identity.is_changed());
+    changed
+        .map(|found| ChangedIdentity {
+            rule: found.rule.name.clone(),
+            message: found.message(),
+            device: found.id,
+            published_as: found.identity.elsewhere,
+        })
+        .collect()
+}
+
 /// Which of them are proven to be other hardware, in words.
 fn changed(found: &[Found<'_>]) -> Vec<String> {
     let changed = found.iter().filter(|found| found.identity.is_changed());
@@ -376,6 +408,29 @@ mod tests {
             assert!(found.contains(fix), "{name}: {found}");
             let runs = found.contains("devices gpu.example.com/node-7/gpu-0 ");
             assert_eq!(runs, name == "published", "{name}: {found}");
+        }
+    }
+
+    #[test]
+    fn rules_of_other_hardware_are_found_with_its_names() {
+        let unread = Reading {
+            known: std::collections::BTreeSet::new(),
+            ..reading(&[("gpu-0", "GPU-B")])
+        };
+        for (name, reading, expected) in [
+            ("the same", reading(&[("gpu-0", "GPU-A")]), None),
+            ("exchanged", reading(&[("gpu-0", "GPU-B")]), Some("")),
+            ("renamed", reading(&[("gpu-1", "GPU-A")]), Some("gpu-1")),
+            ("gone", reading(&[]), None),
+            ("not read", unread, None),
+        ] {
+            let changed = changed_identities(&rules(), &reading, &semantics());
+            let found = changed.iter().map(|one| {
+                let names = one.published_as.iter().map(|id| id.device.as_str());
+                (one.rule.as_str(), names.collect::<String>())
+            });
+            let expected = expected.map(|names: &str| ("drain", names.to_owned()));
+            assert_eq!(Vec::from_iter(found), Vec::from_iter(expected), "{name}");
         }
     }
 
