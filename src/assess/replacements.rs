@@ -338,7 +338,7 @@ fn gaps(replacement: &Replacement<'_>, reading: &Reading) -> Vec<Gap> {
             }
         }
     }
-    let unread = is_unread.then(|| unread(reading)).flatten();
+    let unread = is_unread.then(|| unread(reading)).unwrap_or_default();
     let found = reasons.len();
     let reasons = reasons.into_iter().take(NAMED).map(|(reason, claims)| {
         let why = format!("{reason} (claim {})", names_of(&claims));
@@ -349,24 +349,34 @@ fn gaps(replacement: &Replacement<'_>, reading: &Reading) -> Vec<Gap> {
     unread.into_iter().chain(reasons).chain(more).collect()
 }
 
-/// That classes or nodes were not read; absent where that is told already, as what else was not read is.
-fn unread(reading: &Reading) -> Option<Gap> {
-    let is_told = |kind: Kind| {
-        let mut gaps = reading.gaps.iter();
-        gaps.any(|gap| gap.kind() == Some(kind) || gap.what == Gap::REPLACEMENTS)
-    };
-    let missing = |kind: &Kind| !reading.known.contains(kind) && !is_told(*kind);
-    let kinds = [Kind::DeviceClass, Kind::Node].into_iter().filter(missing);
+/// That classes or nodes were not read; absent where what could not be read is told as a gap of replacements already. A gap
+/// of the kind itself tells only what else is unknown without it.
+fn unread(reading: &Reading) -> Vec<Gap> {
+    if reading.gaps.iter().any(|gap| gap.what == Gap::REPLACEMENTS) {
+        return Vec::new();
+    }
+    let gap_of = |kind: Kind| reading.gaps.iter().find(|gap| gap.kind() == Some(kind));
+    let (denied, absent): (Vec<Kind>, Vec<Kind>) = [Kind::DeviceClass, Kind::Node]
+        .into_iter()
+        .filter(|kind| !reading.known.contains(kind) || gap_of(*kind).is_some())
+        .partition(|kind| gap_of(*kind).is_some());
+    let denied = denied.into_iter().filter_map(|kind| {
+        let why = &gap_of(kind)?.why;
+        let reason = why.strip_suffix(&format!(": {}", kind.without()));
+        Some(Gap::of_replacements(reason.unwrap_or(why)))
+    });
+    let kinds = absent.into_iter();
     let kinds: Vec<&str> = match reading.source {
         Source::Cluster { .. } => kinds.map(Kind::plural).collect(),
         Source::Files => kinds.map(Kind::as_str).collect(),
     };
-    let reason = match (kinds.as_slice(), &reading.source) {
-        ([], _) => return None,
-        (kinds, Source::Files) => format!("the input contains no {}", kinds.join(" and no ")),
-        (kinds, Source::Cluster { .. }) => format!("{} were not read", kinds.join(" and ")),
+    let absent = match (kinds.as_slice(), &reading.source) {
+        ([], _) => None,
+        (kinds, Source::Files) => Some(format!("the input contains no {}", kinds.join(" and no "))),
+        (kinds, Source::Cluster { .. }) => Some(format!("{} were not read", kinds.join(" and "))),
     };
-    Some(Gap::of_replacements(&reason))
+    let absent = absent.map(|reason| Gap::of_replacements(&reason));
+    denied.chain(absent).collect()
 }
 
 impl AvailableDevices {

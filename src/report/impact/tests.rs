@@ -327,6 +327,33 @@ fn what_may_not_be_read_is_told_as_whoever_tried_tells_it() {
 }
 
 #[test]
+fn without_permission_to_list_nodes_it_is_unknown_whether_claims_can_be_reallocated() {
+    let mut reading = testing::reading();
+    reading.snapshot = alone(OF_DRIVER);
+    reading.known.remove(&Kind::Node);
+    reading.gaps = vec![Gap::of(Kind::Node, "cannot list nodes: denied")];
+    let report = report_of(&reading, &GUARDS);
+    assert_eq!(
+        missing(&report),
+        [
+            (
+                "nodes",
+                "cannot list nodes: denied: whether the nodes of the pods are ready is unknown"
+            ),
+            (
+                "replacements",
+                "cannot list nodes: denied: whether claims can be reallocated is unknown"
+            ),
+        ]
+    );
+    let summary = report.summary_lines().join("\n");
+    assert!(
+        summary.contains("whether claims can be reallocated is unknown"),
+        "{summary}"
+    );
+}
+
+#[test]
 fn what_nobody_can_say_is_named_and_is_no_no() {
     let mut gone = snapshot();
     gone.classes.clear();
