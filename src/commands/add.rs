@@ -30,7 +30,7 @@ use crate::decide::choice::{
     ResolvedChoice, collapsed, refuse_unknown_on_node,
 };
 use crate::decide::drafts::{RuleAnnotations, with_expiry};
-use crate::decide::identity::with_identities;
+use crate::decide::identity::{unrecorded, with_identities};
 use crate::decide::proposal::{NamedOwners, ProposedRule};
 use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
 use crate::engine::ProposedTaint;
@@ -244,6 +244,10 @@ impl AddArgs {
         let steps = add(drafts.clone(), &existing(&drafts, &mutation).await?, &terms)?;
         for note in steps.iter().flat_map(AddStep::notes) {
             context.printer.note(&note);
+        }
+        let made = steps.iter().filter(|step| step.existing().is_none());
+        if let Some(unrecorded) = unrecorded(made.map(AddStep::draft), &view.reading) {
+            context.printer.warn(&unrecorded);
         }
         // On the heap, as below.
         Box::pin(around.check(&steps, &mutation)).await?;

@@ -23,7 +23,7 @@ use super::work::stopped::stopped;
 use super::work::timed_effect::TimedEffect;
 use crate::cluster::Purpose;
 use crate::decide::effect::{escalation, no_way_back};
-use crate::decide::identity::{OtherHardware, with_new_identity};
+use crate::decide::identity::{AcceptedIdentity, OtherHardware, with_new_identity};
 use crate::decide::proposal::{NamedOwners, ProposedRule};
 use crate::decide::rules_on::{SiblingRules, refuse_several};
 use crate::decide::timed_effect::{EffectTerm, joined, kept_for_good, propose};
@@ -299,17 +299,23 @@ impl EscalateArgs {
             let again = |found: Option<&DeviceTaintRule>| {
                 found.is_some_and(|found| escalate(std::slice::from_ref(found), &to).is_ok())
             };
-            let patch = match self.other_hardware() {
-                OtherHardware::Refused => patch.clone(),
+            let AcceptedIdentity { patch, kept } = match self.other_hardware() {
+                OtherHardware::Refused => AcceptedIdentity {
+                    patch: patch.clone(),
+                    kept: None,
+                },
                 OtherHardware::Accepted => {
                     let view = &mutation.view;
-                    with_new_identity(patch.clone(), rule, view.snapshot(), &view.semantics)
+                    with_new_identity(patch.clone(), rule, &view.reading, &view.semantics)
                 }
             };
             if let Err(failure) = changer.patch(rule, &patch, again).await {
                 let names = proposal.open_names();
                 let failure = mutation.with_impact_warnings(failure, &names, &to).await;
                 return Err(stopped(failure, changer.context()));
+            }
+            if let Some(kept) = kept {
+                changer.context().printer.note(&kept);
             }
         }
         Ok(())

@@ -6,9 +6,10 @@ use super::identifying_attributes::identifies;
 use crate::decide::{RuleDraft, RulePatch};
 use crate::engine::{self, DeviceState, Semantics};
 use crate::model::{
-    AttributeValue, Device, DeviceId, DeviceSelector, DeviceTaintRule, DriverName, RuleMetadata,
-    Snapshot,
+    AttributeValue, Device, DeviceId, DeviceSelector, DeviceTaintRule, DriverName, Kind, Reading,
+    RuleMetadata, Snapshot,
 };
+use crate::naming::phrase::few;
 
 /// Attributes that identify hardware, by name with its domain, and what they were.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -122,34 +123,87 @@ pub fn with_identities(
     drafts.into_iter().map(with_note).collect()
 }
 
+/// That rules which are made from these `drafts` do not record the hardware of their devices, although they would if slices
+/// had been read.
+#[must_use]
+pub fn unrecorded<'a>(
+    drafts: impl IntoIterator<Item = &'a RuleDraft>,
+    reading: &Reading,
+) -> Option<String> {
+    reading.without(Kind::ResourceSlice)?;
+    let drafts = drafts.into_iter().filter(|draft| draft.notes_hardware());
+    let names: Vec<String> = drafts.map(|draft| draft.name.clone()).collect();
+    let subject = match names.as_slice() {
+        [] => return None,
+        [only] => format!("rule {only} does not record the hardware of its device"),
+        several => format!(
+            "rules {} do not record the hardware of their devices",
+            few(several)
+        ),
+    };
+    Some(format!(
+        "{subject}, because resourceslices could not be read: if the device name refers to other hardware \
+         later, this is not detected"
+    ))
+}
+
+/// The patch of a rule whose other hardware is accepted.
+#[derive(Clone, Debug)]
+pub struct AcceptedIdentity {
+    /// The patch, with what the device of the rule is now if the rule has noted something else.
+    pub patch: RulePatch,
+    /// That the rule keeps what it has noted although that may be other hardware, and why.
+    pub kept: Option<String>,
+}
+
 /// The patch, with what the device of `rule` is now where the rule has noted something else: who accepts other hardware is
 /// not warned of it again. A device that is not published keeps the note.
 #[must_use]
 pub fn with_new_identity(
     mut patch: RulePatch,
     rule: &DeviceTaintRule,
-    snapshot: &Snapshot,
+    reading: &Reading,
     semantics: &Semantics,
-) -> RulePatch {
-    let renewed = || {
-        let before = NotedHardware::on(rule)?;
-        let id = rule.selector.as_ref().and_then(named)?;
-        let inventory = engine::devices(snapshot, semantics);
-        let state = inventory.devices.iter().find(|state| state.id == id)?;
-        // Also what the rule was to note beside the known attributes.
-        let more: Vec<String> = before.attributes.keys().cloned().collect();
-        let now = NotedHardware::of(&id.driver, state.device?, &more)?;
-        (now != before).then(|| now.text())
+) -> AcceptedIdentity {
+    let unchanged = |patch| AcceptedIdentity { patch, kept: None };
+    let Some((before, id)) = NotedHardware::on(rule).zip(rule.selector.as_ref().and_then(named))
+    else {
+        return unchanged(patch);
     };
-    if let Some(text) = renewed() {
-        let key = RuleMetadata::IDENTITY.to_owned();
-        patch.annotations.insert(key, text);
+    // Also what the rule was to note beside the known attributes.
+    let more: Vec<String> = before.attributes.keys().cloned().collect();
+    let now = if reading.without(Kind::ResourceSlice).is_some() {
+        Err("resourceslices could not be read".to_owned())
+    } else {
+        let inventory = engine::devices(&reading.snapshot, semantics);
+        let found = inventory.devices.iter().find(|state| state.id == id);
+        match found.and_then(|state| state.device) {
+            None => Err(format!("no driver publishes {id}")),
+            Some(device) => NotedHardware::of(&id.driver, device, &more)
+                .ok_or_else(|| format!("{id} has no attribute that identifies hardware")),
+        }
+    };
+    match now {
+        Ok(now) if now == before => unchanged(patch),
+        Ok(now) => {
+            let key = RuleMetadata::IDENTITY.to_owned();
+            patch.annotations.insert(key, now.text());
+            unchanged(patch)
+        }
+        Err(why) => AcceptedIdentity {
+            patch,
+            kept: Some(format!(
+                "rule {} keeps the hardware that it recorded, because {why}",
+                rule.name
+            )),
+        },
     }
-    patch
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::decide::testing;
 
@@ -198,28 +252,91 @@ mod tests {
         let replaced = device(&[("uuid", uuid("GPU-2")), ("slot", AttributeValue::Int(3))]);
         let published = crate::engine::testing::slice(vec![replaced]);
         let id = published.id_of(&published.devices[0]);
-        let snapshot = Snapshot {
-            slices: vec![published],
-            ..Snapshot::default()
+        let reading = |slices| Reading {
+            snapshot: Snapshot {
+                slices,
+                ..Snapshot::default()
+            },
+            known: Kind::ALL.into_iter().collect(),
+            ..crate::report::testing::reading()
+        };
+        let mut nameless = published.clone();
+        nameless.devices = vec![device(&[])];
+        let (there, nameless) = (reading(vec![published]), reading(vec![nameless]));
+        let gone = reading(Vec::new());
+        let unread = Reading {
+            known: BTreeSet::new(),
+            ..gone.clone()
         };
         let semantics = crate::engine::testing::semantics(37);
         let mut rule = testing::rule("None");
         rule.selector = Some(id.clone().into());
-        let note = |rule: &DeviceTaintRule, snapshot: &Snapshot| {
-            let patch = with_new_identity(RulePatch::default(), rule, snapshot, &semantics);
-            patch.annotations.get(RuleMetadata::IDENTITY).cloned()
+        let note = |rule: &DeviceTaintRule, reading: &Reading| {
+            let accepted = with_new_identity(RulePatch::default(), rule, reading, &semantics);
+            let annotations = &accepted.patch.annotations;
+            let noted = annotations.get(RuleMetadata::IDENTITY).cloned();
+            (noted, accepted.kept)
         };
         // A rule without a note was made by somebody who did not want one.
-        assert_eq!(note(&rule, &snapshot), None);
+        assert_eq!(note(&rule, &there), (None, None));
+        assert_eq!(note(&rule, &gone), (None, None));
         let before = format!(r#"{{"{0}/slot":"3","{0}/uuid":"GPU-1"}}"#, id.driver);
         let annotations = &mut rule.metadata.annotations;
         annotations.insert(RuleMetadata::IDENTITY.to_owned(), before.clone());
         let now = before.replace("GPU-1", "GPU-2");
-        assert_eq!(note(&rule, &snapshot).as_ref(), Some(&now));
-        assert_eq!(note(&rule, &Snapshot::default()), None);
+        assert_eq!(note(&rule, &there), (Some(now.clone()), None));
+        for (reading, why) in [
+            (&gone, format!("no driver publishes {id}")),
+            (
+                &nameless,
+                format!("{id} has no attribute that identifies hardware"),
+            ),
+            (&unread, "resourceslices could not be read".to_owned()),
+        ] {
+            let kept = format!("rule drain keeps the hardware that it recorded, because {why}");
+            assert_eq!(note(&rule, reading), (None, Some(kept)));
+        }
         let annotations = &mut rule.metadata.annotations;
         annotations.insert(RuleMetadata::IDENTITY.to_owned(), now);
-        assert_eq!(note(&rule, &snapshot), None);
+        assert_eq!(note(&rule, &there), (None, None));
+    }
+
+    #[test]
+    fn rules_without_a_record_for_want_of_slices_are_named() {
+        let draft = |name: &str, selector: DeviceSelector| RuleDraft {
+            name: name.to_owned(),
+            selector,
+            taint: testing::taint("NoSchedule"),
+            labels: BTreeMap::new(),
+            annotations: BTreeMap::new(),
+            manifest: None,
+        };
+        let one = testing::selector("gpu-0");
+        let pool = DeviceSelector {
+            device: None,
+            ..one.clone()
+        };
+        let (a, b, c) = (
+            draft("a", one.clone()),
+            draft("b", one),
+            draft("pool", pool),
+        );
+        let unread = Reading {
+            known: BTreeSet::new(),
+            ..crate::report::testing::reading()
+        };
+        let read = Reading {
+            known: [Kind::ResourceSlice].into(),
+            ..unread.clone()
+        };
+        let because = "because resourceslices could not be read: if the device name refers to other \
+            hardware later, this is not detected";
+        assert_eq!(unrecorded([&a], &read), None);
+        assert_eq!(unrecorded([&c], &unread), None);
+        let single = format!("rule a does not record the hardware of its device, {because}");
+        assert_eq!(unrecorded([&a, &c], &unread), Some(single));
+        let several = format!("rules a, b do not record the hardware of their devices, {because}");
+        assert_eq!(unrecorded([&a, &b], &unread), Some(several));
     }
 
     #[test]
