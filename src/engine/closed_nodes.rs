@@ -86,6 +86,23 @@ pub fn closed_reason(pod: &Pod, node: &Node) -> Option<ClosedReason> {
     hindering.next().map(ClosedReason::Tainted)
 }
 
+/// Whether the node would be open to the pod if it were not cordoned.
+#[must_use]
+pub fn opens_when_uncordoned(pod: &Pod, node: &Node) -> bool {
+    // The node lifecycle controller adds the taint of a cordoned node, and removes it with the cordon.
+    let uncordoned = Node {
+        unschedulable: false,
+        taints: node
+            .taints
+            .iter()
+            .filter(|taint| taint.key != UNSCHEDULABLE)
+            .cloned()
+            .collect(),
+        ..node.clone()
+    };
+    node.unschedulable && closed_reason(pod, &uncordoned).is_none()
+}
+
 /// The taints of the node that keep pods away which do not tolerate them.
 pub(super) fn hindering_taints(node: &Node) -> impl Iterator<Item = Taint> {
     node.taints.iter().filter_map(|found| {
@@ -164,6 +181,28 @@ mod tests {
             unschedulable,
             conditions: Vec::new(),
             taints: taints.collect(),
+        }
+    }
+
+    #[test]
+    fn uncordoning_opens_a_node_without_other_taints() {
+        let cordon = (UNSCHEDULABLE, "NoSchedule");
+        let reserved = ("example.com/reserved", "NoSchedule");
+        for (name, node, opens) in [
+            ("cordoned", node(true, &[cordon]), true),
+            ("cordoned, not tainted yet", node(true, &[]), true),
+            (
+                "cordoned and reserved",
+                node(true, &[cordon, reserved]),
+                false,
+            ),
+            ("open", node(false, &[]), false),
+        ] {
+            assert_eq!(
+                opens_when_uncordoned(&waiting(vec![]), &node),
+                opens,
+                "{name}"
+            );
         }
     }
 

@@ -420,7 +420,9 @@ fn what_keeps_a_pending_pod_beside_devices_is_told_with_the_words_of_the_schedul
         let run = folder.devicetaint("explain pod/early --from cluster.json -o json");
         let explained = run.json()["items"][0].clone();
         let why = explained["messages"].as_array().expect("reasons").iter();
-        let lines = [&explained["message"]].into_iter().chain(why);
+        let fixes = explained["fixes"].as_array().expect("fixes").iter();
+        let fixes = fixes.map(|change| &change["fix"]);
+        let lines = [&explained["message"]].into_iter().chain(why).chain(fixes);
         let lines: Vec<&str> = lines.filter_map(Value::as_str).collect();
         lines.join("\n")
     };
@@ -457,6 +459,16 @@ fn what_keeps_a_pending_pod_beside_devices_is_told_with_the_words_of_the_schedul
             "nodes on which the pod cannot be scheduled: a has taint reserved:NoSchedule",
         ),
         (json!({}), &json!({"unschedulable": true}), "a is cordoned"),
+        (
+            json!({}),
+            &json!({"unschedulable": true}),
+            "but node a has such devices, and is cordoned",
+        ),
+        (
+            json!({}),
+            &json!({"unschedulable": true}),
+            "kubectl uncordon a",
+        ),
         (tolerating, &tainted, not_checked),
         // Of a node of which only the metadata is there, nothing is known.
         (

@@ -275,6 +275,8 @@ fn make(change: &SingleChange, pod: &Pod, objects: &mut Objects) {
                 result["tolerations"] = json!(tolerations);
             }
         }
+        // No pod of this test is pending because of a cordoned node.
+        ChangeType::Uncordoned => {}
         ChangeType::Scheduled => {
             let mut pods = objects.pods.iter_mut();
             let pod = pods.find(|one| one["metadata"]["uid"] == *pod.uid.as_str());

@@ -6,8 +6,12 @@ use super::completeness::SearchBasis;
 use super::nodes::{NodeFacts, selects};
 use super::replacement::Placeability;
 use super::usage::Holdings;
+use crate::engine::closed_nodes::{ClosedNode, opens_when_uncordoned, other_nodes};
 use crate::engine::impact::ProposedTaint;
-use crate::model::{NodeName, NodeSelector, ResourceClaim, Snapshot};
+use crate::model::{NodeName, NodeSelector, Pod, ResourceClaim, Snapshot};
+
+/// So many cordoned nodes are tried: each trial is a search for devices on all nodes.
+const TRIED: usize = 8;
 
 /// A claim that waits for devices.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +44,42 @@ pub(super) fn is_placeable_without<'a>(ignored: IgnoredTaints, waiting: &Pending
     placeability(waiting, &state, &all) == Placeability::Placeable
 }
 
+/// The cordoned nodes of which each, if it alone were uncordoned, would have all that the claim needs, for its `pod`, which
+/// is not scheduled on the `closed` nodes. `waiting` is about all nodes that the pod insists on, closed ones too.
+#[must_use]
+pub fn sufficient_uncordons(
+    pod: &Pod,
+    waiting: &PendingClaim<'_>,
+    closed: &[ClosedNode],
+) -> Vec<NodeName> {
+    let opens = |name: &NodeName| {
+        let mut nodes = waiting.snapshot.nodes.iter();
+        nodes.any(|node| node.name == *name && opens_when_uncordoned(pod, node))
+    };
+    let is_enough = |name: &&NodeName| {
+        let others: Vec<ClosedNode> = closed
+            .iter()
+            .filter(|node| node.name != **name)
+            .cloned()
+            .collect();
+        let selectors: Vec<NodeSelector> = waiting
+            .selectors
+            .iter()
+            .cloned()
+            .chain(other_nodes(&others))
+            .collect();
+        is_placeable(&PendingClaim {
+            selectors: &selectors,
+            ..*waiting
+        })
+    };
+    let cordoned = closed
+        .iter()
+        .map(|node| &node.name)
+        .filter(|name| opens(name));
+    cordoned.take(TRIED).filter(is_enough).cloned().collect()
+}
+
 impl<'a> PendingClaim<'a> {
     /// Seen from the nodes on which the claim may be placed.
     pub(super) fn state(&self) -> ClusterState<'a> {
@@ -69,4 +109,68 @@ pub(super) fn placeability<'a>(
 ) -> Placeability {
     let mut session = AllocationSession::new(state, all, all);
     session.reallocation(waiting.claim).placeability
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::engine::Semantics;
+    use crate::engine::allocator::Completeness;
+    use crate::engine::allocator::tests::{asks, name, node, slice, terms, world};
+    use crate::engine::closed_nodes::closed_nodes;
+    use crate::model::NodeTaint;
+
+    #[test]
+    fn a_cordoned_node_is_the_only_obstacle_if_it_has_all_devices_and_no_other_taint() {
+        let semantics = Semantics::newest();
+        let mut pod = crate::engine::testing::pod("ml", "waiting");
+        pod.scheduling = Some(Default::default());
+        let taint = NodeTaint {
+            key: "reserved".to_owned(),
+            value: String::new(),
+            effect: "NoSchedule".to_owned(),
+            time_added: None,
+        };
+        // `c` has one device; `a` has two.
+        let mut world = world();
+        world.nodes.push(node("c"));
+        world.slices.push(slice("c", &["3"]));
+        let found = |count: i64, cordoned: &[&str], tainted: &[&str]| {
+            let mut snapshot = world.clone();
+            for node in &mut snapshot.nodes {
+                node.unschedulable = cordoned.contains(&node.name.as_str());
+                let is_tainted = tainted.contains(&node.name.as_str());
+                node.taints = is_tainted.then(|| taint.clone()).into_iter().collect();
+            }
+            let claim = ResourceClaim {
+                name: name("waiting"),
+                uid: "waiting".into(),
+                controller: None,
+                spec: Some(Arc::new(asks(terms(count)))),
+                allocation: None,
+                reserved_for: Vec::new(),
+            };
+            let waiting = PendingClaim {
+                snapshot: &snapshot,
+                claim: &claim,
+                nodes: &[],
+                selectors: &[],
+                proposed: &[],
+                basis: SearchBasis {
+                    semantics: &semantics,
+                    completeness: Completeness::COMPLETE,
+                },
+            };
+            let closed = closed_nodes(&pod, &snapshot);
+            let nodes = sufficient_uncordons(&pod, &waiting, &closed);
+            nodes.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(found(2, &["a", "c"], &["b"]), ["a"]);
+        assert_eq!(found(1, &["a", "c"], &["b"]), ["a", "c"]);
+        assert_eq!(found(2, &["a", "c"], &["a"]), [""; 0]);
+        assert_eq!(found(2, &["b"], &["a", "c"]), [""; 0]);
+        assert_eq!(found(2, &[], &["a", "b", "c"]), [""; 0]);
+    }
 }

@@ -12,8 +12,8 @@ use crate::engine::allocator::TaintOwner;
 use crate::engine::explain::alterations::{RequestToleration, rule_of};
 use crate::engine::explain::{Chain, ClaimEntry, ExplainInput, PodVerdict, VerdictChange};
 use crate::model::{
-    self, ClaimSource, DeviceId, NamespacedName, ObjectName, RequestKind, RuleMetadata, Snapshot,
-    Toleration,
+    self, ClaimSource, DeviceId, NamespacedName, NodeName, ObjectName, RequestKind, RuleMetadata,
+    Snapshot, Toleration,
 };
 use crate::report::reference::ObjectReference;
 use crate::report::taint::Taint;
@@ -36,6 +36,8 @@ pub enum ChangeType {
     WithToleration,
     /// A toleration is removed from a request.
     WithoutToleration,
+    /// A node is uncordoned.
+    Uncordoned,
     /// The pod is scheduled to a node.
     Scheduled,
     /// The claim is reserved for the pod.
@@ -141,6 +143,18 @@ impl SingleChange {
                 taint: Some(Taint::of_driver(taint)),
                 ..rule("")
             },
+        }
+    }
+
+    /// Once the node is uncordoned, there would be devices for a pod that waits.
+    pub(super) fn uncordoning(node: &NodeName) -> Self {
+        Self {
+            change_type: ChangeType::Uncordoned,
+            message: format!("once node {node} is uncordoned"),
+            fix: Some(format!("kubectl uncordon {node}")),
+            outcome_message: THERE_WOULD_BE.to_owned(),
+            field_ref: FieldReference::new("Node", node, ".spec.unschedulable"),
+            ..Self::default()
         }
     }
 

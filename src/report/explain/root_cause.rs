@@ -1,10 +1,12 @@
 //! What keeps a claim from devices, in words.
 
-use crate::engine::allocator::{PendingClaim, RootCause, TaintOwner, is_placeable};
+use crate::engine::allocator::{
+    PendingClaim, RootCause, TaintOwner, is_placeable, sufficient_uncordons,
+};
 use crate::engine::closed_nodes::{ClosedNode, are_known};
 use crate::engine::explain::Chain;
 use crate::model::{
-    ClaimSpec, ConstraintRule, Kind, NamespacedName, ObjectName, Pod, Reading, Snapshot,
+    ClaimSpec, ConstraintRule, Kind, NamespacedName, NodeName, ObjectName, Pod, Reading, Snapshot,
 };
 
 /// What else keeps pods from nodes and was not evaluated: a node that has the devices may have no memory left.
@@ -67,6 +69,42 @@ pub(super) fn plural(number: usize, one: &'static str, many: &'static str) -> &'
     if number == 1 { one } else { many }
 }
 
+/// What keeps a pod from the nodes that have its devices.
+pub(super) struct SchedulingExclusion {
+    /// What it is, in words.
+    pub(super) message: String,
+    /// The cordoned nodes of which each has all devices for the pod, and is closed to it only because it is cordoned.
+    pub(super) cordoned: Vec<NodeName>,
+}
+
+impl SchedulingExclusion {
+    fn other(message: String) -> Self {
+        Self {
+            message,
+            cordoned: Vec::new(),
+        }
+    }
+
+    fn by_closed_nodes(cordoned: Vec<NodeName>) -> Self {
+        let names: Vec<String> = cordoned.iter().map(ToString::to_string).collect();
+        let others = match names.as_slice() {
+            [] => "another node has such devices".to_owned(),
+            [only] => format!("node {only} has such devices, and is cordoned"),
+            several => format!(
+                "nodes {} have such devices, and are cordoned",
+                some(several)
+            ),
+        };
+        Self {
+            message: format!(
+                "waits for devices on the nodes on which it can be scheduled: none of them has free \
+                 devices that meet all requests of the pod, but {others}"
+            ),
+            cordoned,
+        }
+    }
+}
+
 /// What keeps the pod from the nodes that have its devices, where that was evaluated: gates, the nodes that it
 /// insists on, and nodes that are `closed` to it.
 ///
@@ -76,7 +114,7 @@ pub(super) fn scheduling_exclusion(
     pod: &Pod,
     question: &PendingClaim<'_>,
     closed: &[ClosedNode],
-) -> Option<String> {
+) -> Option<SchedulingExclusion> {
     let scheduling = pod.scheduling.as_ref()?;
     // Gates come first: the scheduler does not look at the pod at all, so that nothing else keeps it yet.
     if !scheduling.gates.is_empty() {
@@ -86,9 +124,9 @@ pub(super) fn scheduling_exclusion(
         } else {
             ("gates", "gates are")
         };
-        return Some(format!(
+        return Some(SchedulingExclusion::other(format!(
             "waits for scheduling {noun} {gates}: the scheduler ignores the pod until the {are} removed"
-        ));
+        )));
     }
     // The same question without the pod's own node selector and affinity tells whether these keep it.
     let anywhere = PendingClaim {
@@ -105,16 +143,16 @@ pub(super) fn scheduling_exclusion(
         | RootCause::Unknown(_) => false,
     };
     if lacks_devices && !closed.is_empty() && is_placeable(question) {
-        return Some(
-            "waits for devices on the nodes on which it can be scheduled: none of them has free devices that meet all requests of the pod, but another node has such devices"
-                .to_owned(),
-        );
+        return Some(SchedulingExclusion::by_closed_nodes(sufficient_uncordons(
+            pod, question, closed,
+        )));
     }
     let is_bound = lacks_devices && !scheduling.nodes.is_empty() && is_placeable(&anywhere);
     is_bound.then(|| {
+        SchedulingExclusion::other(
         "waits for devices on the nodes that its node selector or affinity allows: none of them \
          has free devices that meet all requests of the pod, but another node has such devices"
-            .to_owned()
+            .to_owned())
     })
 }
 
@@ -289,6 +327,28 @@ pub(super) fn owner(owner: &TaintOwner) -> String {
 mod tests {
     use super::*;
     use crate::report::testing::node;
+
+    #[test]
+    fn cordoned_nodes_that_alone_keep_a_pod_from_devices_are_named() {
+        for (nodes, end) in [
+            (&[][..], "but another node has such devices"),
+            (
+                &["node-3"],
+                "but node node-3 has such devices, and is cordoned",
+            ),
+            (
+                &["node-3", "node-4"],
+                "but nodes node-3, node-4 have such devices, and are cordoned",
+            ),
+        ] {
+            let nodes: Vec<NodeName> = nodes.iter().map(|name| NodeName::from(*name)).collect();
+            let found = SchedulingExclusion::by_closed_nodes(nodes.clone());
+            assert!(found.message.ends_with(end), "{}", found.message);
+            assert_eq!(found.cordoned, nodes);
+        }
+        let fix = super::super::fixes::SingleChange::uncordoning(&"node-3".into());
+        assert_eq!(fix.fix.as_deref(), Some("kubectl uncordon node-3"));
+    }
 
     #[test]
     fn what_was_not_evaluated_is_named_where_devices_are_not_what_keeps_a_pod() {

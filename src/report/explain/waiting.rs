@@ -191,13 +191,15 @@ pub(super) fn of(
     let view = |choice: &ChoiceDiagnosis| describe(choice, &wanted, snapshot);
     let views = found.choices.iter().filter_map(view);
     let (requests, places): (Vec<_>, Vec<_>) = views.unzip();
-    let (fixes, combined_fix) = changes(&found, &wanted, &question);
+    let (mut fixes, combined_fix) = changes(&found, &wanted, &question);
     let on_closed_too = PendingClaim {
         selectors: &wanted.selectors,
         ..question
     };
     let scheduling_exclusion =
         scheduling_exclusion(&found.root_cause, chain.pod, &on_closed_too, &closed);
+    let cordoned = scheduling_exclusion.iter().flat_map(|it| &it.cordoned);
+    fixes.extend(cordoned.map(SingleChange::uncordoning));
     // Where the pod itself is the cause, what was not checked on nodes explains nothing.
     let unchecked = match &scheduling_exclusion {
         Some(_) => None,
@@ -216,10 +218,13 @@ pub(super) fn of(
             || RootCauseCode::from(&found.root_cause),
             |_| RootCauseCode::Pod,
         ),
-        message: scheduling_exclusion.unwrap_or_else(|| {
-            let searched = SearchedNodes::of(chain.pod, &closed);
-            root_cause(&found.root_cause, wanted.claim.spec.as_deref(), searched)
-        }),
+        message: match scheduling_exclusion {
+            Some(exclusion) => exclusion.message,
+            None => {
+                let searched = SearchedNodes::of(chain.pod, &closed);
+                root_cause(&found.root_cause, wanted.claim.spec.as_deref(), searched)
+            }
+        },
         requests,
         places,
     })
