@@ -25,6 +25,7 @@ use crate::decide::choice::{
     DeviceArguments, DeviceFilter, DeviceFilterFlags, ShownDevices, drivers_away, hardware_among,
     not_compared, on_another_node, with_drivers_away,
 };
+use crate::decide::identity::{WarningScope, warnings_about};
 use crate::decide::unreleased_devices::{self, RecordReader};
 use crate::engine::device_removal::{
     KubeletIdentity, RemovalCheck, RemovalFacts, RemovalObjection, removal_checks,
@@ -566,8 +567,13 @@ impl CheckArgs {
         let away = drivers_away(node, &not_running(&found)).filter(|_| chosen.is_all());
         let uncompared = chosen.keep(&mut found, &view)?;
         let rules = &view.snapshot().rules;
-        let drift = view.identity_warnings(rules);
         let names: Vec<DeviceId> = found.iter().map(|one| one.device.clone()).collect();
+        // A device of the node that is not published any more is none of those that are checked.
+        let scope = match chosen.is_all() {
+            true => WarningScope::Pools,
+            false => WarningScope::Devices,
+        };
+        let drift = warnings_about(&names, scope, rules, &view.reading, &view.semantics);
         let flags = self.kubelet.debug.typed();
         let flags =
             flags.unwrap_or_else(|| wait_flags(node, &self.kubelet.socket, self.confirm_node));

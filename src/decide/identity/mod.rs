@@ -28,6 +28,6 @@ pub use noted_hardware::{
 };
 pub use observed_hardware::{identities, made_for};
 pub use words::{
-    ChangedIdentity, IDENTITY_CHANGED, OtherHardware, changed_identities, refuse_other_hardware,
-    refuse_replaced, warnings, warnings_among,
+    ChangedIdentity, IDENTITY_CHANGED, OtherHardware, WarningScope, changed_identities,
+    refuse_other_hardware, refuse_replaced, warnings, warnings_about, warnings_among,
 };
