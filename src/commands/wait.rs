@@ -491,7 +491,7 @@ impl WaitArgs {
             WaitEnd::Met => Vec::new(),
             WaitEnd::NotReleased(left) => left.clone(),
         };
-        let left = verifier.settled(time.end, &|_| {}, context).await?;
+        let left = verifier.settled_with_status(time.end, context).await?;
         // What this kubelet has released was released, whatever the API could not show.
         let is_elsewhere =
             |left: &Blocker| left.node.as_deref() != verifier.node().map(NodeName::as_str);

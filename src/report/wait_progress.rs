@@ -94,6 +94,14 @@ impl WaitProgress {
     }
 }
 
+/// What the kubelet of a node has said last to a wait for it: what is `left`.
+#[must_use]
+pub fn kubelet_line(node: Option<&str>, left: &[Blocker]) -> String {
+    let of_node = node.map_or_else(String::new, |node| format!(" of node {node}"));
+    let messages: Vec<String> = left.iter().map(|left| left.message.clone()).collect();
+    format!("waiting for the kubelet{of_node}: {}", few(&messages))
+}
+
 /// What is left of evictions, by everything that a wait waits for; nothing is known of them where that is nothing.
 #[must_use]
 pub fn evictions_left(left: &[Blocker]) -> EvictionsLeft {
@@ -219,6 +227,19 @@ mod tests {
             unevaluated: &[],
             freshness: Freshness::Read,
         }
+    }
+
+    #[test]
+    fn a_wait_for_a_kubelet_names_it_and_what_it_holds() {
+        let held = [Blocker::silent("the kubelet did not respond within 6s")];
+        assert_eq!(
+            kubelet_line(Some("node-7"), &held),
+            "waiting for the kubelet of node node-7: the kubelet did not respond within 6s"
+        );
+        assert_eq!(
+            kubelet_line(None, &[Blocker::silent("a"), Blocker::silent("b")]),
+            "waiting for the kubelet: a, b"
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What the kubelet of this node says, and how long until it has given devices back.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::time::Duration;
@@ -22,7 +23,9 @@ use crate::error::{ExitStatus, Failure};
 use crate::kubelet::{KubeletError, Lister, SOCKET, SocketFlag, notes_beside};
 use crate::model::{DeviceTaintRule, InUse, NodeName, PreparedClaim, Warning};
 use crate::naming::shell::word;
+use crate::output::StatusLine;
 use crate::report::blocker::Blocker;
+use crate::report::wait_progress::kubelet_line;
 
 /// How often a kubelet is asked that has not given everything back.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -294,6 +297,25 @@ impl Verifier {
             told(&left);
             self.way.rest().await?;
         }
+    }
+
+    /// As [`Verifier::settled`], with a status line that says what the kubelet has answered last.
+    ///
+    /// # Errors
+    ///
+    /// As [`Verifier::settled`].
+    pub(crate) async fn settled_with_status(
+        &self,
+        end: Instant,
+        context: &Context,
+    ) -> Result<Vec<Blocker>, Failure> {
+        let status = RefCell::new(StatusLine::new(&context.printer));
+        let told = |left: &[Blocker]| {
+            let line = kubelet_line(self.node.as_ref().map(NodeName::as_str), left);
+            context.ledger.left(&line);
+            status.borrow_mut().say(&line, &line);
+        };
+        self.settled(end, &told, context).await
     }
 
     async fn left(&self, end: Instant, context: &Context) -> Result<Vec<Blocker>, Failure> {
