@@ -29,7 +29,7 @@ pub enum EvictionsLeft {
 /// How to see the end of pods that are terminating within their grace period when a wait is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextWait<'a> {
-    /// The same command waits for them.
+    /// Another run of the command waits for them.
     SameCommand,
     /// Another hint has the command, where there is one.
     InOtherHint,
