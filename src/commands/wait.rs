@@ -336,11 +336,9 @@ impl WaitArgs {
             warn_of_silence(&nodes, live, &context.printer).await;
         }
         let mut waited = wait.for_pods(view, context).await?;
-        if let (Goal::Evicted, WaitEnd::Met) = (wait.goal, &waited.ending) {
-            let now = ClusterView::of(live.clone(), version, Detail::Names);
-            let renamed = wait.renamed_since(&identities, now, context).await;
-            waited.warnings.extend(renamed);
-        }
+        let now = ClusterView::of(live.clone(), version, Detail::Names);
+        let renamed = wait.renamed_since(&waited.ending, &identities, now, context);
+        waited.warnings.extend(renamed.await);
         waited.warnings.extend(identities);
         Ok((waited, Some(nodes)))
     }

@@ -329,7 +329,8 @@ impl Pipeline<'_> {
                 let view = &basis.mutation.view;
                 let before = view.identity_warnings(wait.rules);
                 let before: Vec<Oddity> = before.iter().map(Oddity::from).collect();
-                wait.renamed_since(&before, view.again(), context).await;
+                wait.renamed_since(&WaitEnd::Met, &before, view.again(), context)
+                    .await;
                 Ok(())
             }
             // What is held may not be given to others: the rules stay, whatever --on-timeout says.

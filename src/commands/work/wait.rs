@@ -164,15 +164,16 @@ impl Wait<'_> {
     /// devices are not evicted, and a wait for evictions does not follow them. `now` looks again.
     pub(crate) async fn renamed_since(
         &self,
+        ending: &WaitEnd,
         before: &[Oddity],
         now: impl Future<Output = Result<ClusterView, Failure>>,
         context: &Context,
     ) -> Vec<Oddity> {
-        if !self
+        let is_noted = self
             .rules
             .iter()
-            .any(|rule| NotedHardware::on(rule).is_some())
-        {
+            .any(|rule| NotedHardware::on(rule).is_some());
+        if !is_noted || self.goal != Goal::Evicted || !matches!(ending, WaitEnd::Met) {
             return Vec::new();
         }
         let looked = async { now.await?.with_identities_of(self.rules).await };
