@@ -24,6 +24,8 @@ pub(crate) struct AffectedClaim<'a> {
     pub(crate) tolerated: bool,
     /// Whether the scheduler takes a proposed taint as tolerated that evicts all the same.
     pub(crate) schedule_only: bool,
+    /// Whether the scheduler would take a proposed taint that evicts as tolerated if its effect were `NoSchedule`.
+    pub(crate) no_schedule: bool,
     /// Whether a proposed taint selects a device where this version does not look.
     pub(crate) unpublished: bool,
 }
@@ -82,6 +84,7 @@ fn evaluate<'a>(
         causes: Vec::new(),
         tolerated: false,
         schedule_only: false,
+        no_schedule: false,
         unpublished: false,
     };
     for allocated in allocation {
@@ -122,6 +125,7 @@ impl<'a> AffectedClaim<'a> {
             Deadline::Never => self.tolerated |= proposed,
             Deadline::At(at) => {
                 self.schedule_only |= proposed && is_schedulable(result, taint);
+                self.no_schedule |= proposed && is_schedulable_despite_no_schedule(result, taint);
                 let device = &result.device;
                 push(
                     &mut self.causes,
@@ -152,4 +156,17 @@ fn is_schedulable(result: &AllocationResult, taint: &Taint) -> bool {
         .tolerations
         .iter()
         .any(|toleration| tolerates(toleration, taint))
+}
+
+/// As [`is_schedulable`], if the effect of `taint` were `NoSchedule`.
+fn is_schedulable_despite_no_schedule(result: &AllocationResult, taint: &Taint) -> bool {
+    // Few claims have tolerations, and only these need a copy of the taint.
+    !result.tolerations.is_empty()
+        && is_schedulable(
+            result,
+            &Taint {
+                effect: Effect::NoSchedule,
+                ..taint.clone()
+            },
+        )
 }

@@ -59,6 +59,7 @@ impl<'a> VerdictEvaluator<'a, '_> {
             pod,
             verdict: self.verdict(pod, &usages, &causes),
             tolerates_schedule_only: counting().any(|usage| usage.claim.schedule_only),
+            tolerates_no_schedule: counting().any(|usage| usage.claim.no_schedule),
             claims,
             causes,
         })

@@ -116,6 +116,9 @@ pub struct PodImpact<'a> {
     /// controller, or not for long: by a toleration without effect, or by one with seconds. These count
     /// from when the taint was added, so that a pod which is made again after them has none.
     pub tolerates_schedule_only: bool,
+    /// Whether a claim of these tolerates a proposed taint that evicts the pod for the scheduler, if the effect of the
+    /// taint is `NoSchedule`: then a replacement of the pod can get the same device again.
+    pub tolerates_no_schedule: bool,
 }
 
 /// The nodes of these devices, as far as devices name one.

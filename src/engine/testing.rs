@@ -127,6 +127,7 @@ pub fn with_verdict(pod: &Pod, verdict: Verdict) -> PodImpact<'_> {
         causes: Vec::new(),
         claims: Vec::new(),
         tolerates_schedule_only: false,
+        tolerates_no_schedule: false,
     }
 }
 

@@ -11,8 +11,11 @@ use super::restart::RestartState;
 use crate::assess::Basis;
 use crate::engine::disruption::{BudgetAnswer, disruption};
 use crate::engine::workloads::Owners;
-use crate::engine::{Impact, PodImpact, Verdict};
-use crate::model::{DeviceTaintRule, JobEnd, Kind, NamespacedName, Pod, Reading, Uid, Workload};
+use crate::engine::{Impact, Origin, PodImpact, Verdict};
+use crate::model::{
+    DeviceTaintRule, Effect, JobEnd, Kind, NamespacedName, ObjectName, Pod, Reading, RuleMetadata,
+    Uid, Workload,
+};
 
 /// A pod for which the scheduler finds no node, with the scheduler's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,6 +119,8 @@ pub struct UnitPod {
     pub grace_period_end: Option<Timestamp>,
     /// Whether its replacement comes back to the same device and is evicted again, under effect NoExecute.
     pub is_evicted_again: bool,
+    /// Whether a rule of the drain evicts it already: one that selects a device of it and has effect NoExecute.
+    pub is_evicted_by_rule: bool,
     /// The workload whose recovery the drain waits for; absent if nothing is known to recreate the pod.
     pub workload: Option<Uid>,
 }
@@ -180,12 +185,16 @@ impl WorkloadState {
     }
 }
 
-/// Whether the replacement of a pod of this class comes back to the device, and tolerates the taint for the scheduler alone:
-/// admin access needs no free device, and a DaemonSet has no other node.
+/// Whether the replacement of a pod of this class comes back to the device, and tolerates effect NoExecute for the scheduler
+/// alone: admin access needs no free device, a DaemonSet has no other node, and the device of a tolerant pod is free once
+/// it is evicted.
 fn is_evicted_again(impact: &PodImpact<'_>, class: PodClass) -> bool {
     match class {
         PodClass::KeepsClaim => true,
-        PodClass::Monitor | PodClass::DaemonSet => {
+        PodClass::Monitor
+        | PodClass::DaemonSet
+        | PodClass::TolerantForScheduler
+        | PodClass::TolerantDaemonSet => {
             impact.tolerates_schedule_only && impact.pod.controller.is_some()
         }
         PodClass::Replicated
@@ -196,6 +205,27 @@ fn is_evicted_again(impact: &PodImpact<'_>, class: PodClass) -> bool {
         | PodClass::Tolerant
         | PodClass::NotEvicted => false,
     }
+}
+
+/// Whether one of these rules evicts the pod, as it is now: `impact` is that of NoExecute, whatever effect the rules have.
+fn is_evicted_by_rule(pod: &PodImpact<'_>, impact: &Impact<'_>, rules: &[DeviceTaintRule]) -> bool {
+    let evicts = |name: &ObjectName| {
+        rules.iter().any(|rule| {
+            rule.name == *name
+                && rule.taint.effect == Effect::NoExecute
+                && rule.metadata.labels.contains_key(RuleMetadata::DRAIN)
+        })
+    };
+    pod.is_evicted()
+        && pod.causes.iter().any(|cause| match cause.origin {
+            Origin::Rule(name) => evicts(name),
+            Origin::Proposed(place) => impact
+                .rules
+                .get(place)
+                .and_then(|rule| rule.proposed.rule.as_ref())
+                .is_some_and(evicts),
+            Origin::ResourceSlice(_) => false,
+        })
 }
 
 /// The pods of `impact`, which is that of a NoExecute taint on the devices of a unit.
@@ -218,10 +248,11 @@ pub fn pods_of<'a>(impact: &Impact<'a>, basis: &Basis<'a>) -> Vec<UnitPod> {
         .collect();
     let pods = impact.pods.iter();
     let running = pods.filter(|impact| !impact.pod.phase.is_terminal());
+    let rules = &basis.reading.snapshot.rules;
     let mut pods: Vec<UnitPod> = running
-        .map(|impact| {
-            let pod = impact.pod;
-            let class = PodClass::of(impact, &owners);
+        .map(|found| {
+            let pod = found.pod;
+            let class = PodClass::of(found, &owners);
             let budgets = if refused.contains(&pod.uid) {
                 BudgetState::Refuses
             } else {
@@ -232,7 +263,7 @@ pub fn pods_of<'a>(impact: &Impact<'a>, basis: &Basis<'a>) -> Vec<UnitPod> {
                 uid: pod.uid.clone(),
                 class,
                 harm: Harm::of(pod, class, budgets),
-                is_terminating: match impact.verdict {
+                is_terminating: match found.verdict {
                     Verdict::Terminating => true,
                     // A pod that stays despite the taint may be terminating for another reason.
                     Verdict::Evicted { .. } | Verdict::Tolerates | Verdict::NotEvicted(_) => {
@@ -240,10 +271,11 @@ pub fn pods_of<'a>(impact: &Impact<'a>, basis: &Basis<'a>) -> Vec<UnitPod> {
                     }
                 },
                 grace_period_end: pod.deletion.as_ref().map(|deletion| deletion.at),
-                is_evicted_again: is_evicted_again(impact, class),
+                is_evicted_again: is_evicted_again(found, class),
+                is_evicted_by_rule: is_evicted_by_rule(found, impact, rules),
                 workload: workload_of(pod, &owners)
                     // A DaemonSet recreates its pod on the same node, where it stays pending until the drain is undone.
-                    .filter(|_| class != PodClass::DaemonSet)
+                    .filter(|_| !matches!(class, PodClass::DaemonSet | PodClass::TolerantDaemonSet))
                     .map(|workload| workload.uid.clone()),
             }
         })
@@ -383,6 +415,52 @@ mod tests {
             "there are other devices"
         );
         assert!(again(web, PodClass::KeepsClaim, false));
+        assert!(again(web, PodClass::TolerantForScheduler, true));
+        assert!(
+            !again(web, PodClass::TolerantForScheduler, false),
+            "it tolerates effect NoSchedule only"
+        );
+    }
+
+    #[test]
+    fn a_rule_of_a_drain_evicts_a_pod_already_once_its_effect_is_no_execute() {
+        use crate::decide::drain::testing::drain_rule;
+        use crate::engine::testing::cause;
+        use crate::engine::{Counts, ProposedTaint, RuleImpact};
+        let pod = owned("web-1", Some(("ReplicaSet", "web")));
+        let rules = [
+            drain_rule("low", "node-1", "NoSchedule"),
+            drain_rule("high", "node-1", "NoExecute"),
+            crate::decide::testing::named("other", "NoExecute"),
+        ];
+        let proposed: Vec<ProposedTaint> = rules
+            .iter()
+            .map(|rule| ProposedTaint::of_changed_rule(rule, &Effect::NoExecute, now()))
+            .collect();
+        let mut impact = impact(Vec::new());
+        let of_rules = proposed.iter().map(|proposed| RuleImpact {
+            proposed,
+            counts: Counts::default(),
+            terminating: 0,
+            staying: 0,
+        });
+        impact.rules = of_rules.collect();
+        let is_evicted = |origins: &[Origin<'_>], verdict| {
+            let found = PodImpact {
+                causes: origins.iter().map(|origin| cause(*origin, 0)).collect(),
+                ..with_verdict(&pod, verdict)
+            };
+            is_evicted_by_rule(&found, &impact, &rules)
+        };
+        let evicts = |origins: &[Origin<'_>]| is_evicted(origins, Verdict::Evicted { at: now() });
+        assert!(!evicts(&[Origin::Proposed(0)]));
+        assert!(evicts(&[Origin::Proposed(0), Origin::Proposed(1)]));
+        assert!(!evicts(&[Origin::Proposed(2)]), "no rule of a drain");
+        assert!(!evicts(&[Origin::Proposed(3)]));
+        assert!(evicts(&[Origin::Proposed(0), Origin::Rule(&rules[1].name)]));
+        assert!(!evicts(&[Origin::Rule(&rules[0].name)]));
+        assert!(!evicts(&[Origin::ResourceSlice(&rules[1].name)]));
+        assert!(!is_evicted(&[Origin::Proposed(1)], Verdict::Terminating));
     }
 
     #[test]

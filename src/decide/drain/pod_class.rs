@@ -24,6 +24,11 @@ pub enum PodClass {
     TolerantMonitor,
     /// It tolerates the taint of the drain: its replacement would be scheduled here again.
     Tolerant,
+    /// The controller evicts it, and its claim tolerates the taint of the drain for the scheduler: its replacement can be
+    /// scheduled here again.
+    TolerantForScheduler,
+    /// As `TolerantForScheduler`, of a DaemonSet.
+    TolerantDaemonSet,
     /// Its workload replaces it while it terminates, and the replacement takes its claim, which stays allocated: it would be
     /// scheduled here again, whatever the taint.
     KeepsClaim,
@@ -76,6 +81,26 @@ impl PodClass {
             Verdict::Evicted { .. } | Verdict::Terminating if replacement_takes_claim(impact) => {
                 Self::KeepsClaim
             }
+            // A drain taints with effect NoSchedule. Tolerations without effect match that for the scheduler, and not
+            // NoExecute for the controller. Nothing replaces a pod without an owner.
+            Verdict::Evicted { .. } | Verdict::Terminating
+                if impact.tolerates_no_schedule && impact.pod.controller.is_some() =>
+            {
+                match Self::of_owner(impact.pod, owners) {
+                    Self::DaemonSet => Self::TolerantDaemonSet,
+                    Self::Replicated
+                    | Self::SingleReplica
+                    | Self::Job
+                    | Self::Unmanaged
+                    | Self::Monitor
+                    | Self::TolerantMonitor
+                    | Self::Tolerant
+                    | Self::TolerantForScheduler
+                    | Self::TolerantDaemonSet
+                    | Self::KeepsClaim
+                    | Self::NotEvicted => Self::TolerantForScheduler,
+                }
+            }
             Verdict::Evicted { .. } | Verdict::Terminating => Self::of_owner(impact.pod, owners),
         }
     }
@@ -112,6 +137,8 @@ impl PodClass {
             | Self::Monitor
             | Self::TolerantMonitor
             | Self::Tolerant
+            | Self::TolerantForScheduler
+            | Self::TolerantDaemonSet
             | Self::KeepsClaim
             | Self::NotEvicted => true,
         }
@@ -128,6 +155,8 @@ impl PodClass {
             | Self::Job
             | Self::Unmanaged
             | Self::DaemonSet
+            | Self::TolerantForScheduler
+            | Self::TolerantDaemonSet
             | Self::KeepsClaim
             | Self::Monitor => true,
         }
@@ -149,8 +178,10 @@ impl PodClass {
             Self::Job => by_consent(included.jobs, "--include-jobs"),
             Self::Unmanaged => by_consent(included.unmanaged, "--include-unmanaged"),
             Self::DaemonSet if included.daemon_sets => Treatment::Evicted,
-            Self::DaemonSet | Self::Monitor | Self::TolerantMonitor => Treatment::Kept,
-            Self::Tolerant => Treatment::Stays("tolerates the taint"),
+            Self::DaemonSet | Self::TolerantDaemonSet | Self::Monitor | Self::TolerantMonitor => {
+                Treatment::Kept
+            }
+            Self::Tolerant | Self::TolerantForScheduler => Treatment::Stays("tolerates the taint"),
             Self::KeepsClaim => Treatment::Stays(
                 "uses a claim that its replacement would use too, with the same device (to release the device, scale the workload of the pod to 0)",
             ),
@@ -170,6 +201,8 @@ impl PodClass {
             Self::Monitor => "pods with admin access",
             Self::TolerantMonitor => "pods with admin access that tolerate the taint",
             Self::Tolerant => "pods that tolerate the taint",
+            Self::TolerantForScheduler => "pods whose replacements tolerate the taint",
+            Self::TolerantDaemonSet => "pods of DaemonSets that tolerate the taint",
             Self::KeepsClaim => "pods whose replacements would use the same claim and device",
             Self::NotEvicted => "pods that taints do not evict",
         }
@@ -236,6 +269,46 @@ mod tests {
         };
         assert_eq!(class(Verdict::Tolerates), PodClass::TolerantMonitor);
         assert_eq!(class(Verdict::Terminating), PodClass::Monitor);
+    }
+
+    #[test]
+    fn a_pod_whose_replacement_the_scheduler_can_place_here_again_is_not_evicted() {
+        let reading = Cluster::default().reading;
+        let owners = Owners::new(&reading);
+        let class = |owner, tolerates_no_schedule| {
+            let pod = owned("x", owner);
+            let at = crate::report::testing::now();
+            let impact = PodImpact {
+                tolerates_no_schedule,
+                ..with_verdict(&pod, Verdict::Evicted { at })
+            };
+            PodClass::of(&impact, &owners)
+        };
+        let web = Some(("ReplicaSet", "web"));
+        let agent = Some(("DaemonSet", "agent"));
+        let all = Inclusions {
+            single_replicas: true,
+            jobs: true,
+            unmanaged: true,
+            daemon_sets: true,
+        };
+        for (owner, tolerates, expected, treatment) in [
+            (web, false, PodClass::Replicated, Treatment::Evicted),
+            (
+                web,
+                true,
+                PodClass::TolerantForScheduler,
+                Treatment::Stays("tolerates the taint"),
+            ),
+            (agent, false, PodClass::DaemonSet, Treatment::Evicted),
+            (agent, true, PodClass::TolerantDaemonSet, Treatment::Kept),
+            (None, true, PodClass::Unmanaged, Treatment::Evicted),
+        ] {
+            let found = class(owner, tolerates);
+            assert_eq!(found, expected, "{owner:?}");
+            assert_eq!(found.treatment(all), treatment, "{found:?}");
+            assert!(found.leaves_by_taint(), "{found:?}");
+        }
     }
 
     #[test]

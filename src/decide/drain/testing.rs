@@ -131,6 +131,7 @@ pub fn unit_pod(pod: &Pod, class: PodClass) -> UnitPod {
         harm: Harm::of(pod, class, BudgetState::Allows),
         is_terminating: false,
         is_evicted_again: false,
+        is_evicted_by_rule: false,
         grace_period_end: None,
         workload: None,
     }

@@ -130,9 +130,14 @@ impl UnitRun {
         &self.limits
     }
 
-    /// Whether the rules have effect NoExecute.
+    /// Whether all rules have effect NoExecute.
     pub(super) fn is_raised(&self) -> bool {
         self.is_raised
+    }
+
+    /// Whether effect NoExecute evicts the pod, without an eviction by this run.
+    pub(super) fn is_left_to_taint(&self, pod: &UnitPod) -> bool {
+        self.is_raised || pod.is_evicted_by_rule
     }
 
     /// Why the eviction of the pod was refused last, in the server's words.
@@ -145,9 +150,12 @@ impl UnitRun {
     /// waits for a device: more would wait.
     #[must_use]
     pub fn needs_force(&self, facts: &UnitFacts) -> bool {
-        let is_refused = |pod: &UnitPod| !pod.is_terminating && self.refused.contains_key(&pod.uid);
+        let is_refused = |pod: &UnitPod| {
+            !pod.is_terminating
+                && !self.is_left_to_taint(pod)
+                && self.refused.contains_key(&pod.uid)
+        };
         self.limits.force_after.is_none()
-            && !self.is_raised
             && facts.pods.iter().any(is_refused)
             && !self.is_starved(facts)
     }
@@ -167,7 +175,7 @@ impl UnitRun {
         self.restarts.refusal(owner)
     }
 
-    /// Notes that the rules have effect NoExecute.
+    /// Notes that all rules of the unit have effect NoExecute.
     pub fn raised(&mut self) {
         self.is_raised = true;
     }
@@ -237,16 +245,17 @@ impl UnitRun {
         if !leaving.is_empty() {
             self.held_at = None;
         }
+        // Per pod: another user, or an earlier run, may have given some of the rules effect NoExecute.
         let staying: Vec<&UnitPod> = leaving
             .iter()
             .copied()
-            .filter(|pod| !pod.is_terminating)
+            .filter(|pod| !pod.is_terminating && !self.is_left_to_taint(pod))
             .collect();
         // Before the timeout counts, so that `--force` still applies if both are due at once.
-        if self.must_raise(&staying, elapsed) {
+        if self.must_raise(facts, &staying, elapsed) {
             return UnitStep::RaiseEffect;
         }
-        if staying.is_empty() || self.is_raised {
+        if staying.is_empty() {
             return self.without_evictions(facts, &leaving, is_over, elapsed);
         }
         // A replacement has no device: each further eviction would add another pending pod, and a budget that counts
@@ -258,7 +267,7 @@ impl UnitRun {
             return UnitStep::Restart(owner);
         }
         // One pod a step: each reply changes what the budgets allow.
-        if let Some(pod) = self.candidate(facts, &leaving) {
+        if let Some(pod) = self.candidate(facts, &leaving, &staying) {
             let retry_at = self.refused.get(&pod.uid).map(|refused| refused.retry_at);
             if !is_over && retry_at.is_none_or(|at| at <= elapsed) {
                 return UnitStep::Evict(pod.name.clone(), pod.uid.clone());
@@ -295,21 +304,23 @@ impl UnitRun {
                 self.before.insert(uid.clone(), ready);
             }
         }
-        if self.is_raised {
-            let pods = facts.pods.iter().filter(|pod| self.leaves(pod));
-            let workloads: Vec<Uid> = pods.filter_map(|pod| pod.workload.clone()).collect();
-            self.touched.extend(workloads);
-        }
+        let pods = facts.pods.iter();
+        let pods = pods.filter(|pod| self.is_left_to_taint(pod) && self.leaves(pod));
+        let workloads: Vec<Uid> = pods.filter_map(|pod| pod.workload.clone()).collect();
+        self.touched.extend(workloads);
     }
 
     /// Whether the pod is evicted, or leaves already.
     pub(super) fn leaves(&self, pod: &UnitPod) -> bool {
         // A terminating pod leaves, regardless of the client that deleted it.
-        pod.is_terminating || pod.class.treatment(self.limits.included) == Treatment::Evicted
+        pod.is_terminating
+            || pod.class.treatment(self.limits.included) == Treatment::Evicted
+            || self.is_left_to_taint(pod) && only_taint_removes(pod)
     }
 
-    fn must_raise(&self, staying: &[&UnitPod], elapsed: Duration) -> bool {
-        if self.is_raised || staying.is_empty() {
+    fn must_raise(&self, facts: &UnitFacts, staying: &[&UnitPod], elapsed: Duration) -> bool {
+        let needs_taint = |pod: &UnitPod| only_taint_removes(pod) && !self.leaves(pod);
+        if self.is_raised || staying.is_empty() && !facts.pods.iter().any(needs_taint) {
             return false;
         }
         match self.limits.means {
@@ -350,14 +361,17 @@ impl UnitRun {
     }
 
     /// The next pod to evict, whether its eviction was refused before or not.
-    fn candidate<'a>(&self, facts: &UnitFacts, leaving: &[&'a UnitPod]) -> Option<&'a UnitPod> {
+    fn candidate<'a>(
+        &self,
+        facts: &UnitFacts,
+        leaving: &[&'a UnitPod],
+        staying: &[&'a UnitPod],
+    ) -> Option<&'a UnitPod> {
         if self.unplaced_pod(facts).is_some() {
             return None;
         }
-        let open = leaving
-            .iter()
-            .copied()
-            .filter(|pod| !pod.is_terminating && self.departure(facts, pod) == Departure::Eviction);
+        let staying = staying.iter().copied();
+        let open = staying.filter(|pod| self.departure(facts, pod) == Departure::Eviction);
         let mut first: Option<&UnitPod> = None;
         for pod in open {
             if self.obstacle(facts, leaving, pod).is_some() {
@@ -540,7 +554,9 @@ impl UnitRun {
                     None => format!("pod {name} is terminating"),
                 },
                 // The controller does not ask budgets.
-                _ if self.is_raised => format!("pod {name} will be evicted with effect NoExecute"),
+                _ if self.is_left_to_taint(pod) => {
+                    format!("pod {name} will be evicted with effect NoExecute")
+                }
                 Some(refused) => format!("pod {name}: {}", refused.message),
                 None => self.why_it_stays(facts, pod),
             });
@@ -548,7 +564,7 @@ impl UnitRun {
         reasons.extend(self.broken_workloads(facts));
         for pod in &facts.pods {
             if let Treatment::Stays(why) = pod.class.treatment(self.limits.included)
-                && !pod.is_terminating
+                && !self.leaves(pod)
             {
                 reasons.push(format!("pod {} {why}", pod.name));
             }
@@ -584,6 +600,11 @@ impl UnitRun {
             Departure::Eviction => format!("pod {name} was not evicted yet"),
         }
     }
+}
+
+/// Whether effect NoExecute removes the pod for good, and an eviction does not: its claim tolerates effect NoSchedule only.
+fn only_taint_removes(pod: &UnitPod) -> bool {
+    pod.class == PodClass::TolerantForScheduler && !pod.is_evicted_again
 }
 
 /// The end of a unit of which nothing is left to evict. New pods can run on devices that no rule selects, and waiting does
@@ -702,6 +723,86 @@ mod tests {
         assert_eq!(evicts(&resumed.next(&as_before, seconds(1))), None);
         let whole = facts(vec![two], ready(3));
         assert_eq!(evicts(&resumed.next(&whole, seconds(1))), Some("web-2"));
+    }
+
+    #[test]
+    fn only_pods_on_devices_of_raised_rules_are_left_to_the_taint() {
+        let mut raised = web("web-1");
+        raised.is_evicted_by_rule = true;
+        let both = facts(vec![raised.clone(), web("web-2")], ready(3));
+        let only_raised = facts(vec![raised], ready(3));
+        let mut run = UnitRun::new(limits());
+        // The workload of the pod that leaves by taint is not disrupted further before that.
+        let step = run.next(&facts(vec![web("web-2")], ready(3)), seconds(0));
+        assert_eq!(evicts(&step), Some("web-2"));
+        let step = run.next(&both, seconds(0));
+        assert_eq!(evicts(&step), Some("web-2"));
+        let step = run.next(&only_raised, seconds(1));
+        assert_eq!(step, UnitStep::WaitUntil(seconds(2)));
+        assert_eq!(
+            blocked(run.next(&only_raised, seconds(60))),
+            ["pod team-a/web-1 will be evicted with effect NoExecute"]
+        );
+        for (means, force_after, due) in [
+            (Means::Taint, None, true),
+            (Means::Eviction, Some(2), true),
+            (Means::Eviction, Some(4), false),
+        ] {
+            let limits = UnitLimits {
+                means,
+                force_after: force_after.map(seconds),
+                ..limits()
+            };
+            let raises = |at| {
+                let mut run = UnitRun::resumed(limits);
+                run.next(at, seconds(3)) == UnitStep::RaiseEffect
+            };
+            assert_eq!(raises(&both), due, "{means:?} {force_after:?}");
+            assert!(!raises(&only_raised), "{means:?}: nothing is left to raise");
+        }
+    }
+
+    #[test]
+    fn a_refused_eviction_of_a_pod_that_its_rule_evicts_now_needs_no_force() {
+        let mut pod = web("web-1");
+        let mut run = UnitRun::new(limits());
+        run.replied(&pod, &EvictionReply::Refused("no".to_owned()), seconds(0));
+        assert!(run.needs_force(&facts(vec![pod.clone()], ready(3))));
+        pod.is_evicted_by_rule = true;
+        assert!(!run.needs_force(&facts(vec![pod], ready(3))));
+    }
+
+    #[test]
+    fn a_pod_that_tolerates_no_schedule_only_leaves_by_taint_and_never_by_eviction() {
+        let mut stays = pod("web", PodClass::TolerantForScheduler, Some("web"));
+        let at = facts(vec![stays.clone()], ready(3));
+        let tolerates = ["pod team-a/web tolerates the taint"];
+        let mut run = UnitRun::new(limits());
+        assert_eq!(run.next(&at, seconds(0)), UnitStep::WaitUntil(seconds(1)));
+        assert_eq!(blocked(run.next(&at, seconds(60))), tolerates);
+        let mut by_taint = UnitRun::new(UnitLimits {
+            means: Means::Taint,
+            ..limits()
+        });
+        assert_eq!(by_taint.next(&at, seconds(0)), UnitStep::RaiseEffect);
+        by_taint.raised();
+        assert_eq!(
+            by_taint.next(&at, seconds(0)),
+            UnitStep::WaitUntil(seconds(1))
+        );
+        assert_eq!(
+            blocked(by_taint.next(&at, seconds(60))),
+            ["pod team-a/web will be evicted with effect NoExecute"]
+        );
+        // A replacement that the scheduler places despite NoExecute would be evicted again and again.
+        stays.is_evicted_again = true;
+        let at = facts(vec![stays], ready(3));
+        let mut by_taint = UnitRun::new(by_taint.limits);
+        assert_eq!(
+            by_taint.next(&at, seconds(0)),
+            UnitStep::WaitUntil(seconds(1))
+        );
+        assert_eq!(blocked(by_taint.next(&at, seconds(60))), tolerates);
     }
 
     #[test]

@@ -296,7 +296,7 @@ impl DrainView<'_> {
         if let Some(why) = self.why_it_stays(pod) {
             return Reason::new(why);
         }
-        if self.run.is_raised() {
+        if self.run.is_left_to_taint(pod) {
             return Reason::new("will be evicted with effect NoExecute".to_owned());
         }
         if let Some(message) = self.run.refusal(pod) {

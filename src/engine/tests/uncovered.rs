@@ -50,6 +50,26 @@ fn toleration_without_effect_does_not_keep_a_pod() {
 }
 
 #[test]
+fn a_toleration_without_effect_or_with_no_schedule_tolerates_no_schedule() {
+    for (toleration, expected) in [
+        (":", true),
+        (":NoSchedule", true),
+        (":NoExecute@60", false),
+        ("example.com/other:", false),
+    ] {
+        let world = World::default()
+            .claim("team/claim", &[GPU_0], &[toleration])
+            .pod("team/pod", &["claim"]);
+        let taints = [proposed(GPU_0, MAINTENANCE)];
+        let impact = world.preview(&taints);
+        assert_eq!(
+            impact.pods[0].tolerates_no_schedule, expected,
+            "{toleration}"
+        );
+    }
+}
+
+#[test]
 fn the_seconds_of_a_toleration_count_for_eviction_and_not_for_the_scheduler() {
     let returns = |tolerations: &[&str]| {
         let world = World::default()

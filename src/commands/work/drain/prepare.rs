@@ -450,7 +450,8 @@ impl DrainRequest {
         let kept = pods.iter().filter(|pod| !pod.is_evicted(limits.included));
         let kept = kept.map(|pod| pod.uid.clone()).collect();
         Ok(CheckedDrain {
-            by_taint,
+            by_taint: limits.may_evict_by_taint()
+                || leaving.iter().any(|pod| pod.is_evicted_by_rule),
             restarts,
             workloads,
             lines,

@@ -355,9 +355,10 @@ impl DrainOrder<'_> {
             UnitRun::new(self.limits)
         };
         let mut unit_run = unit_run.restarting(self.restarts.owners.keys().cloned().collect());
+        // A rule of a new device, or of one whose rule alone another user escalated: the pods say which rules evict them.
         if rules
             .iter()
-            .any(|rule| rule.taint.effect == Effect::NoExecute)
+            .all(|rule| rule.taint.effect == Effect::NoExecute)
         {
             unit_run.raised();
         }
