@@ -23,14 +23,14 @@ use crate::decide::drain::{
     PublishedHardware, RecordedWorkloads, RestorationRecord, RestoreTarget, Restorer, UnitProgress,
     UnitState, Withdrawal, devices_of, drains, kept_back, may_be_released, not_ready, ready_line,
     recorded_names, recorded_workloads, requesters, restorable, restoration_record, restored_by,
-    reversal_patch, untainted_line, withdraw,
+    reversal_patch, untainted_of_unit, withdraw,
 };
 use crate::decide::others::others;
 use crate::decide::{Requester, Version};
 use crate::engine::rule_lifecycle::release;
 use crate::engine::{self, ProposedTaint, nodes_of};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Reading, ResourceSlice, Source};
+use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Reading, Source};
 use crate::naming::duration::parse_duration;
 use crate::naming::phrase::{counted, few};
 use crate::output::StatusLine;
@@ -123,7 +123,10 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
     let owners = args.owners(&withdrawal, &rules, &live).await;
     let has_others = !owners.is_empty();
     let slices = &view.snapshot().slices;
-    let lines = units.iter().map(|unit| unit_line(unit, slices));
+    let lines = units.iter().map(|unit| {
+        let left = untainted_of_unit(unit, &drain, &known, slices);
+        unit_line(unit, left)
+    });
     let lines = lines.collect();
     args.agree(&action(&drain, &withdrawal), lines, owners, context)?;
     let stored = live.rules()?;
@@ -330,7 +333,7 @@ fn under_new_names(
 }
 
 /// How far the unit is, for the question.
-fn unit_line(unit: &UnitState, slices: &[ResourceSlice]) -> String {
+fn unit_line(unit: &UnitState, untainted: Option<String>) -> String {
     let stage = match &unit.progress {
         UnitProgress::Draining => "pods are being evicted, possibly by another run",
         UnitProgress::Waiting => "not started",
@@ -340,8 +343,7 @@ fn unit_line(unit: &UnitState, slices: &[ResourceSlice]) -> String {
         UnitProgress::Reversed(why) => why,
     };
     // Pods may run on these devices, whatever the stage was.
-    let left = untainted_line(&unit.name, &unit.rules, slices);
-    let left = left.map_or_else(String::new, |line| format!("; {line}"));
+    let left = untainted.map_or_else(String::new, |line| format!("; {line}"));
     format!("  unit {}: {stage}{left}", unit.name)
 }
 

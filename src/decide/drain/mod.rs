@@ -86,7 +86,7 @@ mod watch;
 
 pub use announcement::{Announcement, announcement, refuse_difference};
 pub use completeness::{DrainSize, completion_patch, records_reversal, reversal_patch, ring};
-pub use coverage::{refuse_unpublished, scope, untainted_line};
+pub use coverage::{refuse_unpublished, scope, untainted_line, untainted_of_unit};
 pub use current_stage::{devices_of, progress_now};
 pub use ending::{DrainEnd, interrupted, next_line};
 pub use facts::{
@@ -119,7 +119,8 @@ pub use restoration::{RestorationRecord, restoration_record, restored_by};
 pub use stage::UnitStage;
 pub use start::{DrainPlan, failing_jobs, grace_time, plan_lines, refuse_start};
 pub use state::{
-    DrainState, RestoreTarget, UnitProgress, UnitState, drains, restorable, rules_of, wanted,
+    DrainState, RestoreTarget, UnitProgress, UnitState, drains, restorable, rules_of,
+    rules_of_unit, wanted,
 };
 pub use termination::{Terminations, rest_of_grace};
 pub use terms::{DrainTerms, TAINT_KEY};

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 
 use super::completeness::{DrainSize, most_rules, removal, reversed_units};
 use super::stage::{ABORTED, UnitStage};
+use super::terms::TAINT_KEY;
 use super::unit::Unit;
 use crate::decide::draft::{RuleDraft, RulePatch};
 use crate::engine::rule_lifecycle::blocks;
@@ -30,7 +31,8 @@ pub enum UnitProgress {
     Idle,
     /// Only pods that the drain does not evict held them.
     Held,
-    /// A rule was removed or weakened, such as by `restore`, another program or `--on-abort deescalate`: the reason.
+    /// A rule was removed or weakened, such as by `restore`, another program or `--on-abort deescalate`, or
+    /// its taint got another value: the reason.
     Reversed(String),
 }
 
@@ -181,8 +183,23 @@ pub(super) fn reversal(rule: &DeviceTaintRule) -> Option<String> {
     } else {
         &by
     };
-    (!blocks(&rule.taint.effect))
-        .then(|| format!("rule {} was set to {}{by}", rule.name, rule.taint.effect))
+    let taint = &rule.taint;
+    if !blocks(&taint.effect) {
+        return Some(format!(
+            "rule {} was set to {}{by}",
+            rule.name, taint.effect
+        ));
+    }
+    // Claims may tolerate the other value, and no run changes a value back.
+    let drain = rule.metadata.labels.get(RuleMetadata::DRAIN);
+    let has_other_value = taint.key == TAINT_KEY && drain.is_some_and(|it| *it != taint.value);
+    has_other_value.then(|| {
+        let value = &taint.value;
+        format!(
+            "the value of the taint of rule {} was changed to '{value}'{by}",
+            rule.name
+        )
+    })
 }
 
 /// Stage of the unit with these rules: the least of their stages, since a run may be interrupted between two of them.
@@ -215,6 +232,18 @@ pub fn rules_of(rules: &[DeviceTaintRule], drain: &str) -> Vec<DeviceTaintRule> 
         name.is_some_and(|name| name == drain)
     };
     rules.iter().filter(is_of_it).cloned().collect()
+}
+
+/// The rules of a unit on which a run records how the unit ended: also that of a device that has another name since the rule
+/// was created. Not those that another user weakened: a change would hide who that was.
+#[must_use]
+pub fn rules_of_unit(rules: &[DeviceTaintRule], drain: &str, unit: &str) -> Vec<DeviceTaintRule> {
+    let known = drains(rules);
+    let drain = known.iter().find(|known| known.name == drain);
+    let unit = drain.and_then(|drain| drain.unit(unit));
+    let rules = unit.into_iter().flat_map(|unit| &unit.rules);
+    let rules = rules.filter(|rule| reversal(rule).is_none());
+    rules.cloned().collect()
 }
 
 /// The drains of a cluster that has these rules, by name.
@@ -401,6 +430,9 @@ pub fn restorable(
             .hint("specify the name of the drain"))
         }
         (None, _) => {
+            if let Some(failure) = no_longer_restorable(name, known) {
+                return Err(failure);
+            }
             let names: Vec<&str> = known.iter().map(|drain| drain.name.as_str()).collect();
             let failure = Failure::new(
                 crate::error::ExitStatus::Failed,
@@ -414,6 +446,28 @@ pub fn restorable(
             })
         }
     }
+}
+
+/// That the unit of that name has no rules any more, and why, as the other rules of its drain record it.
+fn no_longer_restorable(name: &str, known: &[DrainState]) -> Option<Failure> {
+    let units = known
+        .iter()
+        .filter_map(|drain| Some((drain, drain.unit(name)?)));
+    let lines: Vec<String> = units
+        .filter_map(|(drain, unit)| match &unit.progress {
+            UnitProgress::Reversed(why) => Some(format!("drain {}: {why}", drain.name)),
+            UnitProgress::Waiting
+            | UnitProgress::Draining
+            | UnitProgress::Blocked
+            | UnitProgress::Idle
+            | UnitProgress::Held => None,
+        })
+        .collect();
+    let failure = Failure::new(
+        crate::error::ExitStatus::Failed,
+        format!("nothing to restore: unit {name} has no rules any more"),
+    );
+    (!lines.is_empty()).then(|| lines.into_iter().fold(failure, Failure::detail))
 }
 
 impl UnitState {
@@ -471,6 +525,61 @@ mod tests {
     fn progress_of(rules: &[DeviceTaintRule]) -> UnitProgress {
         let mut drains = drains(rules);
         drains.remove(0).units.remove(0).progress
+    }
+
+    #[test]
+    fn a_unit_that_was_restored_already_says_so_and_by_whom() {
+        let mut left = rule("b", "node-2", None);
+        let note = (
+            RuleMetadata::DRAIN_REVERSED.to_owned(),
+            r#"{"node-1":"restored by anna"}"#.to_owned(),
+        );
+        left.metadata.annotations.extend([note]);
+        let known = drains(&[left]);
+        let failure = |name| restorable(RestoreTarget { name }, &known).unwrap_err();
+        let found = failure("node-1");
+        assert_eq!(
+            found.to_string(),
+            "nothing to restore: unit node-1 has no rules any more"
+        );
+        assert_eq!(found.details(), ["drain fw: restored by anna"]);
+        assert!(failure("node-3").to_string().starts_with("no drain"));
+        assert!(restorable(RestoreTarget { name: "node-2" }, &known).is_ok());
+    }
+
+    #[test]
+    fn how_a_unit_ended_is_recorded_on_all_of_its_rules_that_nobody_weakened() {
+        let mut weak = rule("c", "node-1", Some("Draining"));
+        weak.taint.effect = Effect::None;
+        let rules = [
+            rule("a", "node-1", Some("Draining")),
+            rule("renamed", "node-1", Some("Draining")),
+            weak,
+            rule("b", "node-2", None),
+        ];
+        let names = |drain, unit| {
+            let rules = rules_of_unit(&rules, drain, unit).into_iter();
+            rules.map(|rule| rule.name.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(names("fw", "node-1"), ["a", "renamed"]);
+        assert_eq!(names("fw", "node-3"), Vec::<String>::new());
+        assert_eq!(names("other", "node-1"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_rule_whose_taint_has_another_value_is_reversed() {
+        let mut changed = rule("a", "node-1", Some("Draining"));
+        changed.taint.key = TAINT_KEY.to_owned();
+        changed.taint.value = "fw".to_owned();
+        assert_eq!(progress_of(&[changed.clone()]), UnitProgress::Draining);
+        changed.taint.value = "mine".to_owned();
+        let note = (RuleMetadata::CHANGED_BY.to_owned(), "bob".to_owned());
+        changed.metadata.annotations.extend([note]);
+        let why = "the value of the taint of rule a was changed to 'mine' by bob";
+        assert_eq!(
+            progress_of(&[changed]),
+            UnitProgress::Reversed(why.to_owned())
+        );
     }
 
     #[test]
