@@ -188,6 +188,8 @@ impl RuleMetadata {
     pub const DRAIN_STAGE: &str = in_group!("drain-stage");
     /// Annotation: since when that unit is so far, as RFC 3339.
     pub const DRAIN_STAGE_SINCE: &str = in_group!("drain-stage-since");
+    /// Annotation: the run of this program that last drained that unit, as a UID that is new with every run.
+    pub const DRAIN_RUN: &str = in_group!("drain-run");
     /// Annotation: how many units that drain has, and rules that unit, once all rules were there, as `UNITS/RULES`.
     pub const DRAIN_SIZE: &str = in_group!("drain-size");
     /// Annotation: the name of the next rule of that unit, in a ring, by which a rule that was removed is known.

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::order::{BudgetState, Harm};
 use super::pod_class::{Inclusions, PodClass, Treatment};
 use super::restart::RestartState;
+use super::unit_step::UnitEnd;
 use crate::assess::Basis;
 use crate::engine::disruption::{BudgetAnswer, disruption};
 use crate::engine::workloads::Owners;
@@ -88,6 +89,15 @@ impl UnitFacts {
         }
         self.not_idle.clone()
     }
+
+    /// The end of a unit of which nothing is left to evict. New pods can run on devices that no rule selects, and waiting
+    /// does not change that: only another run creates rules.
+    pub(super) fn end(&self, end: UnitEnd) -> UnitEnd {
+        match &self.untainted {
+            Some(line) => UnitEnd::Blocked(vec![line.clone()]),
+            None => end,
+        }
+    }
 }
 
 /// Whether the rules of a unit are as the drain made them.
@@ -98,6 +108,8 @@ pub enum RuleState {
     AsMade,
     /// Another user or program removed or weakened one.
     Reversed(String),
+    /// Another user or program gave one another effect, which blocks new pods, too: how, in words.
+    EffectChanged(String),
     /// Another run has taken over this unit.
     TakenOver(String),
 }
@@ -130,6 +142,11 @@ impl UnitPod {
     #[must_use]
     pub fn is_evicted(&self, included: Inclusions) -> bool {
         !self.is_terminating && self.class.treatment(included) == Treatment::Evicted
+    }
+
+    /// Whether effect NoExecute removes it for good, and an eviction does not: its claim tolerates effect NoSchedule only.
+    pub(super) fn only_taint_removes(&self) -> bool {
+        self.class == PodClass::TolerantForScheduler && !self.is_evicted_again
     }
 }
 

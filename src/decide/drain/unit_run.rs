@@ -226,6 +226,10 @@ impl UnitRun {
             RuleState::Reversed(by) => {
                 return UnitStep::Finished(UnitEnd::Reversed(by.clone()));
             }
+            // Another effect was not confirmed with this run. A further run of the same command continues with it.
+            RuleState::EffectChanged(why) => {
+                return UnitStep::Finished(UnitEnd::Blocked(vec![why.clone()]));
+            }
             RuleState::TakenOver(by) => {
                 return UnitStep::Finished(UnitEnd::TakenOver(by.clone()));
             }
@@ -246,11 +250,8 @@ impl UnitRun {
             self.held_at = None;
         }
         // Per pod: another user, or an earlier run, may have given some of the rules effect NoExecute.
-        let staying: Vec<&UnitPod> = leaving
-            .iter()
-            .copied()
-            .filter(|pod| !pod.is_terminating && !self.is_left_to_taint(pod))
-            .collect();
+        let stays = |pod: &&UnitPod| !pod.is_terminating && !self.is_left_to_taint(pod);
+        let staying: Vec<&UnitPod> = leaving.iter().copied().filter(stays).collect();
         // Before the timeout counts, so that `--force` still applies if both are due at once.
         if self.must_raise(facts, &staying, elapsed) {
             return UnitStep::RaiseEffect;
@@ -315,11 +316,11 @@ impl UnitRun {
         // A terminating pod leaves, regardless of the client that deleted it.
         pod.is_terminating
             || pod.class.treatment(self.limits.included) == Treatment::Evicted
-            || self.is_left_to_taint(pod) && only_taint_removes(pod)
+            || self.is_left_to_taint(pod) && pod.only_taint_removes()
     }
 
     fn must_raise(&self, facts: &UnitFacts, staying: &[&UnitPod], elapsed: Duration) -> bool {
-        let needs_taint = |pod: &UnitPod| only_taint_removes(pod) && !self.leaves(pod);
+        let needs_taint = |pod: &UnitPod| pod.only_taint_removes() && !self.leaves(pod);
         if self.is_raised || staying.is_empty() && !facts.pods.iter().any(needs_taint) {
             return false;
         }
@@ -488,7 +489,7 @@ impl UnitRun {
         }
         if facts.pods.is_empty() && facts.other_claims.is_empty() {
             return if facts.is_idle {
-                done(UnitEnd::Idle, facts)
+                UnitStep::Finished(facts.end(UnitEnd::Idle))
             } else {
                 self.wait_or_block(is_over, elapsed, facts.why_not_idle())
             };
@@ -525,7 +526,7 @@ impl UnitRun {
             .saturating_add(LOOKS);
         if facts.is_idle || facts.wait_looks >= needed {
             let pods = facts.pods.iter().map(|pod| pod.name.to_string());
-            return done(UnitEnd::Held(pods.collect()), facts);
+            return UnitStep::Finished(facts.end(UnitEnd::Held(pods.collect())));
         }
         let why = "it is not known yet whether the devices of removed pods are released";
         self.wait_or_block(is_over, elapsed, vec![why.to_owned()])
@@ -600,20 +601,6 @@ impl UnitRun {
             Departure::Eviction => format!("pod {name} was not evicted yet"),
         }
     }
-}
-
-/// Whether effect NoExecute removes the pod for good, and an eviction does not: its claim tolerates effect NoSchedule only.
-fn only_taint_removes(pod: &UnitPod) -> bool {
-    pod.class == PodClass::TolerantForScheduler && !pod.is_evicted_again
-}
-
-/// The end of a unit of which nothing is left to evict. New pods can run on devices that no rule selects, and waiting does
-/// not change that: only another run creates rules.
-fn done(end: UnitEnd, facts: &UnitFacts) -> UnitStep {
-    UnitStep::Finished(match &facts.untainted {
-        Some(line) => UnitEnd::Blocked(vec![line.clone()]),
-        None => end,
-    })
 }
 
 #[cfg(test)]
@@ -1372,6 +1359,10 @@ mod tests {
             (
                 RuleState::TakenOver("bob".to_owned()),
                 UnitEnd::TakenOver("bob".to_owned()),
+            ),
+            (
+                RuleState::EffectChanged("rule r was set to NoExecute by bob".to_owned()),
+                UnitEnd::Blocked(vec!["rule r was set to NoExecute by bob".to_owned()]),
             ),
         ] {
             let facts = UnitFacts {

@@ -29,15 +29,24 @@ pub fn rule_state(
         if let Some(why) = reversal(now) {
             return RuleState::Reversed(why);
         }
-        let last = now.metadata.annotation(RuleMetadata::CHANGED_BY_RUN);
         // Without a UID, a run cannot distinguish itself from others.
-        if run.is_some() && last.is_some() && last != run {
-            let by = now.metadata.annotation(RuleMetadata::CHANGED_BY);
+        let is_foreign = |key| {
+            let last = now.metadata.annotation(key);
+            run.is_some() && last.is_some() && last != run
+        };
+        let by = now.metadata.annotation(RuleMetadata::CHANGED_BY);
+        if is_foreign(RuleMetadata::DRAIN_RUN) {
             let by = by.map_or_else(
                 || "another run".to_owned(),
                 |user| format!("another run (user {user})"),
             );
             return RuleState::TakenOver(by);
+        }
+        // Other commands sign their changes, too, and continue no drain.
+        let effect = &now.taint.effect;
+        if is_foreign(RuleMetadata::CHANGED_BY_RUN) && *effect != rule.taint.effect {
+            let by = by.map_or_else(String::new, |user| format!(" by {user}"));
+            return RuleState::EffectChanged(format!("rule {name} was set to {effect}{by}"));
         }
     }
     RuleState::AsMade
@@ -79,17 +88,20 @@ mod tests {
             change(&mut rule);
             vec![rule]
         };
-        let noted = |run: &'static str, by: Option<&'static str>| {
+        let noted = |key: &'static str, run: &'static str, by: Option<&'static str>| {
             changed(&|rule| {
-                let notes = [
-                    (RuleMetadata::CHANGED_BY_RUN, Some(run)),
-                    (RuleMetadata::CHANGED_BY, by),
-                ];
+                let notes = [(key, Some(run)), (RuleMetadata::CHANGED_BY, by)];
                 for (key, note) in notes {
                     let note = note.map(|note| (key.to_owned(), note.to_owned()));
                     rule.metadata.annotations.extend(note);
                 }
             })
+        };
+        const CHANGED: &str = RuleMetadata::CHANGED_BY_RUN;
+        const DRAINED: &str = RuleMetadata::DRAIN_RUN;
+        let escalated = |mut rules: Vec<DeviceTaintRule>| {
+            rules[0].taint.effect = Effect::NoExecute;
+            rules
         };
         let reversed = |text: &str| RuleState::Reversed(text.to_owned());
         for (found, expected) in [
@@ -111,20 +123,36 @@ mod tests {
                 changed(&|rule| rule.taint.effect = Effect::NoExecute),
                 RuleState::AsMade,
             ),
-            (noted("mine", None), RuleState::AsMade),
+            (noted(CHANGED, "mine", None), RuleState::AsMade),
+            (noted(DRAINED, "mine", None), RuleState::AsMade),
+            // Another command has changed something that matters to no drain.
+            (noted(CHANGED, "theirs", Some("bob")), RuleState::AsMade),
             (
-                noted("theirs", Some("bob")),
+                escalated(noted(CHANGED, "theirs", Some("bob"))),
+                RuleState::EffectChanged("rule a was set to NoExecute by bob".to_owned()),
+            ),
+            (
+                escalated(noted(CHANGED, "theirs", None)),
+                RuleState::EffectChanged("rule a was set to NoExecute".to_owned()),
+            ),
+            (escalated(noted(CHANGED, "mine", None)), RuleState::AsMade),
+            (
+                escalated(noted(DRAINED, "theirs", None)),
+                RuleState::TakenOver("another run".to_owned()),
+            ),
+            (
+                noted(DRAINED, "theirs", Some("bob")),
                 RuleState::TakenOver("another run (user bob)".to_owned()),
             ),
             (
-                noted("theirs", None),
+                noted(DRAINED, "theirs", None),
                 RuleState::TakenOver("another run".to_owned()),
             ),
         ] {
             let state = rule_state(std::slice::from_ref(&made), &found, Some("mine"));
             assert_eq!(state, expected);
         }
-        let theirs = noted("theirs", None);
+        let theirs = noted(DRAINED, "theirs", None);
         assert_eq!(rule_state(&[made], &theirs, None), RuleState::AsMade);
     }
 

@@ -283,7 +283,9 @@ fn is_idle(idleness: &Idleness, facts: &mut UnitFacts) -> Result<Option<UnitEnd>
         // The wait ends if a rule was changed, which the facts report with a better message.
         Some(Err(failure)) => match facts.rules {
             RuleState::AsMade => Err(failure),
-            RuleState::Reversed(_) | RuleState::TakenOver(_) => Ok(None),
+            RuleState::Reversed(_) | RuleState::EffectChanged(_) | RuleState::TakenOver(_) => {
+                Ok(None)
+            }
         },
         Some(Ok(waited)) => {
             let end = match &waited.ending {

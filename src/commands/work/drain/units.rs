@@ -19,12 +19,12 @@ use crate::decide::drain::{
     AbortAction, DrainEnd, DrainSize, PauseStep, RemovalSafety, RuleState, Unit, UnitEnd,
     UnitProgress, UnitRun, abort_patch, completion_patch, interrupted, pause_step,
     recorded_workloads, recording_patch, records_reversal, reversal_patch, ring, rule_state,
-    rules_of, settled_in,
+    rules_of, rules_of_unit, settled_in,
 };
 use crate::engine::ProposedTaint;
 use crate::engine::rule_lifecycle::blocks;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Effect};
+use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
 use crate::output::StatusLine;
 use crate::report::change::DryRun;
 use crate::report::command_event::EventDetail;
@@ -377,7 +377,9 @@ impl DrainOrder<'_> {
         let (end, safety) = self.verified(end, &run.unit, &left, began).await?;
         if let Some(progress) = end.progress() {
             // Read again, since the wait may have recorded unreleased devices on them.
-            let rules = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
+            let rules = mutation.rules.list().await.map_err(failed)?.objects;
+            let rules: Vec<DeviceTaintRule> = rules.into_iter().map(|stored| stored.fact).collect();
+            let rules = rules_of_unit(&rules, self.name, &run.unit.name);
             self.note(rules, &progress, mutation).await?;
             let accepts = self.limits.accepts_unplaceable;
             self.happens(
@@ -421,7 +423,11 @@ impl DrainOrder<'_> {
         mutation: &MutationContext,
     ) -> Result<Vec<DeviceTaintRule>, Failure> {
         let mut changer = self.recorder(mutation).await;
-        let patch = progress.patch(self.live.client.server_time());
+        let mut patch = progress.patch(self.live.client.server_time());
+        // By this, a run that goes on notices that another one has taken over.
+        let run = self.context.run.clone();
+        let run = run.map(|run| (RuleMetadata::DRAIN_RUN.to_owned(), run));
+        patch.annotations.extend(run);
         let mut noted = Vec::new();
         for rule in rules {
             let again = |found: Option<&DeviceTaintRule>| found.is_some();
