@@ -58,7 +58,7 @@ mod cluster {
     #[allow(dead_code, reason = "the first tier uses the rest")]
     mod drained {
         mod interrupted;
-        mod stage;
+        pub mod stage;
     }
     mod far;
     #[allow(dead_code, reason = "the first tier uses the rest")]
@@ -78,6 +78,8 @@ mod cluster {
         mod sequences;
     }
     mod parity;
+    #[allow(dead_code, reason = "the first tier uses the rest")]
+    mod said;
     #[allow(dead_code, reason = "the first tier uses the rest")]
     mod roomed {
         mod interrupted;

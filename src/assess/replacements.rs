@@ -338,7 +338,11 @@ fn gaps(replacement: &Replacement<'_>, reading: &Reading) -> Vec<Gap> {
             }
         }
     }
-    let unread = is_unread.then(|| unread(reading)).unwrap_or_default();
+    let unread = if is_unread {
+        unread(reading)
+    } else {
+        Default::default()
+    };
     let found = reasons.len();
     let reasons = reasons.into_iter().take(NAMED).map(|(reason, claims)| {
         let why = format!("{reason} (claim {})", names_of(&claims));

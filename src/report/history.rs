@@ -936,7 +936,7 @@ mod tests {
         let expected = outcome("infer-6dc955bc4b-xt9tk", EvictedOutcome::CreatedAgain);
         assert_eq!(
             outcomes(&reading, std::slice::from_ref(&old)),
-            [expected.clone()]
+            std::slice::from_ref(&expected)
         );
         assert_eq!(
             outcomes(&reading, &[new]),
