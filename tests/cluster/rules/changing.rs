@@ -364,7 +364,7 @@ fn more_than_the_kept_report_says_is_refused() {
     std::fs::write(&path, report.replacen(now, &format!("{now}9"), 1)).expect("a file");
     escalate(&name)
         .ended(4)
-        .saying("was modified after `preview` wrote it: the times of pod")
+        .saying("was modified after `preview` wrote it: the outcome, evictionTime, evictInSeconds and causes of pod")
         .saying("create a new report");
     std::fs::write(&path, report.replace("/v1alpha1\"", "/v9\"")).expect("a file");
     escalate(&name).ended(2).saying("its apiVersion is");
