@@ -58,7 +58,7 @@ pub struct DeviceRow {
     pub in_use_by: Vec<String>,
     /// Allocated devices that are not published, and that may be the same hardware: devices of other drivers on
     /// the same node, and devices of the same pool, which their driver may have renamed. Ordered by name; absent
-    /// if there are none.
+    /// if there are none, and if a claim holds the device itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub possibly_in_use_by: Vec<String>,
     /// true if a rule records an unconfirmed device release: the node has not confirmed the release of the

@@ -169,7 +169,12 @@ impl DeviceReport {
                     row.free.filter(|free| !(*free && is_doubtful))
                 },
                 in_use_by: names(&hardware.in_use_by),
-                possibly_in_use_by: names(&hardware.possibly_in_use_by),
+                // What a claim holds is in use in any case.
+                possibly_in_use_by: if device.is_free() {
+                    names(&hardware.possibly_in_use_by)
+                } else {
+                    Vec::new()
+                },
                 is_unreleased,
                 unreleased_devices,
                 partition_pods: pods.map(ObjectReference::from).collect(),
@@ -371,7 +376,9 @@ impl View for DeviceReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Allocation, AllocationResult, ConsumerReference, Reading, Snapshot};
+    use crate::model::{
+        Allocation, AllocationResult, ConsumerReference, Reading, ResourceSlice, Snapshot,
+    };
     use crate::render::{Format, Page, render};
     use crate::report::testing;
 
@@ -403,8 +410,17 @@ mod tests {
     }
 
     fn report(claims: Vec<ResourceClaim>, missing: &[Kind]) -> DeviceReport {
+        report_on(Vec::new(), claims, missing)
+    }
+
+    fn report_on(
+        slices: Vec<ResourceSlice>,
+        claims: Vec<ResourceClaim>,
+        missing: &[Kind],
+    ) -> DeviceReport {
         let reading = Reading {
             snapshot: Snapshot {
+                slices,
                 claims,
                 ..Snapshot::default()
             },
@@ -456,6 +472,33 @@ mod tests {
         let unknown = report(Vec::new(), &[Kind::ResourceClaim]);
         let unknown = shown(&unknown.with_lines(DeviceLines::Nodes), Format::Table);
         assert!(unknown.contains("<unknown>"), "{unknown}");
+    }
+
+    #[test]
+    fn what_an_unpublished_device_may_be_is_named_at_devices_that_no_claim_holds() {
+        let published = |name| crate::engine::testing::published(name, &[]);
+        let slice = crate::engine::testing::slice(vec![published("gpu-1"), published("gpu-a")]);
+        let mut other = claim("infer", false);
+        for result in other.allocation.iter_mut().flat_map(|all| &mut all.results) {
+            result.device = testing::device("gpu-1");
+        }
+        let found = report_on(vec![slice], vec![claim("train-0", false), other], &[]);
+        let rows = found.items.iter().map(|row| {
+            let name = row.device.rsplit('/').next().unwrap_or_default();
+            (name, row.free, row.possibly_in_use_by.len())
+        });
+        let expected = [
+            ("gpu-0", Some(false), 0),
+            ("gpu-1", Some(false), 0),
+            ("gpu-a", None, 1),
+        ];
+        assert_eq!(rows.collect::<Vec<_>>(), expected);
+        assert_eq!(found.warnings.len(), 0, "{:?}", found.warnings);
+        let mut half = crate::engine::testing::slice(vec![published("gpu-1")]);
+        half.pool.slice_count = 2;
+        let found = report_on(vec![half], Vec::new(), &[]);
+        let codes: Vec<_> = found.warnings.iter().map(|one| &one.reason).collect();
+        assert_eq!(codes, ["IncompletePool"]);
     }
 
     #[test]

@@ -828,7 +828,11 @@ fn who_may_not_open_the_socket_is_told_who_may() {
     };
     // Where this is built is perhaps not for everybody.
     let program = folder.path().join("program");
-    fs::copy(PLUGIN, &program).expect("it can be copied");
+    // By another process: one that is started meanwhile would inherit the open file, which then cannot be run.
+    let copied = Command::new("cp")
+        .args([PLUGIN.as_ref(), program.as_path()])
+        .status();
+    assert!(copied.is_ok_and(|copied| copied.success()));
     mode(folder.path(), 0o755);
     let locked = folder.path().join("locked");
     fs::create_dir(&locked).expect("a folder");
