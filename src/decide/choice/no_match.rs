@@ -39,7 +39,10 @@ pub fn nothing(
 
 fn no_match() -> Failure {
     Failure::new(ExitStatus::Failed, "no device matches all filters")
-        .hint("remove a filter, or list the devices with `kubectl devicetaint devices`")
+        .hint(
+            "a device has to match all names, hardware IDs and flags together: remove one of them, or list the devices \
+             with `kubectl devicetaint devices`",
+        )
 }
 
 /// There is nothing of that name, but perhaps something like it.
