@@ -1,6 +1,6 @@
 //! Identifying attributes that are noted on a rule when it is made.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::identifying_attributes::identifies;
 use crate::decide::{RuleDraft, RulePatch};
@@ -124,14 +124,21 @@ pub fn with_identities(
 }
 
 /// That rules which are made from these `drafts` do not record the hardware of their devices, although they would if slices
-/// had been read.
+/// had been read, or if the devices were published.
 #[must_use]
 pub fn unrecorded<'a>(
     drafts: impl IntoIterator<Item = &'a RuleDraft>,
     reading: &Reading,
 ) -> Option<String> {
-    reading.without(Kind::ResourceSlice)?;
-    let drafts = drafts.into_iter().filter(|draft| draft.notes_hardware());
+    let is_unread = reading.without(Kind::ResourceSlice).is_some();
+    let slices = reading.snapshot.slices.iter();
+    let published: BTreeSet<DeviceId> = slices
+        .flat_map(|slice| slice.devices.iter().map(|it| slice.id_of(it)))
+        .collect();
+    let drafts = drafts.into_iter().filter(|draft| {
+        let named = named(&draft.selector).filter(|_| draft.notes_hardware());
+        named.is_some_and(|id| is_unread || !published.contains(&id))
+    });
     let names: Vec<String> = drafts.map(|draft| draft.name.clone()).collect();
     let subject = match names.as_slice() {
         [] => return None,
@@ -141,9 +148,13 @@ pub fn unrecorded<'a>(
             few(several)
         ),
     };
+    let why = match (is_unread, names.len()) {
+        (true, _) => "resourceslices could not be read",
+        (false, 1) => "no driver publishes the device",
+        (false, _) => "no driver publishes the devices",
+    };
     Some(format!(
-        "{subject}, because resourceslices could not be read: if the device name refers to other hardware \
-         later, this is not detected"
+        "{subject}, because {why}: if the device name refers to other hardware later, this is not detected"
     ))
 }
 
@@ -331,7 +342,19 @@ mod tests {
         };
         let because = "because resourceslices could not be read: if the device name refers to other \
             hardware later, this is not detected";
-        assert_eq!(unrecorded([&a], &read), None);
+        let mut published = read.clone();
+        published.snapshot.slices = vec![crate::engine::testing::slice(vec![device(&[])])];
+        assert_eq!(
+            unrecorded([&a], &published),
+            None,
+            "it has no such attribute"
+        );
+        let hidden = because.replace(
+            "resourceslices could not be read",
+            "no driver publishes the device",
+        );
+        let hidden = format!("rule a does not record the hardware of its device, {hidden}");
+        assert_eq!(unrecorded([&a, &c], &read), Some(hidden));
         assert_eq!(unrecorded([&c], &unread), None);
         let single = format!("rule a does not record the hardware of its device, {because}");
         assert_eq!(unrecorded([&a, &c], &unread), Some(single));
