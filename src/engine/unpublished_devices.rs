@@ -166,11 +166,10 @@ fn with_hidden<'s>(
     mut places: Vec<(DeviceId, Option<&'s NodeName>)>,
     asked: &BTreeSet<&DeviceId>,
 ) -> Vec<(DeviceId, Option<&'s NodeName>)> {
-    let published: HashSet<DeviceId> = places.iter().map(|(id, _)| id.clone()).collect();
-    if published.len() < asked.len() {
-        let hidden = asked.iter().filter(|id| !published.contains(**id));
-        places.extend(hidden.map(|id| ((*id).clone(), None)));
-    }
+    let published: HashSet<&DeviceId> = places.iter().map(|(id, _)| id).collect();
+    let hidden = asked.iter().filter(|id| !published.contains(**id));
+    let hidden: Vec<_> = hidden.map(|id| ((*id).clone(), None)).collect();
+    places.extend(hidden);
     places
 }
 

@@ -7,7 +7,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::kinds::{Outcome, Reader};
-use super::list::List;
 use super::lists::Selection;
 use super::optional::{all, with};
 use crate::cluster::client::api::ApiClient;
@@ -118,29 +117,12 @@ async fn all_nodes(
     let metadata = async { Outcome::new(Kind::Node, listing.metadata(Node::of).await) };
     let cordoned = reader.selected::<Node>(Selection::Fields(CORDONED.to_owned()));
     match futures::try_join!(metadata, cordoned)? {
-        (Outcome::Read(nodes), Outcome::Read(cordoned)) => {
-            Ok(Outcome::Read(with_cordoned(nodes, cordoned)))
+        (Outcome::Read(mut nodes), Outcome::Read(cordoned)) => {
+            // Last, so that they replace those of which only metadata was read: `add_to` keeps one node of a name.
+            nodes.items.extend(cordoned.items);
+            nodes.warnings.extend(cordoned.warnings);
+            Ok(Outcome::Read(nodes))
         }
         (Outcome::Read(_), without) | (without, _) => Ok(without),
     }
-}
-
-/// The nodes, with those that are cordoned as they were read whole.
-fn with_cordoned(mut nodes: List<Node>, cordoned: List<Node>) -> List<Node> {
-    let mut whole: BTreeMap<NodeName, Node> = BTreeMap::new();
-    whole.extend(
-        cordoned
-            .items
-            .into_iter()
-            .map(|node| (node.name.clone(), node)),
-    );
-    for node in &mut nodes.items {
-        if let Some(whole) = whole.remove(&node.name) {
-            *node = whole;
-        }
-    }
-    // One that was added since the other list was read.
-    nodes.items.extend(whole.into_values());
-    nodes.warnings.extend(cordoned.warnings);
-    nodes
 }

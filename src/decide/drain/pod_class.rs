@@ -86,19 +86,10 @@ impl PodClass {
             Verdict::Evicted { .. } | Verdict::Terminating
                 if impact.tolerates_no_schedule && impact.pod.controller.is_some() =>
             {
-                match Self::of_owner(impact.pod, owners) {
-                    Self::DaemonSet => Self::TolerantDaemonSet,
-                    Self::Replicated
-                    | Self::SingleReplica
-                    | Self::Job
-                    | Self::Unmanaged
-                    | Self::Monitor
-                    | Self::TolerantMonitor
-                    | Self::Tolerant
-                    | Self::TolerantForScheduler
-                    | Self::TolerantDaemonSet
-                    | Self::KeepsClaim
-                    | Self::NotEvicted => Self::TolerantForScheduler,
+                if Self::of_owner(impact.pod, owners) == Self::DaemonSet {
+                    Self::TolerantDaemonSet
+                } else {
+                    Self::TolerantForScheduler
                 }
             }
             Verdict::Evicted { .. } | Verdict::Terminating => Self::of_owner(impact.pod, owners),

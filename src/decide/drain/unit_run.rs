@@ -712,6 +712,21 @@ mod tests {
         assert_eq!(evicts(&resumed.next(&whole, seconds(1))), Some("web-2"));
     }
 
+    /// A run by taint that has raised the effect of the rules first, and waits.
+    fn raised_at_once(at: &UnitFacts) -> UnitRun {
+        let mut by_taint = UnitRun::new(UnitLimits {
+            means: Means::Taint,
+            ..limits()
+        });
+        assert_eq!(by_taint.next(at, seconds(0)), UnitStep::RaiseEffect);
+        by_taint.raised();
+        assert_eq!(
+            by_taint.next(at, seconds(0)),
+            UnitStep::WaitUntil(seconds(1))
+        );
+        by_taint
+    }
+
     #[test]
     fn only_pods_on_devices_of_raised_rules_are_left_to_the_taint() {
         let mut raised = web("web-1");
@@ -767,16 +782,7 @@ mod tests {
         let mut run = UnitRun::new(limits());
         assert_eq!(run.next(&at, seconds(0)), UnitStep::WaitUntil(seconds(1)));
         assert_eq!(blocked(run.next(&at, seconds(60))), tolerates);
-        let mut by_taint = UnitRun::new(UnitLimits {
-            means: Means::Taint,
-            ..limits()
-        });
-        assert_eq!(by_taint.next(&at, seconds(0)), UnitStep::RaiseEffect);
-        by_taint.raised();
-        assert_eq!(
-            by_taint.next(&at, seconds(0)),
-            UnitStep::WaitUntil(seconds(1))
-        );
+        let mut by_taint = raised_at_once(&at);
         assert_eq!(
             blocked(by_taint.next(&at, seconds(60))),
             ["pod team-a/web will be evicted with effect NoExecute"]
@@ -1183,16 +1189,7 @@ mod tests {
     fn the_taint_evicts_only_where_that_was_asked_for() {
         let one = web("web-1");
         let at = facts(vec![one], ready(3));
-        let mut by_taint = UnitRun::new(UnitLimits {
-            means: Means::Taint,
-            ..limits()
-        });
-        assert_eq!(by_taint.next(&at, seconds(0)), UnitStep::RaiseEffect);
-        by_taint.raised();
-        assert_eq!(
-            by_taint.next(&at, seconds(0)),
-            UnitStep::WaitUntil(seconds(1))
-        );
+        let mut by_taint = raised_at_once(&at);
         // What the Eviction API would say does not matter to the controller.
         let UnitStep::Finished(UnitEnd::Blocked(left)) = by_taint.next(&at, seconds(60)) else {
             panic!("the time is over");

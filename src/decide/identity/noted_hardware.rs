@@ -131,15 +131,21 @@ pub fn unrecorded<'a>(
     reading: &Reading,
 ) -> Option<String> {
     let is_unread = reading.without(Kind::ResourceSlice).is_some();
-    let slices = reading.snapshot.slices.iter();
-    let published: BTreeSet<DeviceId> = slices
-        .flat_map(|slice| slice.devices.iter().map(|it| slice.id_of(it)))
-        .collect();
     let drafts = drafts.into_iter().filter(|draft| {
-        let named = named(&draft.selector).filter(|_| draft.notes_hardware());
-        named.is_some_and(|id| is_unread || !published.contains(&id))
+        draft.notes_hardware() && !draft.annotations.contains_key(RuleMetadata::IDENTITY)
     });
-    let names: Vec<String> = drafts.map(|draft| draft.name.clone()).collect();
+    let mut hidden: Vec<(DeviceId, &RuleDraft)> = drafts
+        .filter_map(|draft| Some((named(&draft.selector)?, draft)))
+        .collect();
+    // What has no attribute that identifies it records nothing, either, and is published.
+    if !is_unread && !hidden.is_empty() {
+        let slices = reading.snapshot.slices.iter();
+        let published: BTreeSet<DeviceId> = slices
+            .flat_map(|slice| slice.devices.iter().map(|it| slice.id_of(it)))
+            .collect();
+        hidden.retain(|(id, _)| !published.contains(id));
+    }
+    let names: Vec<String> = hidden.iter().map(|(_, draft)| draft.name.clone()).collect();
     let subject = match names.as_slice() {
         [] => return None,
         [only] => format!("rule {only} does not record the hardware of its device"),
