@@ -508,7 +508,8 @@ async fn an_effect_that_cannot_be_taken_back_in_time_is_told_with_the_way_back()
     let raised = rule_later("NoSchedule", EXPIRES);
     server.answer(&format!("PATCH {rule}"), [raised]);
     server.answer(&rule, [Answer::busy(503, 0)]);
-    let run = Run::on(&server);
+    let mut run = Run::on(&server);
+    run.context.connection.request_timeout = Some(Duration::from_secs(1));
     let failure = run.of(&TIMED.replace("2s", "100ms")).await.unwrap_err();
     assert_eq!(failure.status(), ExitStatus::TimedOut, "{failure}");
     let told = failure.to_string();

@@ -151,7 +151,7 @@ async fn reset_connection_is_asked_again() {
 
 #[tokio::test]
 async fn busy_server_is_waited_for_as_it_says() {
-    for status in [429, 503] {
+    join_all([429, 503].map(|status| async move {
         let server = Server::start().await;
         server.answer(CLAIMS, [Answer::busy(status, 1), Answer::ok(claims())]);
         let started = Instant::now();
@@ -162,7 +162,8 @@ async fn busy_server_is_waited_for_as_it_says() {
             notices[0].contains(&format!("busy ({status}), retrying in 1s")),
             "{notices:?}"
         );
-    }
+    }))
+    .await;
 }
 
 #[tokio::test]

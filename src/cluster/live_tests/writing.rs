@@ -1,6 +1,8 @@
 //! Changes whose response cannot be trusted are looked up.
 
-use super::server::{Answer, RULES, Server};
+use std::time::Duration;
+
+use super::server::{Answer, RULES, Server, client};
 use crate::cluster::{
     ChangeResult, ClusterError, ConflictAction, ObjectChange, ObjectVersion, Removal, Rules,
     WriteMode, discover,
@@ -39,7 +41,13 @@ fn draft() -> RuleDraft {
 }
 
 async fn rules(server: &Server) -> (Rules, DeviceTaintRule) {
-    let (client, _) = server.client().await;
+    rules_within(server, Duration::from_secs(5)).await
+}
+
+async fn rules_within(server: &Server, request_timeout: Duration) -> (Rules, DeviceTaintRule) {
+    let mut options = server.options();
+    options.request_timeout = Some(request_timeout);
+    let (client, _) = client(&options).await;
     let served = discover(&client).await.expect("discovery");
     let rules = Rules::new(&client, &served).expect("rules");
     server.answer(RULE, [rule("u", "NoExecute")]);
@@ -145,7 +153,7 @@ async fn deletion_whose_answer_cannot_be_believed_is_looked_up() {
 #[tokio::test]
 async fn deletion_that_found_nothing_may_have_been_made_where_nobody_can_look() {
     let server = Server::start().await;
-    let (rules, found) = rules(&server).await;
+    let (rules, found) = rules_within(&server, Duration::from_secs(1)).await;
     server.answer(&format!("DELETE {RULE}"), [absent()]);
     server.answer(RULE, [Answer::page(503)]);
     let deleted = delete(&rules, &found).await;
