@@ -26,7 +26,7 @@ use crate::decide::drain::{
     reversal_patch, untainted_of_unit, withdraw,
 };
 use crate::decide::others::others;
-use crate::decide::{Requester, Version};
+use crate::decide::{Requester, Version, next_words};
 use crate::engine::rule_lifecycle::release;
 use crate::engine::{self, ProposedTaint, nodes_of};
 use crate::error::{ExitStatus, Failure};
@@ -426,7 +426,13 @@ impl Restored<'_> {
                 return Ok(());
             }
             let what = "the devices can be allocated, but some workloads are not ready";
-            self.wait(left, what, &mut progress).await?;
+            let lines = left.iter().map(|workload| workload.line.clone()).collect();
+            let waited = self.wait(lines, what, &mut progress).await;
+            waited.map_err(|failure| {
+                let namespaces = left.iter().map(|workload| &workload.namespace);
+                let hints = next_words::explain_unready(namespaces);
+                hints.into_iter().fold(failure, Failure::hint)
+            })?;
         }
     }
 

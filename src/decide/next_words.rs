@@ -1,11 +1,12 @@
 //! The command that comes after a change of rules, in a line.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use crate::engine::settle::Patience;
-use crate::model::{Effect, NamespacedName};
+use crate::model::{Effect, Namespace, NamespacedName};
 
 /// How long `escalate --wait` waits unless --timeout and --settle are set.
 pub(crate) const DEFAULT_PATIENCE: Patience = Patience {
@@ -52,9 +53,30 @@ pub fn explain_pod(pod: &NamespacedName) -> String {
     )
 }
 
+/// The commands that show why workloads with pods in `namespaces` are not ready: a hint for each namespace.
+#[must_use]
+pub fn explain_unready<'a>(namespaces: impl IntoIterator<Item = &'a Namespace>) -> Vec<String> {
+    let distinct: BTreeSet<&Namespace> = namespaces.into_iter().collect();
+    let hint = |namespace: &Namespace| {
+        format!(
+            "'kubectl get pods -n {namespace}' lists the pods that are not ready, and 'kubectl devicetaint explain \
+             pod/NAME -n {namespace}' explains why a pod is pending"
+        )
+    };
+    distinct.into_iter().map(hint).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_namespace_with_an_unready_workload_gets_one_hint() {
+        let namespaces = ["b", "a", "b"].map(Namespace::from);
+        let hints = explain_unready(&namespaces);
+        assert_eq!(hints.len(), 2);
+        assert!(hints[1].contains("explain pod/NAME -n b"), "{}", hints[1]);
+    }
 
     #[test]
     fn what_comes_after_an_addition_depends_on_the_effect() {

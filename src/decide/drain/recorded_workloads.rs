@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 use super::facts::{WorkloadState, workload_of};
 use crate::decide::RulePatch;
 use crate::engine::workloads::Owners;
-use crate::model::{DeviceTaintRule, Kind, NamespacedName, Pod, Reading, RuleMetadata, Uid};
+use crate::model::{
+    DeviceTaintRule, Kind, Namespace, NamespacedName, Pod, Reading, RuleMetadata, Uid,
+};
 use crate::naming::phrase::counted;
 
 /// Most workloads that are recorded: an annotation may not become too long.
@@ -146,7 +148,16 @@ pub fn recorded_states(
         .collect())
 }
 
-/// Recorded workloads that have fewer ready pods than before the drain, and fewer than desired: a line each. One that has
+/// A workload that has fewer ready pods than before the drain, and fewer than desired.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadyWorkload {
+    /// Its namespace.
+    pub namespace: Namespace,
+    /// Its name, with the number of ready and of desired pods.
+    pub line: String,
+}
+
+/// Recorded workloads that have fewer ready pods than before the drain, and fewer than desired. One that has
 /// ended, or was deleted, is not waited for.
 ///
 /// # Errors
@@ -155,13 +166,17 @@ pub fn recorded_states(
 pub fn not_ready(
     recorded: &RecordedWorkloads,
     reading: &Reading,
-) -> Result<Vec<String>, Vec<String>> {
+) -> Result<Vec<UnreadyWorkload>, Vec<String>> {
     let states = recorded_states(recorded, reading)?;
-    let short = states.into_iter().filter(|(uid, state)| {
-        let before = recorded.get(uid).and_then(|workload| workload.ready);
-        !state.is_ready_as(before)
+    let short = states.into_iter().filter_map(|(uid, state)| {
+        let before = recorded.get(&uid)?;
+        let is_short = !state.is_ready_as(before.ready);
+        is_short.then(|| UnreadyWorkload {
+            namespace: before.name.namespace.clone(),
+            line: state.describe(),
+        })
     });
-    Ok(short.map(|(_, state)| state.describe()).collect())
+    Ok(short.collect())
 }
 
 /// That all of these workloads are ready, in words; those that were deleted or have ended are not called ready.
@@ -206,7 +221,8 @@ mod tests {
     }
 
     fn lines(cluster: &Cluster, recorded: &RecordedWorkloads) -> Vec<String> {
-        not_ready(recorded, &cluster.reading).expect("all was read")
+        let left = not_ready(recorded, &cluster.reading).expect("all was read");
+        left.into_iter().map(|workload| workload.line).collect()
     }
 
     #[test]

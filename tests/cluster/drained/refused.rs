@@ -35,7 +35,8 @@ fn claims_without_another_device_refuse_unless_that_is_accepted() {
         .run(&format!("restore {node} --yes --timeout 2s"))
         .ended(5)
         .saying("workloads are not ready")
-        .saying("/web: 1 of 2 ready");
+        .saying("/web: 1 of 2 ready")
+        .saying("kubectl get pods -n ");
     nothing_is_tainted(&stage);
 }
 
