@@ -54,12 +54,11 @@ use crate::report::rules::ObjectList;
 /// The same command run again completes an interrupted one. With --policy none, only the rules are created, and no
 /// admission policies: claims have to tolerate the taint themselves, and any claim may do so.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("With a file: refuse what the policy in it forbids; \
-    with `none`: create no admission policies").long_help("With a file: refuse what the policy in it forbids; with \
-    `none`: create no admission policies\n\nA policy file sets guards, fields that every rule must have, and \
-    devices that must not be tainted. Repeatable; all files apply. The value `none` is for something else: it \
-    creates only the rules, and no admission policies. Claims have to tolerate the taint themselves, and claims in \
-    every namespace may do so.")))]
+#[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("FILENAME: refuse what this policy file forbids; `none`: \
+    create no admission policies").long_help("FILENAME: refuse what this policy file forbids; `none`: create no \
+    admission policies\n\nA policy file sets guards, fields that every rule must have, and devices that must not be \
+    tainted. Repeatable; all files apply. With `none`, only the rules are created: claims need a toleration of their \
+    own, and claims in every namespace may have one.")))]
 pub(super) struct DedicateArgs {
     #[command(subcommand)]
     view: Option<ViewedCluster>,

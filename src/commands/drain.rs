@@ -54,10 +54,10 @@ use crate::report::plan;
 /// To undo the drain: `restore`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, mut_arg("abort_if", |arg| arg.long_help("Refuse if this is true, such as \
-    'pods.evicted>20'\n\nEvaluated for all pods of the drain before the drain begins: if true, the drain is refused. \
-    Evaluated for the pods of each unit before the unit is drained: if true, no further unit is drained, and the \
-    exit code is 5. The same applies if this may be true because the value is unknown. Repeatable; for the list of \
-    signals, such as pods.evicted: `help guards`.")))]
+    'pods.evicted>20'\n\nEvaluated first for all pods of the drain: if true, the drain is refused. Evaluated again before \
+    each unit, for the pods of this unit: if true, no further unit is drained, and the exit code is 5. A guard that \
+    may be true, because its value is unknown, counts as true. Repeatable; for the list of signals, such as pods.evicted: \
+    `help guards`.")))]
 pub(super) struct DrainArgs {
     #[command(subcommand)]
     view: Option<ViewedCluster>,

@@ -340,9 +340,9 @@ async fn allocatable(args: &AllocatableArgs, context: &Context) -> Result<ExitSt
 const NODE_HELP: &str = "\
 Name of the kubelet's Node object; required without --via-debug
 
-The command verifies the name by a pod that the kubelet lists, a device that the kubelet has prepared, the kubelet's client \
-certificate, or the hostname. If none of these identifies the node, no device is reported as safe to pull unless \
---confirm-node is set.";
+The command verifies that the kubelet belongs to this node: by a pod that the kubelet lists, a device that it has \
+prepared, its client certificate, or the hostname. If none of these identifies the node, no device is reported as safe \
+to pull unless --confirm-node is set.";
 
 async fn check(args: &CheckArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let chosen = args.chosen(context)?;
@@ -447,7 +447,7 @@ impl ChosenDevices {
         Ok(not_compared(&filtered.not_compared).map(|message| Warning {
             code: "not-compared",
             message,
-            fix: Some("name the devices as DRIVER/POOL/DEVICE to check them too".to_owned()),
+            fix: Some("to check these devices too, specify them as DRIVER/POOL/DEVICE".to_owned()),
         }))
     }
 }
