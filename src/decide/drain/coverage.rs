@@ -157,7 +157,7 @@ mod tests {
         assert!(refused(&both, UnitKind::Pool).is_some());
         insta::assert_snapshot!(refused(&both, UnitKind::Node).unwrap(), @"
         the devices of node node-3 are not all known, because driver gpu.example.com does not publish all of them; nothing was changed
-        node node-3: allocated devices without a current ResourceSlice of driver gpu.example.com: gpu.example.com/node-7/gpu-1
+        node node-3: driver gpu.example.com does not publish these allocated devices: gpu.example.com/node-7/gpu-1
         start driver gpu.example.com, and run the same command again
         until the driver runs, to keep new pods off all devices, including unknown ones: kubectl devicetaint add 'gpu.example.com/node-7/*' KEY:NoSchedule
         ");

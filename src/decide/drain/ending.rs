@@ -224,7 +224,7 @@ impl DrainEnd {
         const STAY: &str = "stay: only pods that tolerate them can be scheduled on the devices";
         if let Some(why) = &self.unread {
             return Some(format!(
-                "whether the taints are unchanged is unknown: {why}"
+                "cannot tell whether the taints are unchanged: {why}"
             ));
         }
         let reversed = self.reversed_names();
@@ -433,7 +433,7 @@ mod tests {
         let last = failure.details().last().map(String::as_str);
         assert_eq!(
             last,
-            Some("whether the taints are unchanged is unknown: denied")
+            Some("cannot tell whether the taints are unchanged: denied")
         );
     }
 
@@ -455,7 +455,7 @@ mod tests {
         assert_eq!(details(UnitEnd::Idle, &[one.clone(), two.clone()]), none);
         assert_eq!(
             details(UnitEnd::Idle, &[lowered.clone(), two.clone()]),
-            ["unit node-1: rule a was set to None"]
+            ["unit node-1: rule a was set to effect None"]
         );
         assert_eq!(
             details(UnitEnd::Idle, &[one]),
@@ -465,7 +465,7 @@ mod tests {
         let found = details(blocked(), &[lowered, two]);
         assert_eq!(
             found.last().map(String::as_str),
-            Some("no longer drained: unit node-1: rule a was set to None")
+            Some("no longer drained: unit node-1: rule a was set to effect None")
         );
         // Of no unit the taints are left.
         let found = details(blocked(), &[]);

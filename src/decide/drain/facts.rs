@@ -85,7 +85,7 @@ impl UnitFacts {
     /// Why devices without a pod are not idle, one reason each.
     pub(super) fn why_not_idle(&self) -> Vec<String> {
         if self.not_idle.is_empty() {
-            return vec!["the devices are not known to be idle yet".to_owned()];
+            return vec!["it is not yet known whether the devices are idle".to_owned()];
         }
         self.not_idle.clone()
     }

@@ -65,8 +65,13 @@ pub fn refusing_budgets(
         )
     });
     let undecided = (undecided > 0).then(|| {
+        let (each, pronoun) = if undecided == 1 {
+            ("it", "it")
+        } else {
+            ("each of them", "them")
+        };
         format!(
-            "the Eviction API evicts no pod with several PodDisruptionBudgets: {}{}",
+            "{}{}: several PodDisruptionBudgets match {each}, so the Eviction API refuses to evict {pronoun}",
             stay(undecided),
             force.trim_start_matches(", or")
         )
@@ -184,7 +189,9 @@ mod tests {
         );
         assert_eq!(
             by_eviction(&[allowing.clone(), allowing]),
-            ["the Eviction API evicts no pod with several PodDisruptionBudgets: 2 pods stay"]
+            [
+                "2 pods stay: several PodDisruptionBudgets match each of them, so the Eviction API refuses to evict them"
+            ]
         );
         // The API lets a pod go that does not run, whatever its budgets.
         let pending = [Pod {

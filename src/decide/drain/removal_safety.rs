@@ -38,13 +38,14 @@ impl RemovalSafety {
     pub fn line(&self, unit: &str) -> Option<String> {
         match self {
             Self::Safe(nodes) => {
-                let kubelets = if nodes.len() == 1 {
-                    "does the kubelet"
+                let (kubelets, have) = if nodes.len() == 1 {
+                    ("kubelet", "has")
                 } else {
-                    "do the kubelets"
+                    ("kubelets", "have")
                 };
                 Some(format!(
-                    "unit {unit} is safe to pull: no claim holds its devices, nor {kubelets} of {}",
+                    "unit {unit} is safe to pull: no claim holds its devices, and the {kubelets} of {} {have} \
+                     released them",
                     few(nodes)
                 ))
             }
@@ -69,8 +70,8 @@ mod tests {
         assert_eq!(
             safe.line("node-1").as_deref(),
             Some(
-                "unit node-1 is safe to pull: no claim holds its devices, nor does the kubelet of \
-                node-1"
+                "unit node-1 is safe to pull: no claim holds its devices, and the kubelet of node-1 has \
+                released them"
             )
         );
         for (asked, held, unknown) in [

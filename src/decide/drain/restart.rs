@@ -131,7 +131,7 @@ impl RestartBlocker {
             Self::AlreadyRestarted => "the Deployment was already restarted".to_owned(),
             Self::BudgetsUnread => "PodDisruptionBudgets could not be read".to_owned(),
             Self::BudgetUnknown(budget) => {
-                format!("what PodDisruptionBudget {budget} allows is unknown")
+                format!("the disruptions that PodDisruptionBudget {budget} allows are unknown")
             }
             Self::BudgetShared(budget) => {
                 format!("PodDisruptionBudget {budget} also covers other pods")
@@ -141,7 +141,7 @@ impl RestartBlocker {
                     "PodDisruptionBudget {budget} does not allow the Deployment's maxUnavailable of {unavailable}"
                 )
             }
-            Self::Unplaceable => "it is not certain that other devices are available".to_owned(),
+            Self::Unplaceable => "other devices may not be available".to_owned(),
             Self::Unsettled => "pods are unavailable or a rollout is in progress".to_owned(),
         }
     }

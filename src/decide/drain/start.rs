@@ -123,10 +123,8 @@ fn refuse_unasked(plan: &DrainPlan<'_>) -> Result<(), Failure> {
         "to evict these pods too (they are evicted last): {}",
         flags.join(" ")
     );
-    let failure = Failure::refused(
-        "the drain would have to evict pods that it evicts only with a flag; \
-        nothing was changed",
-    );
+    let failure =
+        Failure::refused("some of the pods are evicted only with a flag; nothing was changed");
     Err(with_classes(failure, &unasked).hint(hint))
 }
 
@@ -268,7 +266,7 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
         lines.push(format!("  already terminating: {}", few(&names)));
     }
     lines.extend(plan.siblings.iter().map(|line| {
-        format!("  not drained: {line}; the unit becomes idle only when this use ends (to drain partitions, too: --with-partitions)")
+        format!("  not drained: {line}; the unit becomes idle only when this use ends (to drain partitions too: --with-partitions)")
     }));
     let for_good = classes.get(&PodClass::Unmanaged);
     let for_good = for_good.filter(|_| limits.included.unmanaged);
@@ -310,7 +308,7 @@ fn unchecked_line(replacements: &Replacements) -> Option<String> {
     let claims = replacements.claims.len();
     let unchecked = replacements.unchecked().filter(|_| claims > 1)?;
     Some(format!(
-        "  each of {} can be reallocated alone; not checked for all together: {unchecked}",
+        "  each of {} can be reallocated alone, but perhaps not all together; not checked: {unchecked}",
         counted(claims, "claim")
     ))
 }
@@ -562,7 +560,7 @@ mod tests {
         ];
         let none = replacements(&[], 0);
         insta::assert_snapshot!(refused(&pods, &none, &limits()).unwrap(), @"
-        the drain would have to evict pods that it evicts only with a flag; nothing was changed
+        some of the pods are evicted only with a flag; nothing was changed
         pods of Jobs: team-a/train
         pods that no known workload recreates: team-a/bare
         to evict these pods too (they are evicted last): --include-jobs --include-unmanaged
@@ -628,7 +626,7 @@ mod tests {
           2 pods leave the devices, and restarts also replace other pods: 4 pods in all
           evicts pods that their workload recreates: team-a/api
           PodDisruptionBudget team-a/api allows no eviction now
-          expected time: up to 30s for grace periods, and the time until replacements are ready; at most 60s for each unit (--timeout)
+          expected time: up to 30s for grace periods, plus the time until replacements are ready; at most 60s for each unit (--timeout)
         ");
         let (lines, refused) = of(Means::Restart);
         assert!(lines.starts_with(
@@ -649,7 +647,7 @@ mod tests {
         let line = unchecked_line(&several).unwrap();
         assert!(
             line.starts_with(
-                "  each of 2 claims can be reallocated alone; not checked for all together: whether"
+                "  each of 2 claims can be reallocated alone, but perhaps not all together; not checked: whether"
             ),
             "{line}"
         );
@@ -869,7 +867,7 @@ mod tests {
           evicts pods of Jobs: team-a/train
           does not evict pods of DaemonSets before effect NoExecute is set: team-a/agent
           1 Job fails permanently unless containers exit with 0 when stopped: team-a/train
-          expected time: up to 90s for grace periods, and the time until replacements are ready; at most 60s for each unit (--timeout)
+          expected time: up to 90s for grace periods, plus the time until replacements are ready; at most 60s for each unit (--timeout)
           accepted: cannot tell for 1 claim whether other devices are available: team-a/claim-0
         ");
     }

@@ -186,7 +186,7 @@ pub(super) fn reversal(rule: &DeviceTaintRule) -> Option<String> {
     let taint = &rule.taint;
     if !blocks(&taint.effect) {
         return Some(format!(
-            "rule {} was set to {}{by}",
+            "rule {} was set to effect {}{by}",
             rule.name, taint.effect
         ));
     }
@@ -196,7 +196,7 @@ pub(super) fn reversal(rule: &DeviceTaintRule) -> Option<String> {
     has_other_value.then(|| {
         let value = &taint.value;
         format!(
-            "the value of the taint of rule {} was changed to '{value}'{by}",
+            "the taint value of rule {} was changed to '{value}'{by}",
             rule.name
         )
     })
@@ -575,7 +575,7 @@ mod tests {
         changed.taint.value = "mine".to_owned();
         let note = (RuleMetadata::CHANGED_BY.to_owned(), "bob".to_owned());
         changed.metadata.annotations.extend([note]);
-        let why = "the value of the taint of rule a was changed to 'mine' by bob";
+        let why = "the taint value of rule a was changed to 'mine' by bob";
         assert_eq!(
             progress_of(&[changed]),
             UnitProgress::Reversed(why.to_owned())
@@ -619,7 +619,7 @@ mod tests {
         weak.metadata
             .annotations
             .insert(RuleMetadata::CHANGED_BY.to_owned(), "bob".to_owned());
-        let reversed = UnitProgress::Reversed("rule a was set to None by bob".to_owned());
+        let reversed = UnitProgress::Reversed("rule a was set to effect None by bob".to_owned());
         assert_eq!(
             progress_of(&[rule("b", "node-1", Some("Idle")), weak]),
             reversed

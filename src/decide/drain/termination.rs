@@ -77,7 +77,7 @@ impl Terminations {
         } else {
             "grace periods"
         };
-        format!("{condition}up to {length} for {what}, and the time until replacements are ready")
+        format!("{condition}up to {length} for {what}, plus the time until replacements are ready")
     }
 }
 
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(
             unread.expected_time("30s", false),
             "if the nodes of these pods are running, which is unknown, up to 30s for grace periods, \
-             and the time until replacements are ready"
+             plus the time until replacements are ready"
         );
     }
 

@@ -58,7 +58,10 @@ pub fn units(
         }
     }
     if !elsewhere.is_empty() {
-        let text = format!("cannot tell the node of {}", few(&elsewhere));
+        let text = format!(
+            "cannot drain by node: these devices have no node, or an unknown one: {}",
+            few(&elsewhere)
+        );
         return Err(Failure::new(ExitStatus::Failed, text)
             .hint("use --unit device or --unit pool")
             .detail("nothing was changed"));
@@ -161,7 +164,7 @@ mod tests {
         let refused = units(&devices, &inventory, &none, UnitKind::Node).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "cannot tell the node of gpu.example.com/fabric/port-0"
+            "cannot drain by node: these devices have no node, or an unknown one: gpu.example.com/fabric/port-0"
         );
         assert!(units(&devices, &inventory, &none, UnitKind::Pool).is_ok());
     }

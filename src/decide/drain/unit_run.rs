@@ -1228,7 +1228,7 @@ mod tests {
         assert_eq!(next(idle()), UnitStep::Finished(UnitEnd::Idle));
         assert_eq!(
             blocked(next(UnitFacts::default())),
-            ["the devices are not known to be idle yet"]
+            ["it is not yet known whether the devices are idle"]
         );
         let by_another_name = UnitFacts {
             not_idle: vec!["pod team-a/part uses gpu-0-part-0".to_owned()],
@@ -1358,8 +1358,8 @@ mod tests {
                 UnitEnd::TakenOver("bob".to_owned()),
             ),
             (
-                RuleState::EffectChanged("rule r was set to NoExecute by bob".to_owned()),
-                UnitEnd::Blocked(vec!["rule r was set to NoExecute by bob".to_owned()]),
+                RuleState::EffectChanged("rule r was set to effect NoExecute by bob".to_owned()),
+                UnitEnd::Blocked(vec!["rule r was set to effect NoExecute by bob".to_owned()]),
             ),
         ] {
             let facts = UnitFacts {

@@ -577,7 +577,7 @@ mod tests {
             assert!(line.contains(&format!("{name}: {why}; ")), "{line}");
         }
         facts.pods.clear();
-        let unknown = "; not idle: the devices are not known to be idle yet";
+        let unknown = "; not idle: it is not yet known whether the devices are idle";
         assert!(shown(&facts).0.ends_with(unknown));
         facts.not_idle = vec!["gpu-0-part-0 is allocated".to_owned()];
         assert!(

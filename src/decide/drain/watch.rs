@@ -46,7 +46,7 @@ pub fn rule_state(
         let effect = &now.taint.effect;
         if is_foreign(RuleMetadata::CHANGED_BY_RUN) && *effect != rule.taint.effect {
             let by = by.map_or_else(String::new, |user| format!(" by {user}"));
-            return RuleState::EffectChanged(format!("rule {name} was set to {effect}{by}"));
+            return RuleState::EffectChanged(format!("rule {name} was set to effect {effect}{by}"));
         }
     }
     RuleState::AsMade
@@ -117,7 +117,7 @@ mod tests {
             ),
             (
                 changed(&|rule| rule.taint.effect = Effect::None),
-                reversed("rule a was set to None"),
+                reversed("rule a was set to effect None"),
             ),
             (
                 changed(&|rule| rule.taint.effect = Effect::NoExecute),
@@ -129,11 +129,11 @@ mod tests {
             (noted(CHANGED, "theirs", Some("bob")), RuleState::AsMade),
             (
                 escalated(noted(CHANGED, "theirs", Some("bob"))),
-                RuleState::EffectChanged("rule a was set to NoExecute by bob".to_owned()),
+                RuleState::EffectChanged("rule a was set to effect NoExecute by bob".to_owned()),
             ),
             (
                 escalated(noted(CHANGED, "theirs", None)),
-                RuleState::EffectChanged("rule a was set to NoExecute".to_owned()),
+                RuleState::EffectChanged("rule a was set to effect NoExecute".to_owned()),
             ),
             (escalated(noted(CHANGED, "mine", None)), RuleState::AsMade),
             (

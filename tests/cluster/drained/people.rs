@@ -131,7 +131,7 @@ fn what_somebody_gives_back_is_left_out_by_the_run_and_by_later_ones() {
         scene.stage.run(&by(&scene.bob, &line)).ended(0);
     }
     let skipped = format!(
-        "unit {begun} is skipped: rule {weakened} was set to None by {}",
+        "unit {begun} is skipped: rule {weakened} was set to effect None by {}",
         scene.bob.name
     );
     let gone = format!("unit {waiting} is skipped: rule {removed} was removed");

@@ -72,11 +72,10 @@ impl DrainOrder<'_> {
         }
         let warnings = view.identity_warnings(rules);
         let unknown = warnings.into_iter().map(|warning| warning.message);
-        let unknown = unknown.chain(
-            nodes
-                .contains(&None)
-                .then(|| "the node of a device is unknown".to_owned()),
-        );
+        let unknown =
+            unknown.chain(nodes.contains(&None).then(|| {
+                "the node of a device is unknown, so its kubelet was not queried".to_owned()
+            }));
         Ok(Some(removal_safety(&asked, held, unknown.collect())))
     }
 
