@@ -120,7 +120,7 @@ pub fn of_impact(impact: &Impact<'_>, semantics: &Semantics) -> Vec<Warning> {
         left(NotEvicted::HiddenByStaleReservation).map(|pods| {
             let pods = counted(pods, "pod");
             let message = format!(
-                "Kubernetes {release} does not evict {pods} until the pods are updated: an \
+                "Kubernetes {release} evicts {pods} only after their next update, because an \
                  outdated entry precedes them in a claim's reservedFor"
             );
             warning(stale, message, &fixed(stale))

@@ -129,7 +129,10 @@ impl Replacements {
         }
         let reasons = offers.iter().map(|(offers, names)| {
             let noun = if names.len() == 1 { "claim" } else { "claims" };
-            format!("no other device for {noun} {}: {offers}", names.join(", "))
+            format!(
+                "{noun} {} cannot be reallocated: {offers}",
+                names.join(", ")
+            )
         });
         let reasons: Vec<String> = reasons.collect();
         (!reasons.is_empty()).then(|| reasons.join("; "))
@@ -468,12 +471,12 @@ impl RequestReplacement {
             ),
             None if devices.is_none() => {
                 format!(
-                    "request '{request}' is for all matching devices of a node, but none are available"
+                    "request '{request}' needs all matching devices of a node, but none are available"
                 )
             }
             None => {
                 format!(
-                    "request '{request}' is for all matching devices of a node, and {devices} {verb} available"
+                    "request '{request}' needs all matching devices of a node, and {devices} {verb} available"
                 )
             }
         }
@@ -625,11 +628,11 @@ mod tests {
     fn who_wants_all_devices_of_a_node_has_enough_where_there_is_any() {
         assert_eq!(
             request(None, 3).offer(),
-            "request 'gpu' is for all matching devices of a node, and 3 are available"
+            "request 'gpu' needs all matching devices of a node, and 3 are available"
         );
         assert_eq!(
             request(None, 0).offer(),
-            "request 'gpu' is for all matching devices of a node, but none are available"
+            "request 'gpu' needs all matching devices of a node, but none are available"
         );
         let elsewhere = RequestReplacement {
             elsewhere: 4,

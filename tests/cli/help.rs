@@ -310,8 +310,8 @@ fn guards_are_explained() {
                             checked as if it were the only one
       claims.unplaceable.together  claims of evicted pods that stay without devices
                                    even if as many claims as possible are
-                                   reallocated: 1 if two claims compete for the last
-                                   device
+                                   reallocated; for example 1, if two claims compete
+                                   for the last device
       devices.available     devices that stay available in the DeviceClasses of the
                             selected devices; available means: free or with capacity
                             left, and without a NoSchedule or NoExecute taint; % of

@@ -62,8 +62,8 @@ fn what_a_plan_costs_is_told_with_the_assessment_of_its_set() {
     All on node-3.
 
     Top risks:
-      danger    DaemonSet/gpu-monitor of monitoring: no other device for claim gpu-monitor-ztccc-all-lc9v7: request 'all' is for all matching devices of a node, and 3 are available (27 others are on nodes where the pod cannot be scheduled); no node has all devices that the claim needs; its priority class is system-node-critical
-      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; no other device for claim llm-1-gpus-rsbmk: request gpus needs 4 devices, and 8 are available; request nic needs 1 device, and 5 are available; no node has all devices that the claim needs
+      danger    DaemonSet/gpu-monitor of monitoring: claim gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, and 3 are available (27 others are on nodes where the pod cannot be scheduled); no node has all devices that the claim needs; its priority class is system-node-critical
+      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; claim llm-1-gpus-rsbmk cannot be reallocated: request gpus needs 4 devices, and 8 are available; request nic needs 1 device, and 5 are available; no node has all devices that the claim needs
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-6 (+4)   DaemonSet/gpu-monitor   critical, no-replacement (+2)
@@ -77,7 +77,7 @@ fn what_a_plan_costs_is_told_with_the_assessment_of_its_set() {
     example.com/firmware:NoExecute   <none>   gpu.example.com/node-3/gpu-3           1             2      2            2
 
     Replacements:
-      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' is for all matching devices of a node, and 3 are available (27 others are on nodes where the pod cannot be scheduled); no node has all devices that the claim needs
+      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, and 3 are available (27 others are on nodes where the pod cannot be scheduled); no node has all devices that the claim needs
       claim training/llm-1-gpus-rsbmk cannot be reallocated: request gpus needs 4 devices, and 8 are available; request nic needs 1 device, and 5 are available; no node has all devices that the claim needs
 
     Runner-up (sets that differ only by equivalent units are left out):
@@ -182,7 +182,7 @@ fn what_cannot_be_planned_is_refused_with_the_reason() {
     "#);
     assert_snapshot!(plan("gpu.example.com --count 1 --keep-available 'devices.available<4'").shown(), @r#"
     [stderr]
-    error: "devices.available<4" is not a lower bound of the available devices
+    error: "devices.available<4" does not set a minimum of available devices
     hint: use devices.available with >= or >, such as 'devices.available>=4'
     [exit status: 2]
     "#);

@@ -68,8 +68,8 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
 
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements may be evicted too: their claims tolerate NoExecute for a limited time or not at all
-      danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods and would have none left; no other device for claim embed-5f6b8c9d77-mdd2q-gpu-72g96: request gpu needs 1 device, and 0 are available (and 1 more of this kind)
-      warning   research/notebook-anna: no other device for claim notebooks: request gpu needs 1 device, and 0 are available; has no controller: nothing recreates it
+      danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods and would have none left; claim embed-5f6b8c9d77-mdd2q-gpu-72g96 cannot be reallocated: request gpu needs 1 device, and 0 are available (and 1 more of this kind)
+      warning   research/notebook-anna: claim notebooks cannot be reallocated: request gpu needs 1 device, and 0 are available; has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              DEVICE                         WORKLOAD            RISKS
     danger     +5m    serving/rerank-6b4d9f8c5-wxh7f   gpu.example.com/node-7/gpu-0   Deployment/rerank   pdb-violated, last-replica (+3)
@@ -236,7 +236,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
     gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      danger    DaemonSet/gpu-monitor of monitoring: no other device for claim gpu-monitor-ztccc-all-lc9v7: request 'all' is for all matching devices of a node, but none are available (27 others are on nodes where the pod cannot be scheduled); its priority class is system-node-critical
+      danger    DaemonSet/gpu-monitor of monitoring: claim gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (27 others are on nodes where the pod cannot be scheduled); its priority class is system-node-critical
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements may be evicted too: their claims tolerate NoExecute for a limited time or not at all
       warning   Job/sweep of training: Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be evicted too: their claims tolerate NoExecute for a limited time or not at all
 
@@ -257,7 +257,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Replacements:
-      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' is for all matching devices of a node, but none are available (27 others are on nodes where the pod cannot be scheduled)
+      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (27 others are on nodes where the pod cannot be scheduled)
       together, at most 3 of the 4 claims can be reallocated; not checked: whether one node has all devices that a claim needs (claim training/llm-1-gpus-rsbmk)
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
@@ -406,7 +406,7 @@ fn manifest_is_asked_about_before_it_is_created() {
     gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      danger    DaemonSet/gpu-monitor of monitoring: no other device for claim gpu-monitor-ztccc-all-lc9v7: request 'all' is for all matching devices of a node, but none are available (27 others are on nodes where the pod cannot be scheduled); its priority class is system-node-critical
+      danger    DaemonSet/gpu-monitor of monitoring: claim gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (27 others are on nodes where the pod cannot be scheduled); its priority class is system-node-critical
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements may be evicted too: their claims tolerate NoExecute for a limited time or not at all
       warning   Job/sweep of training: Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be evicted too: their claims tolerate NoExecute for a limited time or not at all
 
@@ -427,7 +427,7 @@ fn manifest_is_asked_about_before_it_is_created() {
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Replacements:
-      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' is for all matching devices of a node, but none are available (27 others are on nodes where the pod cannot be scheduled)
+      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (27 others are on nodes where the pod cannot be scheduled)
       together, at most 3 of the 4 claims can be reallocated; not checked: whether one node has all devices that a claim needs (claim training/llm-1-gpus-rsbmk)
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
@@ -673,7 +673,7 @@ fn wrong_guards_say_what_is_right() {
     assert_snapshot!(preview("gpu.example.com --abort-if namespaces.affected>10%").shown(), @r#"
     [stderr]
     error: guard "namespaces.affected>10%" cannot have a percentage
-    hint: namespaces.affected is compared with a whole number, such as 'namespaces.affected>1'
+    hint: use a whole number, such as 'namespaces.affected>1'
     [exit status: 2]
     "#);
 }

@@ -42,7 +42,7 @@ pub enum GuardError {
         signal: Signal,
     },
     /// It is no lower bound of what stays available.
-    #[error("\"{guard}\" is not a lower bound of the available devices")]
+    #[error("\"{guard}\" does not set a minimum of available devices")]
     NoFloor {
         /// The expression as given.
         guard: String,
@@ -73,7 +73,7 @@ impl GuardError {
                     .to_owned()
             }
             Self::NoWhole { signal, .. } => {
-                format!("{signal} is compared with a whole number, such as '{signal}>1'")
+                format!("use a whole number, such as '{signal}>1'")
             }
             Self::NoFloor { .. } => {
                 "use devices.available with >= or >, such as 'devices.available>=4'".to_owned()

@@ -197,7 +197,7 @@ signals! {
         reads: [Pods, Replacements],
         unsaid: "device classes, nodes, results of expressions, or checks of constraints, counters and capacity",
         meaning: "claims of evicted pods that stay without devices even if as many claims as possible are \
-            reallocated: 1 if two claims compete for the last device",
+            reallocated; for example 1, if two claims compete for the last device",
         count: |_, totals| totals.claims_unplaceable_together,
     }
     /// Devices of the same classes that stay allocatable.

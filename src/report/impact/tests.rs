@@ -165,7 +165,7 @@ fn a_pod_without_replacement_that_leaves_others_behind_says_both() {
     assert_eq!(
         messages,
         [
-            "no other device for claim train-0-gpu: request gpu needs 1 device, and 0 are available",
+            "claim train-0-gpu cannot be reallocated: request gpu needs 1 device, and 0 are available",
             "gpu.example.com/node-7/gpu-1, on the same hardware as gpu.example.com/node-7/gpu-0, stays in use by pod team-a/infer-0",
         ]
     );
