@@ -124,8 +124,11 @@ impl TolerationsArgs {
             Format::Json => json::render(&document)?,
             Format::Yaml | Format::Table | Format::Wide => yaml::render(&document)?,
             Format::Markdown | Format::Html | Format::Name => {
-                return Err(Failure::usage("tolerations can be printed as yaml or json")
-                    .hint("for a table of the claims and templates that have them: --who"));
+                return Err(
+                    Failure::usage("tolerations can be printed as yaml or json").hint(
+                        "for a table of the claims and templates that tolerate the taint: --who",
+                    ),
+                );
             }
         };
         for line in traps(taints) {

@@ -356,7 +356,7 @@ impl WaitArgs {
         let (chooser, mut found) = meant_on(typed, &live, version, context).await?;
         if let (Some(missing), false) = (found.all_missing(), self.ignore_not_found) {
             return Err(missing.hint(
-                "if the rule was deleted, to wait for all pods that have a taint eviction event: --ignore-not-found",
+                "if the rule was deleted: --ignore-not-found waits for all pods that have a taint eviction event",
             ));
         }
         // A rule of certain devices is known by another name, where it is there.

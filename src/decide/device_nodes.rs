@@ -127,8 +127,8 @@ impl DeviceNodes {
         (!names.is_empty()).then(|| Warning {
             code: "nodes-not-ready",
             message: format!(
-                "nodes that are not Ready: {}; until their kubelets report again, the API does \
-                not show pods on these nodes as ended",
+                "nodes that are not Ready: {}; the API does not show when pods on these nodes end, \
+                until the kubelets report again",
                 few(&names)
             ),
             fix: None,
@@ -147,8 +147,7 @@ impl DeviceNodes {
         Some(Warning {
             code: "nodes-not-verified",
             message: format!(
-                "the kubelet of node {node} covers only its own node: for {} on {}, only the API was \
-                 checked",
+                "only the kubelet of node {node} was queried; for {} on {}, only the API was checked",
                 counted(devices, "device"),
                 few(&names)
             ),
@@ -231,8 +230,8 @@ mod tests {
         let warning = places.silent(&health).expect("of b");
         assert_eq!(
             warning.message,
-            "nodes that are not Ready: b; until their kubelets report again, the API does not \
-            show pods on these nodes as ended"
+            "nodes that are not Ready: b; the API does not show when pods on these nodes end, until \
+            the kubelets report again"
         );
         assert_eq!(places.silent(&BTreeMap::new()), None);
     }
@@ -247,8 +246,8 @@ mod tests {
                 .map(|warning| warning.message)
                 .as_deref(),
             Some(
-                "the kubelet of node node-7 covers only its own node: for 1 device on node-8, only \
-                 the API was checked"
+                "only the kubelet of node node-7 was queried; for 1 device on node-8, only the API \
+                 was checked"
             )
         );
     }

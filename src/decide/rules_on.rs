@@ -708,7 +708,7 @@ mod tests {
         let failure = failed(&["GPU-1"]);
         assert_eq!(
             failure.details(),
-            ["no rule selects one of these devices by its name"]
+            ["no rule selects any of these devices by name"]
         );
     }
 
@@ -737,7 +737,7 @@ mod tests {
         }
         reading.snapshot.claims.push(claim);
         let found = |targets: &[&str]| found_in(&reading, targets, SiblingRules::Selected);
-        let note = "cannot tell whether 1 allocated device that is not published matches: \
+        let note = "cannot tell whether this allocated device matches, because it is not published: \
             mig.example.com/node-7/away";
         let (names, notes) = found(&["0000:17:00.0"]).unwrap();
         assert_eq!(names, ["one"]);
@@ -759,7 +759,7 @@ mod tests {
         assert_eq!(failure.to_string(), "cannot tell whether 1 device matches");
         assert_eq!(
             failure.hints(),
-            ["select only devices of one driver, as 'DRIVER/*/*'"]
+            ["to select only devices of one driver, add 'DRIVER/*/*'"]
         );
         let failure = found(&["0000:99:00.0", "gpu.example.com/*/*"]).unwrap_err();
         assert!(

@@ -51,7 +51,7 @@ fn files_that_are_something_else() {
     ");
     assert_snapshot!(preview_of("empty.yaml", "").shown(), @r"
     [stderr]
-    error: nothing in empty.yaml is used by this command: no objects
+    error: empty.yaml contains nothing that this command uses: no objects
     hint: make a dump with: kubectl devicetaint snapshot -o cluster.json.gz
     [exit status: 1]
     ");
@@ -67,7 +67,7 @@ fn list_of_the_wrong_thing() {
     let secrets = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: a}}\n";
     assert_snapshot!(preview_of("secrets.yaml", secrets).shown(), @r"
     [stderr]
-    error: nothing in secrets.yaml is used by this command: only 1 × Secret
+    error: secrets.yaml contains nothing that this command uses: only 1 × Secret
     hint: make a dump with: kubectl devicetaint snapshot -o cluster.json.gz
     [exit status: 1]
     ");

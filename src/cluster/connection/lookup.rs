@@ -33,8 +33,8 @@ pub(in crate::cluster) fn program(command: &str, path: Option<&OsStr>) -> io::Re
         } else {
             Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
-                "PATH has its directory as a relative path, and programs from there are not run; \
-                 write its full path in the kubeconfig",
+                "its directory in PATH is a relative path, and programs from relative paths are not \
+                 run; write the full path of the program in the kubeconfig",
             ))
         };
     }

@@ -190,7 +190,10 @@ impl Plugin<'_> {
                 .ok()
                 .and_then(|cluster| serde_json::to_value(cluster).ok());
             spec["cluster"] = cluster.ok_or_else(|| {
-                self.failed("needs the cluster's details, which are invalid".to_owned())
+                self.failed(
+                    "has provideClusterInfo set, but its cluster in the kubeconfig is invalid"
+                        .to_owned(),
+                )
             })?;
         }
         let request = serde_json::json!({
@@ -214,7 +217,7 @@ impl Plugin<'_> {
         }
         if answer.api_version != self.api_version() {
             return Err(self.failed(format!(
-                "printed another apiVersion than {}, which the kubeconfig sets",
+                "printed another apiVersion than the kubeconfig sets ({})",
                 self.api_version()
             )));
         }

@@ -170,7 +170,7 @@ impl<'a> Bytes<'a> {
         InputError::TooLarge {
             file: self.file.clone(),
             problem: format!(
-                "it is larger than {} MiB, and neither JSON nor an uncompressed file",
+                "it is larger than {} MiB; only JSON and uncompressed files may be larger",
                 held >> 20
             ),
         }

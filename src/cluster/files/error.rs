@@ -55,7 +55,7 @@ pub enum InputError {
         source: DecodeError,
     },
     /// None of the files holds anything that a preview is made from.
-    #[error("nothing in {files} is used by this command: {found}")]
+    #[error("{files} contains nothing that this command uses: {found}")]
     NothingNeeded {
         /// The files, as given.
         files: String,

@@ -88,7 +88,7 @@ async fn failures_name_the_plugin_and_keep_its_secrets() {
         (
             r#"echo '{"apiVersion":"hunter2","kind":"ExecCredential","status":{"token":"t"}}'"#,
             "",
-            r#"the credential plugin "sh" of user "u" printed another apiVersion than client.authentication.k8s.io/v1, which the kubeconfig sets"#,
+            r#"the credential plugin "sh" of user "u" printed another apiVersion than the kubeconfig sets (client.authentication.k8s.io/v1)"#,
         ),
         (
             "yes hunter2",

@@ -162,7 +162,7 @@ impl<T, F: Fn(Object) -> Option<T>> BodyReader for Metadata<'_, F> {
         let body: Partial<'_> = serde_json::from_slice(self.texts.body.bytes())
             .map_err(|error| broken(error.to_string()))?;
         if body.kind != "PartialObjectMetadataList" || body.api_version != "meta.k8s.io/v1" {
-            return Err(broken("it is not a single list of metadata".to_owned()));
+            return Err(broken("it is not a PartialObjectMetadataList".to_owned()));
         }
         // The items do not state their kind: rewritten as a typed list, they go through the usual decoder.
         let mut list = format!(

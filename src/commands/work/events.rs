@@ -121,7 +121,7 @@ pub(crate) fn end(done: &Result<ExitStatus, Failure>, context: &Context) -> Exit
         return status;
     };
     Failure::from(error)
-        .detail("only the events are incomplete: this error did not stop the command")
+        .detail("this error did not stop the command; only the events are incomplete")
         .print(&context.printer);
     match status {
         // Lost events count only if nothing else failed: any other status is of more use to a script.

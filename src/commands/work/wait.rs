@@ -182,7 +182,7 @@ impl Wait<'_> {
             Err(failure) => vec![Warning {
                 code: "identity-unknown",
                 message: format!(
-                    "whether devices of the rules have other names now is unknown: {failure}"
+                    "cannot tell whether devices of the rules have new names: {failure}"
                 ),
                 fix: None,
             }],

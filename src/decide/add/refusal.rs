@@ -138,7 +138,7 @@ pub(super) fn refuse_unsupported(draft: &RuleDraft, semantics: &Semantics) -> Re
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "rule {name} has unknown fields, so its impact is unknown: {}",
+        "rule {name} has fields that this plugin does not know, so its impact is unknown: {}",
         unknown.join(", ")
     ))
     .hint("correct these fields, or use `kubectl create -f`, which lets the server validate them"))

@@ -193,7 +193,7 @@ impl AmbiguousNumber {
         let on_one: Vec<String> = on_one.collect();
         if on_one.is_empty() {
             return failure
-                .detail("no rule selects one of these devices by its name")
+                .detail("no rule selects any of these devices by name")
                 .hint("list the rules with `kubectl devicetaint list`");
         }
         failure.hint(format!(

@@ -62,8 +62,8 @@ pub fn collapsed(
     }
     if notes.is_empty() {
         notes.push(
-            "--collapse changes nothing: no pool or driver has at least two devices that are all \
-            known and all selected"
+            "--collapse changes nothing: no complete pool or driver with two or more devices is \
+            selected as a whole"
                 .to_owned(),
         );
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::unknown::{after_publication, incomplete_pool};
 use crate::error::Failure;
 use crate::model::{DeviceId, DriverName, PoolName, ResourceSlice};
-use crate::naming::phrase::{counted, few};
+use crate::naming::phrase::few;
 
 /// What a command takes to leave devices out that cannot be compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,9 +71,9 @@ impl ComparisonLimit {
                 "name the device as device/DRIVER/POOL/DEVICE; list the devices with \
                  `kubectl devicetaint devices`"
             }
-            Self::Drivers => "select only devices of one driver, as 'DRIVER/*/*'",
+            Self::Drivers => "to select only devices of one driver, add 'DRIVER/*/*'",
             Self::SkipErrors => {
-                "select only devices of one driver, as 'DRIVER/*/*', or skip these devices: --skip-errors"
+                "add 'DRIVER/*/*' to select only devices of one driver, or skip these devices: --skip-errors"
             }
         }
     }
@@ -83,14 +83,11 @@ impl ComparisonLimit {
 #[must_use]
 pub fn not_compared(unpublished: &[DeviceId]) -> Option<String> {
     let names: Vec<String> = unpublished.iter().map(ToString::to_string).collect();
-    let (verb, matches) = if names.len() == 1 {
-        ("is", "matches")
+    let devices = if names.len() == 1 {
+        "this allocated device matches, because it is not published"
     } else {
-        ("are", "match")
+        "these allocated devices match, because they are not published"
     };
-    let count = counted(names.len(), "allocated device");
     let names = (!names.is_empty()).then(|| few(&names))?;
-    Some(format!(
-        "cannot tell whether {count} that {verb} not published {matches}: {names}"
-    ))
+    Some(format!("cannot tell whether {devices}: {names}"))
 }

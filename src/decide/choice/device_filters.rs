@@ -750,7 +750,7 @@ mod tests {
         assert_eq!(
             found.notes,
             [
-                "cannot tell whether 1 allocated device that is not published matches: \
+                "cannot tell whether this allocated device matches, because it is not published: \
                 gpu.example.com/node-7/gone"
             ]
         );
@@ -765,11 +765,11 @@ mod tests {
             ),
             (
                 ComparisonLimit::Drivers,
-                "select only devices of one driver, as 'DRIVER/*/*'",
+                "to select only devices of one driver, add 'DRIVER/*/*'",
             ),
             (
                 ComparisonLimit::SkipErrors,
-                "select only devices of one driver, as 'DRIVER/*/*', or skip these devices: \
+                "add 'DRIVER/*/*' to select only devices of one driver, or skip these devices: \
                  --skip-errors",
             ),
         ] {

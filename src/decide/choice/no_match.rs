@@ -167,7 +167,7 @@ fn no_such_name(
             "to use {word} as a taint, add an effect: {word}:NoExecute"
         )),
         _ => failure.detail(format!(
-            "the other flags only filter the devices that match {}",
+            "the filters apply only to devices that match {}",
             device::format(first)
         )),
     }

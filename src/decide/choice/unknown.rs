@@ -27,7 +27,7 @@ pub fn no_devices(rules: &[DeviceTaintRule]) -> String {
     let way_out = match known.first_key_value() {
         None => "install a DRA driver, and check `kubectl get resourceslices`".to_owned(),
         Some((driver, rule)) => {
-            format!("check the pods of driver {driver}, whose devices rule {rule} taints")
+            format!("check the pods of driver {driver}, because rule {rule} taints its devices")
         }
     };
     format!("no driver publishes a device, and no claim has one allocated: {way_out}")
@@ -69,7 +69,7 @@ pub fn no_such_device(
         return match published_pool(&rule.name, selector, &snapshot.slices) {
             Some(published) => failure.detail(published.cause).hint(published.hint),
             None => failure.hint(format!(
-                "rule {} taints such devices: check that their driver is running (30s after a \
+                "rule {} taints devices of this pool: check that their driver is running (30s after a \
                 driver stops, its devices are no longer published)",
                 rule.name
             )),
@@ -169,8 +169,8 @@ pub(super) fn incomplete_pool(
         )
     } else {
         format!(
-            "pool {driver}/{pool} is incomplete: the resourceSliceCount of its {} of the newest \
-             generation is wrong",
+            "pool {driver}/{pool} is incomplete: its newest generation has {}, which does not \
+             match resourceSliceCount",
             counted(present, "slice")
         )
     })
@@ -341,7 +341,7 @@ mod tests {
         rule.selector = Some(device::parse("gpu.example.com/node-7/gpu-0").unwrap());
         let failure = no_such_device(&anything, &[], &with(&[rule]));
         let check = "no driver publishes a device, and no claim has one allocated: check the pods of \
-            driver gpu.example.com, whose devices rule pull taints";
+            driver gpu.example.com, because rule pull taints its devices";
         assert_eq!(failure.hints(), [check]);
         let known = DeviceId {
             driver: "gpu.example.com".into(),
@@ -375,7 +375,7 @@ mod tests {
         assert!(hinted(&[]).contains("node-7"), "{}", hinted(&[]));
         let hints = hinted(&[rule]);
         assert!(
-            hints.starts_with("rule pull taints such devices") && !hints.contains("node-7"),
+            hints.starts_with("rule pull taints devices of this pool") && !hints.contains("node-7"),
             "{hints}"
         );
         let list = |hint: &String| hint.contains("`kubectl devicetaint devices`");
@@ -397,7 +397,7 @@ mod tests {
         other_pool.pool.name = "other".into();
         let mut other_node = other_pool.clone();
         other_node.nodes = SliceNodes::One("node-8".into());
-        let stopped = "rule pull taints such devices: check that their driver is running (30s after a \
+        let stopped = "rule pull taints devices of this pool: check that their driver is running (30s after a \
             driver stops, its devices are no longer published)";
         let again =
             "run the command again after driver gpu.example.com has published the whole pool";
@@ -430,8 +430,8 @@ mod tests {
                 "with a wrong count",
                 "gpu-0",
                 vec![part(0)],
-                "rule pull taints this device, but pool gpu.example.com/node-7 is incomplete: the \
-                 resourceSliceCount of its 1 slice of the newest generation is wrong",
+                "rule pull taints this device, but pool gpu.example.com/node-7 is incomplete: its \
+                 newest generation has 1 slice, which does not match resourceSliceCount",
                 again,
             ),
             (

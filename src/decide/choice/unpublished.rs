@@ -99,8 +99,7 @@ pub fn unknown_devices<'a>(
         .fold(failure, |failure, ((unit, driver), ids)| {
             let names: Vec<String> = ids.iter().map(ToString::to_string).collect();
             failure.detail(format!(
-                "{noun} {unit}: allocated devices without a current ResourceSlice of driver \
-                {driver}: {}",
+                "{noun} {unit}: driver {driver} does not publish these allocated devices: {}",
                 few(&names)
             ))
         });
@@ -216,8 +215,8 @@ pub fn rules_without_published_devices(
     Some(Warning {
         code: "no-published-devices",
         message: format!(
-            "{who} no published device: other devices on the same hardware are unknown, and may be \
-             in use"
+            "{who} no published device, so other devices on the same hardware cannot be found; they \
+             may be in use"
         ),
         fix: Some(fix),
     })
@@ -327,8 +326,8 @@ mod tests {
         let warning = told(&rules, &reading).expect("a warning");
         assert_eq!(
             warning.message,
-            "rule away selects no published device: other devices on the same hardware are \
-             unknown, and may be in use"
+            "rule away selects no published device, so other devices on the same hardware cannot be \
+             found; they may be in use"
         );
         assert_eq!(
             warning.fix.as_deref(),

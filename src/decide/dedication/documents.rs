@@ -72,7 +72,7 @@ pub fn taints_meant(
     }
     if meant.is_empty() {
         return Err(Failure::usage(format!(
-            "{text} has no taint that needs a toleration"
+            "{text} needs no toleration: it has no taint, or only taints with effect None"
         )));
     }
     Ok(meant)

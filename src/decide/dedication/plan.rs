@@ -110,8 +110,7 @@ fn refused(name: &str, different: &[String], found: &Value) -> Failure {
     ));
     let failure = match Terms::of_object(found) {
         Some(terms) => failure.detail(format!(
-            "the existing object is for \
-            {}",
+            "the existing object dedicates devices to {}",
             terms.members_line()
         )),
         None => failure,

@@ -274,7 +274,7 @@ fn list_of_other_kinds_says_what_was_found() {
         let line = error("input.yaml", content);
         assert_eq!(
             line,
-            format!("nothing in input.yaml is used by this command: {found}")
+            format!("input.yaml contains nothing that this command uses: {found}")
         );
     }
 }
