@@ -40,9 +40,8 @@ use crate::report::plan;
 /// before they stop old ones, and evicts the other pods through the Eviction API, which respects
 /// PodDisruptionBudgets. After each eviction, the workload's next pod is evicted only when the replacement is ready.
 ///
-/// A unit is done when the workloads of its pods are ready again, and its devices are held by no claim (stage
-/// `idle`), or only by claims of pods that stay (stage `held`). Pods of DaemonSets stay, unless --include-daemonsets
-/// is set. Pods that use devices only with admin access (adminAccess: true in their claims), such as monitors, stay,
+/// A unit is done when the workloads of its pods are ready again, and its stage is `idle` (no claim holds its devices)
+/// or `held` (only claims of pods that stay hold them). Pods of DaemonSets stay, unless --include-daemonsets is set. Pods that use devices only with admin access (adminAccess: true in their claims), such as monitors, stay,
 /// too. Effect NoExecute (--force or --by taint) can evict both kinds of pods.
 ///
 /// The drain is refused if pods need an --include flag that is not set: pods of Jobs or of single-replica
@@ -80,15 +79,15 @@ pub(super) struct DrainArgs {
 
     /// Include all devices that share hardware with the selected ones
     ///
-    /// Such as the partitions of a GPU. Devices share hardware if they consume counters of the same counter set in
+    /// For example, the partitions of a GPU. Devices share hardware if they consume counters of the same counter set in
     /// their ResourceSlices.
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     with_partitions: bool,
 
     /// Drain the units of this plan, in its order
     ///
-    /// A file from `plan -o json` or `-o yaml`; `-` reads stdin. The drain is refused if the plan is of another
-    /// cluster or of saved objects (--from), was modified, or is outdated. A plan is outdated if its devices,
+    /// A file from `plan -o json` or `-o yaml`; `-` reads stdin. The drain is refused if the plan was modified, is
+    /// outdated, or was made for another cluster or from saved objects (--from). A plan is outdated if its devices,
     /// their hardware, or the devices of its nodes have changed, or if pods would be evicted that the plan does
     /// not list.
     #[arg(long, value_name = "FILE", help_heading = "Devices", conflicts_with_all = ["targets", "nodes", "unit", "with_partitions"])]

@@ -26,8 +26,8 @@ use crate::report::metadata::{Affects, Incomplete, Metadata};
 ///
 /// `idle`: the unit is done, and no claim holds its devices.
 ///
-/// `held`: when the unit was done, pods of DaemonSets or pods with adminAccess: true still held its devices; or
-/// the unit was `idle`, and a claim now holds its hardware again.
+/// `held`: at the end of the unit's drain, pods of DaemonSets or pods with adminAccess: true still held its devices.
+/// Or the unit was `idle`, and a claim now holds its hardware again.
 ///
 /// `blocked`: the unit is not done, for example because pods could not be evicted, workloads are not ready again, or
 /// the drain does not taint all devices of the node.

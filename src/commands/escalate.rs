@@ -35,9 +35,9 @@ use crate::render::Format;
 
 /// Raise a rule's effect: block new pods, or evict running ones
 ///
-/// Computes the current impact, evaluates the guards, and asks for confirmation. A rule that another user or
-/// program changes meanwhile is left unchanged, and the difference is printed. For rules that this plugin
-/// did not create, the confirmation question names the owner.
+/// Computes the current impact, evaluates the guards of --abort-if and --policy, and asks for confirmation. If
+/// another user or program changes a rule meanwhile, the command does not change this rule, and prints the
+/// difference. For rules that this plugin did not create, the confirmation question names the owner.
 ///
 /// --confirm-pods, --expect and --abort-if apply to the pods of all rules of the command, including rules
 /// that an interrupted run has already changed. A dry run is refused if the real run would be refused. It
@@ -64,10 +64,10 @@ pub(super) struct EscalateArgs {
     /// retries for --timeout.
     ///
     /// If another user or program has changed a rule meanwhile, the command leaves this rule as it is, and exits with
-    /// code 5 unless the rule is deleted or has effect None. If the command is killed, NoSchedule stays; when the
-    /// time is over, `list` and `describe` show the effect as expired.
+    /// code 5. A rule that was deleted, or already has effect None, is not an error. If the command is killed,
+    /// NoSchedule stays; when the time is over, `list` and `describe` show the effect as expired.
     ///
-    /// To begin the time again, run the same command again; to make NoSchedule permanent, run it without --for.
+    /// To restart the time, run the same command again; to make NoSchedule permanent, run it without --for.
     #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration)]
     lasts: Option<Duration>,
 

@@ -57,9 +57,15 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 /// evicted by the Eviction API, the others by effect NoExecute. The taint is removed when the pending pod is
 /// scheduled (with --without-toleration: when the evicted pods have left), and also after a timeout or Ctrl-C.
 ///
-/// Exits with code 0 if the pod is scheduled; with code 1 if no set of pods is found, or if the pod is deleted or a
-/// rule is changed meanwhile; with code 4 if the command is refused, for example because the pod does not wait for
-/// devices that other pods hold; and with code 5 on timeout, or if another pod got the devices.
+/// The most important exit codes:
+///
+/// - 0: the pod is scheduled.
+///
+/// - 1: no set of pods is found, the pod was deleted, or a rule was changed meanwhile.
+///
+/// - 4: the command is refused, for example because the pod does not wait for devices that other pods hold.
+///
+/// - 5: timeout, or another pod got the devices.
 ///
 /// --expect needs a report from `preview`, not the RoomReport that make-room writes. To create it, run the `preview`
 /// command that --dry-run prints after "to see all affected pods:", with `-o json`.

@@ -82,8 +82,8 @@ pub(super) struct PlanArgs {
 
     /// Keep devices available: 'devices.available>=4'
     ///
-    /// This must be true after the devices of the plan are tainted. devices.available counts the available
-    /// devices in the DeviceClasses of the selected devices. A device is available if a claim without
+    /// LIMIT must be true after the devices of the plan are tainted. devices.available counts the available
+    /// devices of all DeviceClasses that the selected devices belong to. A device is available if a claim without
     /// tolerations can get it: it has no taint with effect NoSchedule or NoExecute, and it is free or, if
     /// claims can share it, has capacity left. In 'devices.available>=20%', the percentage refers to
     /// all devices of these classes.
@@ -99,8 +99,8 @@ pub(super) struct PlanArgs {
     /// Spread evenly over zones or nodes: zone or node
     ///
     /// Spreads the chosen devices, or with --nodes the chosen nodes, as evenly as possible. Devices or nodes whose
-    /// zone or node is unknown are not chosen. The zone is the label topology.kubernetes.io/zone of the node. Not
-    /// with --per-pool; `node` not with --nodes.
+    /// zone or node is unknown are not chosen. The zone is the label topology.kubernetes.io/zone of the node.
+    /// Cannot be combined with --per-pool; `node` cannot be combined with --nodes.
     #[arg(long, hide_possible_values = true, value_name = "OVER", value_parser = one_of(&Spread::ALL), help_heading = "Plan")]
     spread: Option<Spread>,
 

@@ -56,17 +56,20 @@ use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 /// no eviction is pending. Pods that tolerate the taint of a rule stay, and are listed.
 ///
 /// --for idle waits until no claim holds the devices, their partitions, or devices of other drivers on the same
-/// hardware; claims with admin access count, too. So does an allocated device of the same pool that no driver
-/// publishes: it may be the same hardware under an earlier name. The rules must block new pods (NoSchedule or NoExecute), but need
-/// not evict pods. If a driver now publishes the hardware as a device with another name, a taint must block new pods
+/// hardware; claims with admin access count, too. It also waits while a device of the same pool is allocated that no
+/// driver publishes: this device may be the same hardware under an earlier name. The rules must block new pods
+/// (NoSchedule or NoExecute), but need not evict pods. If a driver now publishes the hardware as a device with another name, a taint must block new pods
 /// on that device, too.
 ///
 /// --for recovered waits until no pod is left that the rules evict, and the workloads of evicted pods are ready.
 ///
 /// The results of `evicted`, `idle` and `recovered` must persist for --settle. On a timeout, the command lists what
-/// remains and exits with code 5. It also exits with code 5 if replacements are evicted again and again, and if a node
-/// has not confirmed the release of the devices of a pod that was force-deleted, or that disappeared while it was
-/// stuck in Terminating.
+/// remains and exits with code 5. It also exits with code 5 in these cases:
+///
+/// - Replacements are evicted again and again.
+///
+/// - A pod was force-deleted, or disappeared while it was stuck in Terminating, and its node has not confirmed that the
+///   devices are released.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WaitArgs {

@@ -37,7 +37,7 @@ fn its_help_names_what_protects_pods_and_how_it_ends() {
         "--cleanup",
         "--include-unexpired",
         "devices that the pods claim",
-        "code 0 if the pod is scheduled",
+        "0: the pod is scheduled",
     ] {
         assert!(run.stdout.contains(words), "{words}");
     }

@@ -30,15 +30,15 @@ pub(crate) struct DeviceFilterArgs {
 
     /// Devices that this pod uses, as [NAMESPACE/]NAME
     ///
-    /// Without NAMESPACE/, the namespace is `default`; in `devices`, `explain` and `podresources check`, it is
-    /// that of --namespace, if set.
+    /// A NAME without NAMESPACE/ is in the namespace `default`. In `devices`, `explain` and `podresources check`, it
+    /// is in the namespace of --namespace, if this flag is set.
     #[arg(long, value_name = "POD", help_heading = "Devices", add = Values::Pods)]
     pod: Option<String>,
 
     /// Devices allocated to this claim, as [NAMESPACE/]NAME
     ///
-    /// Without NAMESPACE/, the namespace is `default`; in `devices`, `explain` and `podresources check`, it is
-    /// that of --namespace, if set.
+    /// A NAME without NAMESPACE/ is in the namespace `default`. In `devices`, `explain` and `podresources check`, it
+    /// is in the namespace of --namespace, if this flag is set.
     #[arg(
         long,
         value_name = "CLAIM",
@@ -81,7 +81,7 @@ pub(crate) struct DeviceFilterArgs {
 
     /// Include all devices that share hardware with the selected ones
     ///
-    /// Such as the partitions of a GPU. Devices share hardware if they consume counters of the same counter set in
+    /// For example, the partitions of a GPU. Devices share hardware if they consume counters of the same counter set in
     /// their ResourceSlices.
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     with_partitions: bool,

@@ -34,9 +34,9 @@ pub(crate) struct SafetyArgs {
     /// command is always refused if a device selected by name was replaced since the report. With hardware:…, nothing
     /// else is compared.
     ///
-    /// With a file, the command is also refused if the taints or their selectors differ, if a pod would be evicted
-    /// that is not evicted in the file, if a pod would be evicted earlier than in the file, or if data on which
-    /// evictions depend was read for the file, but cannot be read now.
+    /// With a file, the command is also refused if the taints or their selectors differ, or if a pod would be evicted
+    /// that is not evicted in the file, or earlier than in the file. It is also refused if data on which evictions
+    /// depend was read for the file, but cannot be read now.
     ///
     /// With sha256:…, the command is also refused if the taints, their selectors, the pods or their outcomes differ
     /// in any way, even if the impact is smaller.
