@@ -41,8 +41,9 @@ use crate::report::plan;
 /// PodDisruptionBudgets. After each eviction, the workload's next pod is evicted only when the replacement is ready.
 ///
 /// A unit is done when the workloads of its pods are ready again, and its stage is `idle` (no claim holds its devices)
-/// or `held` (only claims of pods that stay hold them). Pods of DaemonSets stay, unless --include-daemonsets is set. Pods that use devices only with admin access (adminAccess: true in their claims), such as monitors, stay,
-/// too. Effect NoExecute (--force or --by taint) can evict both kinds of pods.
+/// or `held` (only claims of pods that stay hold them). Pods of DaemonSets stay, unless --include-daemonsets is set.
+/// Pods that use devices only with admin access (adminAccess: true in their claims), such as monitors, stay, too.
+/// Effect NoExecute (--force or --by taint) can evict both kinds of pods.
 ///
 /// The drain is refused if pods need an --include flag that is not set: pods of Jobs or of single-replica
 /// StatefulSets, and pods that no known workload recreates. Without --accept-unplaceable, the drain begins only if

@@ -46,8 +46,8 @@ use crate::report::explain::{
 /// Below the outcome are the steps that lead to it: claims and requests, devices and their pools, taints and their
 /// times, and tolerations. If the output for a pod has a line WHY (the cause of its outcome), the table omits the
 /// steps, and `-o wide` shows them. `-o wide` also shows the object and field of each step, and changes that would
-/// lead to another outcome. Of a long row of similar steps, such as the devices of a request, only the first eight
-/// are shown; `-o json` has all steps.
+/// lead to another outcome. If many similar steps follow each other, such as the devices of a request, only the first
+/// eight are shown; `-o json` has all steps.
 ///
 /// To explain what a proposed taint would do, add DEVICE and TAINT, or -f, as in `preview`. To explain what an
 /// existing rule does to a pod or device, add --rule NAME; to explain the rule itself, use rule/NAME as TARGET.

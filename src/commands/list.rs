@@ -36,13 +36,13 @@ use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
 /// List rules with their devices, pods and creators
 ///
 /// Includes rules created by other users and programs. PODS counts the pods that the rule evicts; for effect None,
-/// the pods that NoExecute would evict. In parentheses are further pods: those that are terminating, that stay, or
-/// that use partitions of the devices.
+/// the pods that NoExecute would evict. Other pods are counted in parentheses: pods that are terminating, pods that
+/// stay, and pods that use partitions of the devices.
 ///
 /// EVICTING shows whether the controller reports evictions in the rule's condition:
 ///
-/// `yes`: the controller reports evictions. `no`: it reports none. `(recurring)` is added if pods are terminating
-/// whose replacements are evicted, too.
+/// `yes`: the controller reports evictions. `no`: it reports none. `(recurring)` is added if the replacements of
+/// terminating pods are evicted, too.
 ///
 /// `no (terminating)`: the controller reports no evictions, but pods are still terminating.
 ///

@@ -43,8 +43,8 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 /// 1. A set whose eviction violates no PodDisruptionBudget costs less than a set that violates one. Sets that violate
 ///    budgets need --force.
 ///
-/// 2. If both sets violate none, a set without a pod whose grace period is longer than 10s costs less than a set with
-///    such a pod.
+/// 2. If both sets violate none, a set in which all grace periods are at most 10s costs less than a set with a longer
+///    grace period.
 ///
 /// 3. Then these numbers are compared in this order, and the set with the lower number costs less: pods, the highest
 ///    priority of a pod, the sum of the priorities, devices that the pods claim, and pods without a controller.

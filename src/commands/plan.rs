@@ -47,8 +47,8 @@ use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 ///
 /// 1. A set whose evictions violate no PodDisruptionBudget costs less than a set that violates one.
 ///
-/// 2. If both sets violate none, a set without an evicted pod whose grace period is longer than 10s costs less than a
-///    set with such a pod.
+/// 2. If both sets violate none, a set in which the grace periods of all evicted pods are at most 10s costs less than
+///    a set with a longer grace period.
 ///
 /// 3. Then these numbers are compared in this order, and the set with the lower number costs less: hazards with
 ///    severity danger, hazards with severity warning, hazards with severity notice (see `help hazards`;

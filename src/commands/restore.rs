@@ -60,8 +60,8 @@ pub(super) struct RestoreArgs {
 
     /// Include rules of other users, programs and requesters; implies --yes
     ///
-    /// Without this flag, rules that other requesters need are kept. Rules that another user or program created or
-    /// changed then need confirmation, even with --yes; if stdin is not a terminal, the command is refused.
+    /// Without this flag, rules that other requesters need are kept. Without it, rules that another user or program
+    /// created or changed need confirmation, even with --yes; if stdin is not a terminal, the command is refused.
     #[arg(long, help_heading = "Safety")]
     others: bool,
 

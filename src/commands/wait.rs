@@ -58,8 +58,8 @@ use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 /// --for idle waits until no claim holds the devices, their partitions, or devices of other drivers on the same
 /// hardware; claims with admin access count, too. It also waits while a device of the same pool is allocated that no
 /// driver publishes: this device may be the same hardware under an earlier name. The rules must block new pods
-/// (NoSchedule or NoExecute), but need not evict pods. If a driver now publishes the hardware as a device with another name, a taint must block new pods
-/// on that device, too.
+/// (NoSchedule or NoExecute), but need not evict pods. If a driver now publishes the hardware as a device with
+/// another name, a taint must block new pods on that device, too.
 ///
 /// --for recovered waits until no pod is left that the rules evict, and the workloads of evicted pods are ready.
 ///
