@@ -50,7 +50,7 @@ use crate::report::rules::ObjectList;
 /// the rule's status how many pods NoExecute would evict.
 ///
 /// The same command can be run again: it leaves identical rules unchanged, and creates missing ones. To change the
-/// effect or value of an existing rule, add --overwrite.
+/// effect, value or expiry of an existing rule, add --overwrite.
 ///
 /// DEVICE is DRIVER/POOL/DEVICE with * for any, the name of a driver, or a hardware ID such as uuid=GPU-18db… or
 /// 0000:17:00.0. TAINT is KEY[=VALUE][:EFFECT]. An argument with = or : that is not a hardware ID is a TAINT. An
@@ -127,7 +127,7 @@ pub(super) struct AddArgs {
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label, value_delimiter = ',', help_heading = "Rule", hide_short_help = true)]
     pub(super) labels: Vec<(String, String)>,
 
-    /// Change effect and value of an existing rule
+    /// Change effect, value and expiry of an existing rule
     #[arg(long, help_heading = "Change", hide_short_help = true)]
     pub(super) overwrite: bool,
 

@@ -45,11 +45,11 @@ use crate::report::rule_lifecycle::release_lines;
 ///
 /// Selects rules by name, by hardware, by devices and KEY- (as in `kubectl taint`), by labels (-l), by expiry
 /// (--expired, by the server's clock), or all rules (--all). --node, --where and similar flags need a KEY: they
-/// select each rule with this KEY that taints a single device, if this device matches the flags.
+/// select the rules with this KEY that taint a single device which matches the flags.
 ///
 /// Asks for confirmation for --all, for more than one rule, and for rules of devices that a kubelet may still hold
-/// for a force-deleted pod (`wait --verify-node` confirms their release). If stdin is not a terminal, the command is then refused
-/// without --yes.
+/// for a force-deleted pod (`wait --verify-node` confirms their release). If stdin is not a terminal, the command is
+/// then refused without --yes.
 ///
 /// Also asks for confirmation for rules that another user or program created or changed. If stdin is not a terminal,
 /// the command is then refused without --others.
