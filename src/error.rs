@@ -89,13 +89,12 @@ impl ExitStatus {
             Self::Unchanged => "nothing was changed, and --error-unchanged was given",
             Self::Refused => {
                 "refused, and nothing was changed: for example, a guard tripped, a confirmation is missing, the \
-                 impact does not match --expect, or no plan meets the limits; or a device is not safe to pull"
+                 impact does not match --expect, no plan meets the limits, or a device is not safe to pull"
             }
             Self::TimedOut => {
-                "the wait ended before its condition was met (timeout, pods evicted again, an \
-                 unfinished drain, devices that other rules still taint after `restore`, devices that another pod got, or a \
-                 device whose release is not confirmed); a change made by the same command stays, unless --on-timeout or --on-abort undid \
-                 it, or make-room removed its rules"
+                "the wait ended before its condition was met: for example, it timed out, pods are evicted again and \
+                 again, a drain is unfinished, another pod got the devices, or the release of a device is not confirmed; what \
+                 the command changed stays, unless --on-timeout or --on-abort undid it, or make-room removed its rules"
             }
             Self::Incomplete => {
                 "the report is incomplete (with --strict or -o name), `plan` cannot compare costs, the \

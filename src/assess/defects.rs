@@ -120,8 +120,8 @@ pub fn of_impact(impact: &Impact<'_>, semantics: &Semantics) -> Vec<Warning> {
         left(NotEvicted::HiddenByStaleReservation).map(|pods| {
             let pods = counted(pods, "pod");
             let message = format!(
-                "Kubernetes {release} evicts {pods} only after their next update, because an \
-                 outdated entry precedes them in a claim's reservedFor"
+                "Kubernetes {release} does not evict {pods} until the pods are updated: an \
+                 outdated entry in a claim's reservedFor hides them from the controller"
             );
             warning(stale, message, &fixed(stale))
         }),

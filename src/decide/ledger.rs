@@ -60,9 +60,9 @@ impl Incompleteness {
     fn advice(self) -> Option<&'static str> {
         match self {
             Self::Passing => Some("run the same command again to complete the change"),
-            Self::Denied => {
-                Some("once that is allowed, run the same command again to complete the change")
-            }
+            Self::Denied => Some(
+                "get the missing permission, then run the same command again to complete the change",
+            ),
             Self::Lasting => {
                 Some("correct this error, then run the same command again to complete the change")
             }
@@ -303,7 +303,9 @@ mod tests {
             ),
             (
                 Incompleteness::Denied,
-                Some("once that is allowed, run the same command again to complete the change"),
+                Some(
+                    "get the missing permission, then run the same command again to complete the change",
+                ),
             ),
             (
                 Incompleteness::Lasting,

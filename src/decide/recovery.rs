@@ -386,15 +386,15 @@ impl Recovery {
     /// That workloads count as recovered which want no pod.
     #[must_use]
     pub fn warning(&self) -> Option<Warning> {
-        let whose = match &self.without_pods[..] {
+        let (has, its) = match &self.without_pods[..] {
             [] => return None,
-            [_] => "its",
-            [_, _, ..] => "their",
+            [_] => ("has", "its"),
+            [_, _, ..] => ("have", "their"),
         };
         Some(Warning {
             code: "no-pods-desired",
             message: format!(
-                "0 pods are desired by {}: {whose} evicted pods are not recreated",
+                "{} {has} 0 desired pods: {its} evicted pods are not recreated",
                 few(&self.without_pods)
             ),
             fix: None,
@@ -517,7 +517,7 @@ mod tests {
         );
         assert_eq!(
             found.warning().map(|warning| warning.message).as_deref(),
-            Some("0 pods are desired by ReplicaSet ml/scaled: its evicted pods are not recreated")
+            Some("ReplicaSet ml/scaled has 0 desired pods: its evicted pods are not recreated")
         );
         let both = recovery(&[scaled, well.clone()], &reading);
         assert_eq!(

@@ -422,7 +422,7 @@ impl RuleWords<'_> {
         } else {
             failure.hint(
                 "to wait for the hardware that a rule was created for: remove the rule, and add one \
-                for the device name under which the hardware is published now",
+                for the current device name of the hardware",
             )
         })
     }

@@ -87,8 +87,8 @@ fn copied_tolerations(semantics: &Semantics, reading: &Reading) -> Option<Warnin
     (!semantics.copies_tolerations && claims.any(is_copied)).then(|| Warning {
         code: "copied-tolerations",
         message: format!(
-            "allocations have tolerations, although Kubernetes {} does not copy tolerations to \
-            them: a newer version copied these tolerations, and they still apply",
+            "Kubernetes {} does not copy tolerations to allocations, but some allocations have \
+            tolerations that a newer version copied: these still apply",
             semantics.version
         ),
         fix: None,

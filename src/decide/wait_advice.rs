@@ -246,11 +246,10 @@ pub fn ended(
                 |rule| rule.taint.to_string(),
             );
             let names: Vec<String> = devices.iter().map(ToString::to_string).collect();
-            let verb = if names.len() == 1 { "has" } else { "have" };
             let words: Vec<_> = names.iter().map(|name| word(name)).collect();
             failed(format!(
-                "the hardware that rule {rule} was created for is now named {}, which {verb} no taint \
-                 that blocks new pods: it is idle, and may be in use again at any time",
+                "the hardware that rule {rule} was created for is idle, but is now named {}, and no \
+                 taint there blocks new pods: it may be in use again at any time",
                 few(&names)
             ))
             .hint(format!(
@@ -285,8 +284,8 @@ fn to_escalate(
     let escalate = format!("kubectl devicetaint escalate {rule} --to {to}");
     if changed.iter().any(|found| found.rule == *rule) {
         format!(
-            "{purpose} although the device name in the rule no longer refers to the hardware that the \
-             rule was created for: {escalate} --accept-identity-change"
+            "{purpose}, and accept that the device name in the rule now refers to other hardware: \
+             {escalate} --accept-identity-change"
         )
     } else {
         format!("{purpose}: {escalate}")
@@ -359,8 +358,8 @@ pub fn too_short(shortfall: &Shortfall, patience: Patience) -> Failure {
 #[must_use]
 pub fn cannot_be_met(shortfall: &Shortfall, patience: Patience) -> String {
     format!(
-        "the last eviction is due in {}, at {}: with --settle {}s, this is later than --timeout \
-        {}s allows",
+        "the last eviction is due in {}, at {}, and --settle adds {}s: --timeout {}s is too \
+        short",
         human_duration(
             shortfall
                 .until_last
@@ -576,9 +575,8 @@ mod tests {
             (
                 &harmless,
                 "a",
-                "to evict pods although the device name in the rule no longer refers to the hardware that \
-                 the rule was created for: kubectl devicetaint escalate a --to NoExecute \
-                 --accept-identity-change",
+                "to evict pods, and accept that the device name in the rule now refers to other hardware: \
+                 kubectl devicetaint escalate a --to NoExecute --accept-identity-change",
             ),
             (
                 &harmless,
@@ -588,9 +586,8 @@ mod tests {
             (
                 &open,
                 "a",
-                "to block new pods although the device name in the rule no longer refers to the hardware \
-                 that the rule was created for: kubectl devicetaint escalate a --to NoSchedule \
-                 --accept-identity-change",
+                "to block new pods, and accept that the device name in the rule now refers to other \
+                 hardware: kubectl devicetaint escalate a --to NoSchedule --accept-identity-change",
             ),
         ] {
             let failure = ended(goal, &rule, &rule, &[changed(other)]);
@@ -647,8 +644,8 @@ mod tests {
         assert_eq!(failure.status(), ExitStatus::Refused);
         assert_eq!(
             failure.to_string(),
-            "the last eviction is due in 5m, at 2026-11-21T01:05:00Z: with --settle 10s, this is \
-            later than --timeout 25s allows; nothing was changed"
+            "the last eviction is due in 5m, at 2026-11-21T01:05:00Z, and --settle adds 10s: \
+            --timeout 25s is too short; nothing was changed"
         );
         assert_eq!(
             failure.hints(),

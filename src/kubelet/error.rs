@@ -173,7 +173,7 @@ impl KubeletError {
             }
             Self::NotServed { .. } => {
                 "check the kubelet's version and feature gates: the kubelet may be too old for \
-                this call, or have it disabled"
+                this call, or the call may be disabled"
             }
             Self::NoPod { .. } => {
                 "run this on the pod's node, which `kubectl get pod -o wide` shows: a kubelet lists only \

@@ -245,7 +245,7 @@ impl Lister {
                     Some(odd) => Err(self.foreign(odd)),
                 }
             }
-            None => Err(self.foreign("it is not a message of that API".to_owned())),
+            None => Err(self.foreign("its response is not a message of this API".to_owned())),
         }
     }
 

@@ -47,7 +47,7 @@ fn within_limit(document: String) -> String {
     if document.chars().count() <= LIMIT {
         return document;
     }
-    const NOTE: &str = "\n… the rest is omitted to fit a comment (all: `-o json`)\n";
+    const NOTE: &str = "\n… the rest is omitted to fit a GitHub comment (all: `-o json`)\n";
     let room = LIMIT.saturating_sub(NOTE.chars().count());
     let kept: String = document.chars().take(room).collect();
     // A half line could be half an escape.
@@ -88,7 +88,7 @@ impl Part {
             // The number shows how much is missing where a reader cannot count.
             let rows = if left_out == 1 { "row is" } else { "rows are" };
             text.push_str(&format!(
-                "\n… {left_out} more {rows} omitted to fit a comment (all: `-o json`)\n"
+                "\n… {left_out} more {rows} omitted to fit a GitHub comment (all: `-o json`)\n"
             ));
         }
         text
@@ -306,7 +306,7 @@ mod tests {
         assert!(many.contains("/pod-0-") && many.ends_with("pods.evicted\\>20: tripped\n"));
         let kept = many.matches("| namespace/pod-").count();
         let note = format!(
-            "\n… {} more rows are omitted to fit a comment (all: `-o json`)\n",
+            "\n… {} more rows are omitted to fit a GitHub comment (all: `-o json`)\n",
             2_000 - kept
         );
         assert!(many.contains(&note), "{kept} are kept");
@@ -317,7 +317,9 @@ mod tests {
         let sentences = vec!["<a> b".repeat(200); 200];
         let text = render(&[Section::sentences(sentences)], Format::Markdown);
         assert!(text.chars().count() <= LIMIT);
-        assert!(text.ends_with("\n\n… the rest is omitted to fit a comment (all: `-o json`)\n"));
+        assert!(
+            text.ends_with("\n\n… the rest is omitted to fit a GitHub comment (all: `-o json`)\n")
+        );
         let lines = text.lines().filter(|line| line.contains('b'));
         assert!(lines.clone().count() > 40);
         assert!(lines.clone().all(|line| line.len() == 1_400), "whole lines");

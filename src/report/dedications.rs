@@ -346,7 +346,7 @@ impl Dedication {
             Section::list("Policies", policies.collect()),
             Section::table(table).captioned("Devices"),
             Section::list(
-                "Claims without the toleration: those that hold none of these devices cannot get one",
+                "Claims without the toleration, which cannot be allocated these devices from now on",
                 names(&self.claims_lacking_toleration),
             ),
             Section::list(

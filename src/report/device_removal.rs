@@ -225,8 +225,8 @@ pub(super) fn message(objection: &RemovalObjection) -> String {
         RemovalObjection::TaintedAndInUse => "still in use by a pod that the NoExecute taint evicts".to_owned(),
         RemovalObjection::Prepared { claim } => format!("the kubelet has not released claim {claim}, but \
             does not list a pod of the claim: the pod may have been force-deleted"),
-        RemovalObjection::MayBePrepared { claim } => format!("its driver is preparing claim {claim}; for which \
-            devices is unknown"),
+        RemovalObjection::MayBePrepared { claim } => format!("its driver is preparing claim {claim}, \
+            possibly with this device"),
         RemovalObjection::ClaimedAndUnused { claim } => format!("allocated to claim {claim}, but in use \
             by no container that the kubelet lists"),
         RemovalObjection::Claimed { claim } => format!("allocated to claim {claim}"),

@@ -75,8 +75,7 @@ fn draining_message(since: Option<Timestamp>, now: Timestamp) -> String {
         format!(" {age} ago")
     });
     format!(
-        "started{since}; it is unknown whether a `drain` command is still running: if none is, run the same command \
-         again to continue"
+        "started{since}; if no `drain` command is still running, run the same command again to continue"
     )
 }
 

@@ -534,8 +534,8 @@ impl<'a> HistorySources<'a> {
             let cancelled = cancelled.iter().map(|event| event.about.name.to_string());
             let cancelled: Vec<String> = cancelled.collect();
             lines.push(format!(
-                "whether the controller evicted {}: it announced the deletion and then cancelled \
-                 it, and another client may have deleted the pod",
+                "whether the controller evicted {}: it announced and then cancelled the deletion, so \
+                 another client may have deleted the pod",
                 few(&cancelled)
             ));
         }
@@ -775,8 +775,8 @@ mod tests {
         assert_eq!(
             history.unknown,
             [
-                "whether the controller evicted ml/spared: it announced the deletion and then \
-                 cancelled it, and another client may have deleted the pod"
+                "whether the controller evicted ml/spared: it announced and then cancelled the \
+                 deletion, so another client may have deleted the pod"
             ]
         );
         // A wait for recovery counts it.

@@ -128,15 +128,10 @@ pub(in crate::report) fn stuck(blocker: &TerminationBlocker, now: Timestamp) -> 
             ago(since)
         ),
         TerminationBlocker::Driver { holders, since } => {
-            let drivers = if holders.len() == 1 {
-                "driver"
-            } else {
-                "drivers"
-            };
             let holders: Vec<String> = holders.iter().map(|one| holder(one, now)).collect();
             format!(
-                "its containers have ended, and its devices have not been released for {} by {}: \
-                 restart the {drivers}; {DRIVER_ADVICE}",
+                "its containers have ended, and its devices have not been released for {}: restart {}; \
+                 {DRIVER_ADVICE}",
                 ago(since),
                 holders.join(", or ")
             )

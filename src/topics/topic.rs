@@ -78,7 +78,7 @@ fn hazards() -> String {
     };
     let hazards: String = Hazard::ALL.into_iter().map(line).collect();
     format!(
-        "What may go wrong if a pod is evicted, or if it stays. The second column is the\nseverity: danger, warning or notice (from worst to least). The severity of a pod\nis that of its worst hazard. Below, `it` is the pod; where a line has no\nsubject, the pod is the subject.\n\n{hazards}\nJSON and YAML write these codes in PascalCase: PdbViolated for pdb-violated.\n"
+        "What may go wrong if a pod is evicted, or if it stays. The second column is the\nseverity: danger, warning or notice (from worst to least). The severity of a pod\nis that of its worst hazard.\n\n{hazards}\nJSON and YAML write these codes in PascalCase: PdbViolated for pdb-violated.\n"
     )
 }
 
@@ -92,8 +92,8 @@ fn guards() -> String {
          'devices.selected>=50%'. QUANTITY is a whole number, or a percentage if the\nsignal has \
          a % in the list. A guard trips if the comparison is true, or may be\ntrue because \
          the value is unknown.\n\nIf a guard of --abort-if or of a policy trips, the command \
-         changes nothing and\nexits with code 4. Only a drain that has begun is different: it \
-         starts no\nfurther unit (device, node or pool), and exits with code 5. If a guard of\n\
+         changes nothing and\nexits with code 4. But a drain that has already begun starts no \
+         further\nunit (device, node or pool), and exits with code 5. If a guard of\n\
          --pause-if trips, a drain waits until the guard no longer trips, at most for\n\
          --timeout. The comparison of `plan --keep-available` is the opposite of a guard:\nit \
          must be true.\n\nSignals:\n{signals}\nOperators: > >= < <= == !=\n"

@@ -323,9 +323,7 @@ impl ProtobufList {
         let index = self.objects;
         self.objects = self.objects.saturating_add(1);
         if self.circle.goes_on(bytes) {
-            return Err(malformed(
-                "it does not end: the same objects come again and again",
-            ));
+            return Err(malformed("it does not end: the same objects are repeated"));
         }
         let (version, detail) = (self.version, self.detail);
         object(&mut self.converter, version, detail, bytes, || {

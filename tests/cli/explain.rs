@@ -431,13 +431,13 @@ fn what_keeps_a_pending_pod_beside_devices_is_told_with_the_words_of_the_schedul
     ]}]});
     let affinity =
         json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}});
-    let bound = "the nodes that its node selector or affinity allows";
+    let bound = "no node that its node selector or affinity allows";
     let open = json!({"podCIDR": "10.0.0.0/24"});
     let taint = json!({"key": "reserved", "effect": "NoSchedule"});
     let tainted = json!({"taints": [taint]});
     let tolerating = json!({"tolerations": [{"key": "reserved", "operator": "Exists"}]});
-    let closed = "waits for devices on the nodes on which it can be scheduled: none of them \
-                  has free devices that meet all requests of the pod, but another node has such devices";
+    let closed = "waits for devices: no node on which it can be scheduled has free devices that meet \
+                  all requests of the pod; another node has such devices";
     let not_checked = "not checked: free CPU and memory, pod affinity";
     for (more, node, part) in [
         (

@@ -187,13 +187,13 @@ fn exit_codes_are_explained() {
       2  usage: the command line is invalid
       3  nothing was changed, and --error-unchanged was given
       4  refused, and nothing was changed: for example, a guard tripped, a
-         confirmation is missing, the impact does not match --expect, or no plan
-         meets the limits; or a device is not safe to pull
-      5  the wait ended before its condition was met (timeout, pods evicted again,
-         an unfinished drain, devices that other rules still taint after `restore`,
-         devices that another pod got, or a device whose release is not confirmed);
-         a change made by the same command stays, unless --on-timeout or --on-abort
-         undid it, or make-room removed its rules
+         confirmation is missing, the impact does not match --expect, no plan meets
+         the limits, or a device is not safe to pull
+      5  the wait ended before its condition was met: for example, it timed out,
+         pods are evicted again and again, a drain is unfinished, another pod got
+         the devices, or the release of a device is not confirmed; what the command
+         changed stays, unless --on-timeout or --on-abort undid it, or make-room
+         removed its rules
       6  the report is incomplete (with --strict or -o name), `plan` cannot compare
          costs, the controller does not confirm the report (with --publish), or one
          of several clusters (--contexts) gave no report
@@ -210,8 +210,7 @@ fn hazards_are_explained() {
     assert_snapshot!(devicetaint("help hazards").shown(), @"
     What may go wrong if a pod is evicted, or if it stays. The second column is the
     severity: danger, warning or notice (from worst to least). The severity of a pod
-    is that of its worst hazard. Below, `it` is the pod; where a line has no
-    subject, the pod is the subject.
+    is that of its worst hazard.
 
     pdb-violated             danger   its eviction violates a PodDisruptionBudget;
                                       taint evictions ignore budgets
@@ -281,8 +280,8 @@ fn guards_are_explained() {
     true because the value is unknown.
 
     If a guard of --abort-if or of a policy trips, the command changes nothing and
-    exits with code 4. Only a drain that has begun is different: it starts no
-    further unit (device, node or pool), and exits with code 5. If a guard of
+    exits with code 4. But a drain that has already begun starts no further
+    unit (device, node or pool), and exits with code 5. If a guard of
     --pause-if trips, a drain waits until the guard no longer trips, at most for
     --timeout. The comparison of `plan --keep-available` is the opposite of a guard:
     it must be true.

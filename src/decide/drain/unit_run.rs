@@ -556,7 +556,7 @@ impl UnitRun {
                 },
                 // The controller does not ask budgets.
                 _ if self.is_left_to_taint(pod) => {
-                    format!("pod {name} will be evicted with effect NoExecute")
+                    format!("pod {name} will be evicted by the NoExecute taint")
                 }
                 Some(refused) => format!("pod {name}: {}", refused.message),
                 None => self.why_it_stays(facts, pod),
@@ -743,7 +743,7 @@ mod tests {
         assert_eq!(step, UnitStep::WaitUntil(seconds(2)));
         assert_eq!(
             blocked(run.next(&only_raised, seconds(60))),
-            ["pod team-a/web-1 will be evicted with effect NoExecute"]
+            ["pod team-a/web-1 will be evicted by the NoExecute taint"]
         );
         for (means, force_after, due) in [
             (Means::Taint, None, true),
@@ -785,7 +785,7 @@ mod tests {
         let mut by_taint = raised_at_once(&at);
         assert_eq!(
             blocked(by_taint.next(&at, seconds(60))),
-            ["pod team-a/web will be evicted with effect NoExecute"]
+            ["pod team-a/web will be evicted by the NoExecute taint"]
         );
         // A replacement that the scheduler places despite NoExecute would be evicted again and again.
         stays.is_evicted_again = true;
@@ -1196,7 +1196,7 @@ mod tests {
         };
         assert_eq!(
             left,
-            ["pod team-a/web-1 will be evicted with effect NoExecute"]
+            ["pod team-a/web-1 will be evicted by the NoExecute taint"]
         );
         // The workload has to be ready again nevertheless.
         let gone = UnitFacts {

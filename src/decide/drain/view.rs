@@ -297,7 +297,7 @@ impl DrainView<'_> {
             return Reason::new(why);
         }
         if self.run.is_left_to_taint(pod) {
-            return Reason::new("will be evicted with effect NoExecute".to_owned());
+            return Reason::new("will be evicted by the NoExecute taint".to_owned());
         }
         if let Some(message) = self.run.refusal(pod) {
             return Reason::new(format!("eviction refused: {message}"));

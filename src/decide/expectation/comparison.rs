@@ -28,8 +28,8 @@ impl Expectation {
     /// `None` where the text is not meant to be a digest.
     #[must_use]
     pub fn with_digest(text: &str) -> Option<Result<Self, String>> {
-        let not = "it is not a digest that `preview` prints: `sha256:` or `hardware:`, followed \
-            by 16 to 64 hexadecimal digits";
+        let not = "a digest is `sha256:` or `hardware:`, followed by 16 to 64 hexadecimal \
+            digits, as `preview` prints it";
         let report_digest = ReportDigest::parse(text)?.ok_or(not.to_owned());
         Some(report_digest.map(Self::Marked))
     }

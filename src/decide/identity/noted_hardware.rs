@@ -160,7 +160,7 @@ pub fn unrecorded<'a>(
         (false, _) => "no driver publishes the devices",
     };
     Some(format!(
-        "{subject}, because {why}: if the device name refers to other hardware later, this is not detected"
+        "{subject}, because {why}; the plugin will not detect other hardware under the same device name"
     ))
 }
 
@@ -346,8 +346,8 @@ mod tests {
             known: [Kind::ResourceSlice].into(),
             ..unread.clone()
         };
-        let because = "because resourceslices could not be read: if the device name refers to other \
-            hardware later, this is not detected";
+        let because = "because resourceslices could not be read; the plugin will not detect other \
+            hardware under the same device name";
         let mut published = read.clone();
         published.snapshot.slices = vec![crate::engine::testing::slice(vec![device(&[])])];
         assert_eq!(

@@ -169,16 +169,16 @@ fn refuse_other_causes(
         | RootCause::Constraints(_)
         | RootCause::ConstraintsAndTaints(_) => return Ok(()),
         RootCause::Elsewhere => {
-            "does not wait for devices that other pods hold: a node has enough free devices for the pod; the scheduler has not tried yet, or something else prevents the pod from running on that node"
+            "does not wait for devices that other pods hold: a node has enough free devices; the scheduler has not tried this node yet, or the pod cannot run there for another reason"
                 .to_owned()
         }
         RootCause::NoClass(class) => format!("requests device class {class}, which does not exist"),
         RootCause::Fails(errors) => format!(
-            "has a request whose expression fails: {}",
+            "has a request for which a CEL expression fails: {}",
             joined(errors.iter().map(ToString::to_string))
         ),
         RootCause::Unknown(reasons) => format!(
-            "waits for devices; why is unknown: {}",
+            "waits for devices; the cause is unknown: {}",
             joined(reasons.iter().map(ToString::to_string))
         ),
     };

@@ -19,7 +19,9 @@ impl StageEnd {
             Self::Lost(competitors) => {
                 let failure = Failure::new(
                     ExitStatus::TimedOut,
-                    format!("pod {pod} lost its devices to another claim; the rules are removed"),
+                    format!(
+                        "another claim got the devices that pod {pod} needs; the rules are removed"
+                    ),
                 );
                 let lines = competitors.iter().map(|it| it.describe());
                 Err(lines.fold(failure, Failure::detail))

@@ -340,15 +340,17 @@ fn queue(candidates: &[CandidateClaim<'_>]) -> String {
         (1, 0) => {
             "1 request of a pending claim matches the device, but cannot get it now".to_owned()
         }
-        (1, _) => "1 request of a pending claim could get the device now, considering devices only"
-            .to_owned(),
+        (1, _) => {
+            "1 request of a pending claim could get the device now (only devices were checked)"
+                .to_owned()
+        }
         (all, 0) => {
             format!("{all} requests of pending claims match the device, but none can get it now")
         }
         (all, now) => {
             format!(
-                "{all} requests of pending claims match the device; {now} of them could get it now, \
-                 considering devices only"
+                "{all} requests of pending claims match the device; {now} of them could get it now \
+                 (only devices were checked)"
             )
         }
     }
@@ -361,7 +363,7 @@ fn candidate_step(candidate: &CandidateClaim<'_>, teller: &DeviceSteps<'_>) -> S
     let could = if !against.is_empty() {
         format!("matches the device, but {}", against.join(", "))
     } else if teller.knows_taints() {
-        "could get the device now, considering devices only".to_owned()
+        "could get the device now (only devices were checked)".to_owned()
     } else {
         "matches the device, but not all taints of the device are known".to_owned()
     };
@@ -385,7 +387,7 @@ fn against(exclusion: &Exclusion) -> String {
     match exclusion {
         Exclusion::Class(_) | Exclusion::Selector(_) => "a selector excludes it".to_owned(),
         Exclusion::ClassFails(_, why) | Exclusion::SelectorFails(_, why) => {
-            format!("a selector fails for it: {why}")
+            format!("a selector fails with an error for it: {why}")
         }
         Exclusion::Node => "its nodes do not exist".to_owned(),
         Exclusion::Tainted(taint, owner) => {

@@ -89,16 +89,16 @@ impl SchedulingExclusion {
         let names: Vec<String> = cordoned.iter().map(ToString::to_string).collect();
         let others = match names.as_slice() {
             [] => "another node has such devices".to_owned(),
-            [only] => format!("node {only} has such devices, and is cordoned"),
+            [only] => format!("node {only} has such devices, but is cordoned"),
             several => format!(
-                "nodes {} have such devices, and are cordoned",
+                "nodes {} have such devices, but are cordoned",
                 some(several)
             ),
         };
         Self {
             message: format!(
-                "waits for devices on the nodes on which it can be scheduled: none of them has free \
-                 devices that meet all requests of the pod, but {others}"
+                "waits for devices: no node on which it can be scheduled has free devices that meet \
+                 all requests of the pod; {others}"
             ),
             cordoned,
         }
@@ -150,8 +150,8 @@ pub(super) fn scheduling_exclusion(
     let is_bound = lacks_devices && !scheduling.nodes.is_empty() && is_placeable(&anywhere);
     is_bound.then(|| {
         SchedulingExclusion::other(
-        "waits for devices on the nodes that its node selector or affinity allows: none of them \
-         has free devices that meet all requests of the pod, but another node has such devices"
+        "waits for devices: no node that its node selector or affinity allows has free devices \
+         that meet all requests of the pod; another node has such devices"
             .to_owned())
     })
 }
@@ -303,13 +303,13 @@ pub(super) fn root_cause(
         RootCause::Fails(why) => {
             let why: Vec<String> = why.iter().map(ToString::to_string).collect();
             format!(
-                "waits for devices, because the scheduler fails to evaluate an expression: {}",
+                "waits for devices, because the scheduler fails to evaluate a CEL expression: {}",
                 why.join("; ")
             )
         }
         RootCause::Unknown(why) => {
             let why: Vec<String> = why.iter().map(ToString::to_string).collect();
-            format!("waits for devices; why is unknown: {}", why.join("; "))
+            format!("waits for devices; the cause is unknown: {}", why.join("; "))
         }
     }
 }

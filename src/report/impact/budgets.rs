@@ -109,7 +109,7 @@ fn message(budget: &PodDisruptionBudget) -> Option<String> {
         return Some(format!("its pods cannot be counted{why}"));
     }
     if status.expected_pods == 0 {
-        return Some("it expects no pods, so it never allows a disruption".to_owned());
+        return Some("its status.expectedPods is 0".to_owned());
     }
     Some(format!(
         "it needs {} and has {}",
@@ -224,7 +224,7 @@ mod tests {
             ),
             (
                 |budget| budget.status.expected_pods = 0,
-                "it expects no pods, so it never allows a disruption",
+                "its status.expectedPods is 0",
             ),
         ] {
             assert_eq!(line(change), format!("{begin}{why}"));

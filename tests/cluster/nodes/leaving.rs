@@ -10,8 +10,7 @@ use crate::harness::{ControlPlane, DEADLINE, block_on, say, text, wait_for};
 
 const POD: &str = "train-0";
 /// What to do about a driver, and what not.
-const ADVICE: &str = "restart the driver; force deletion would release the claim in the API, but \
-    not the device";
+const ADVICE: &str = "; force deletion would release the claim in the API, but not the device";
 /// Somebody who has to agree before the pod is gone, which keeps the pod and not its device.
 const FINALIZER: &str = "node.test/last";
 

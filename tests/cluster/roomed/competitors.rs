@@ -30,7 +30,7 @@ fn a_competitor_of_higher_priority_that_tolerates_the_taint_wins_and_is_named() 
     // It usually wins; which of them the scheduler tries first depends on their back-off, too.
     let has_won = scene.node_of("winner").is_some();
     let run = run.ended(if has_won { 5 } else { 0 });
-    for words in ["lost its devices", "/winner got"] {
+    for words in ["another claim got the devices", "/winner got"] {
         assert_eq!(run.stderr.contains(words), has_won, "{run:#?}");
     }
     assert_eq!(scene.node_of("critical").is_none(), has_won, "{run:#?}");

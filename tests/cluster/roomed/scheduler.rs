@@ -65,7 +65,7 @@ fn of_several_pending_pods_the_one_of_the_highest_priority_is_chosen() {
     // The scheduler tries a pod that it has just refused after the other, whatever their priorities are: which of the
     // two gets the device is not up to the command, and it reports what happened.
     if scene.node_of("a-lower").is_some() {
-        run.ended(5).saying("lost its devices to another claim");
+        run.ended(5).saying("another claim got the devices");
     } else {
         run.ended(0);
         assert!(scene.node_of("z-higher").is_some());

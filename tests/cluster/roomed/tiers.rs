@@ -108,7 +108,7 @@ fn a_claim_that_does_not_tolerate_the_taint_is_refused_and_can_win_by_priority()
     let replacement_won = run.code == 5;
     let run = run.ended(if replacement_won { 5 } else { 0 });
     assert_eq!(
-        run.stderr.contains("lost its devices to another claim"),
+        run.stderr.contains("another claim got the devices"),
         replacement_won,
         "{run:#?}"
     );
