@@ -245,7 +245,9 @@ impl StageRun {
             }
             EvictionReply::Refused(message) => self.refuse(uid, message.clone(), elapsed),
             // It is looked for again: a pod that is terminating by then is not asked for once more.
-            EvictionReply::Unknown => self.refuse(uid, "no answer".to_owned(), elapsed),
+            EvictionReply::Unknown => {
+                self.refuse(uid, "the server did not respond".to_owned(), elapsed)
+            }
         }
     }
 
@@ -281,10 +283,10 @@ impl StageRun {
             match (pod.is_terminating, refusal) {
                 (true, _) => format!("pod {} is terminating", pod.name),
                 (false, Some(refusal)) => format!(
-                    "the eviction of pod {} is refused: {}",
+                    "the eviction of pod {} failed: {}",
                     pod.name, refusal.message
                 ),
-                (false, None) => format!("pod {} has not left", pod.name),
+                (false, None) => format!("pod {} is not terminating yet", pod.name),
             }
         });
         let said = match &facts.progress {
