@@ -246,7 +246,7 @@ impl StageRun {
             EvictionReply::Refused(message) => self.refuse(uid, message.clone(), elapsed),
             // It is looked for again: a pod that is terminating by then is not asked for once more.
             EvictionReply::Unknown => {
-                self.refuse(uid, "the server did not respond".to_owned(), elapsed)
+                self.refuse(uid, "no valid response from the server".to_owned(), elapsed)
             }
         }
     }
@@ -283,7 +283,7 @@ impl StageRun {
             match (pod.is_terminating, refusal) {
                 (true, _) => format!("pod {} is terminating", pod.name),
                 (false, Some(refusal)) => format!(
-                    "the eviction of pod {} failed: {}",
+                    "the eviction of pod {} is not confirmed: {}",
                     pod.name, refusal.message
                 ),
                 (false, None) => format!("pod {} is not terminating yet", pod.name),
