@@ -462,7 +462,7 @@ fn what_keeps_a_pending_pod_beside_devices_is_told_with_the_words_of_the_schedul
         (
             json!({}),
             &json!({"unschedulable": true}),
-            "but node a has such devices, and is cordoned",
+            "; node a has such devices, but is cordoned",
         ),
         (
             json!({}),

@@ -331,14 +331,14 @@ mod tests {
     #[test]
     fn cordoned_nodes_that_alone_keep_a_pod_from_devices_are_named() {
         for (nodes, end) in [
-            (&[][..], "but another node has such devices"),
+            (&[][..], "; another node has such devices"),
             (
                 &["node-3"],
-                "but node node-3 has such devices, and is cordoned",
+                "; node node-3 has such devices, but is cordoned",
             ),
             (
                 &["node-3", "node-4"],
-                "but nodes node-3, node-4 have such devices, and are cordoned",
+                "; nodes node-3, node-4 have such devices, but are cordoned",
             ),
         ] {
             let nodes: Vec<NodeName> = nodes.iter().map(|name| NodeName::from(*name)).collect();
