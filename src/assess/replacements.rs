@@ -303,7 +303,7 @@ fn unknown(
         Placeability::Unplaceable => passed_over(reallocation, replacement)
             .into_iter()
             .map(|pool| {
-                let why = "is published incompletely, and the scheduler skips it";
+                let why = "is incomplete, and the scheduler skips it";
                 Unknown::from(format!("pool {}/{} {why}", pool.driver, pool.pool))
             })
             .collect(),

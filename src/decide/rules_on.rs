@@ -662,7 +662,7 @@ mod tests {
         assert_eq!(failure.to_string(), "identity-changed: rule one …");
         assert_eq!(failure.details(), [""; 0]);
         assert!(
-            failure.hints()[1].contains("is published now"),
+            failure.hints()[1].contains("current device name"),
             "{failure:?}"
         );
         let gone = [ChangedIdentity {

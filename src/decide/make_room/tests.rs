@@ -424,7 +424,7 @@ fn a_free_device_on_a_node_that_the_scheduler_does_not_use_is_no_reason_to_wait(
     let failure = asked_beside_a_free_device(|_| {}).unwrap_err();
     let text = failure.to_string();
     assert!(
-        text.contains("a node has enough free devices for the pod"),
+        text.contains("a node has enough free devices; "),
         "{text}"
     );
     let tainted = NodeTaint {

@@ -406,7 +406,7 @@ fn against(exclusion: &Exclusion) -> String {
             "other devices that the claim needs are not available".to_owned()
         }
         Exclusion::PodUnschedulable(why) => why.clone(),
-        Exclusion::Incomplete => "its pool is published incompletely".to_owned(),
+        Exclusion::Incomplete => "its pool is incomplete".to_owned(),
         Exclusion::Invalid => "the slices of its pool contradict each other".to_owned(),
         Exclusion::Unknown(why) => format!("unknown: {why}"),
     }

@@ -534,7 +534,7 @@ impl RequestedItem<'_> {
             "amount" => plain(format!("{has} too little capacity left")),
             "too-small" => plain(format!("{has} less total capacity than requested")),
             "incomplete-pool" => plain(format!(
-                "{is} in incompletely published pools, which the scheduler skips"
+                "{is} in incomplete pools, which the scheduler skips"
             )),
             "invalid-pool" => plain(format!(
                 "{is} in pools that the scheduler skips, because the slices of the pool contradict each other"

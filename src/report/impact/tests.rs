@@ -375,7 +375,7 @@ fn what_nobody_can_say_is_named_and_is_no_no() {
         (fails, "no such key"),
         (
             unfinished,
-            "pool gpu.example.com/node-8 is published incompletely, and the scheduler skips it",
+            "pool gpu.example.com/node-8 is incomplete, and the scheduler skips it",
         ),
     ] {
         let report = report(snapshot, &[], &GUARDS);
