@@ -20,7 +20,7 @@ use crate::naming::phrase::{counted, few};
 pub struct EvictedFacts {
     /// What it was called.
     pub name: NamespacedName,
-    /// Kind and name of its workload; absent for a bare pod, and if that is not known.
+    /// Kind and name of its workload; absent for a bare pod, or if that is not known.
     pub workload: Option<(String, String)>,
     /// What became of it.
     pub outcome: EvictedOutcome,

@@ -32,9 +32,9 @@ pub struct Blocker {
     /// Name of the pod, claim, workload or rule that blocks the wait; null if none of these does, or if
     /// several workloads do.
     pub name: Option<String>,
-    /// The node of the pod, or of a pod of the claim; null if there is none, and if unknown.
+    /// The node of the pod, or of a pod of the claim; null if there is none, or if unknown.
     pub node: Option<String>,
-    /// UID of the pod or claim; null for others, and if unknown.
+    /// UID of the pod or claim; null for others, or if unknown.
     pub uid: Option<String>,
     /// Time since which this blocks the wait; null if unknown.
     pub since_time: Option<Time>,

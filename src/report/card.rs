@@ -19,15 +19,15 @@ use crate::naming::phrase::few;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Card {
-    /// Serial number of the device; null if the driver does not publish one, and if the device could not be
+    /// Serial number of the device; null if the driver does not publish one, or if the device could not be
     /// read.
     pub serial: Option<String>,
-    /// UUID of the device; null if the driver does not publish one, and if the device could not be read.
+    /// UUID of the device; null if the driver does not publish one, or if the device could not be read.
     pub uuid: Option<String>,
-    /// PCI address of the device; null if the driver does not publish one, and if the device could not be
+    /// PCI address of the device; null if the driver does not publish one, or if the device could not be
     /// read.
     pub pci_address: Option<String>,
-    /// Slot of the device; null if the driver does not publish one, and if the device could not be read.
+    /// Slot of the device; null if the driver does not publish one, or if the device could not be read.
     pub slot: Option<String>,
     /// Devices that consume the same counter sets as this device: its partitions, or the device of which it
     /// is a partition; null if unknown.

@@ -56,10 +56,10 @@ pub struct Dedication {
     /// first dedicated device. Null if there is neither.
     pub effect: Option<String>,
     /// Names of the namespaces whose claims may use the devices; null if the namespaces are selected by
-    /// labels, and if no admission policy records them.
+    /// labels, or if no admission policy records them.
     pub namespaces: Option<Vec<String>>,
     /// Label selector of the namespaces whose claims may use the devices; null if the namespaces are listed
-    /// by name, and if no admission policy records them.
+    /// by name, or if no admission policy records them.
     pub namespace_selector: Option<String>,
     /// Other namespaces whose claims may tolerate the taint (--allow); empty if no admission policy records
     /// any.

@@ -163,7 +163,7 @@ pub struct ConditionCheck {
     /// Whether the eviction controller no longer updates the counts in the condition: for a rule with effect
     /// None, it counts only once.
     pub frozen: bool,
-    /// Pods that the eviction controller counted for a rule with effect None; null for other effects, and if
+    /// Pods that the eviction controller counted for a rule with effect None; null for other effects, or if
     /// the condition's message has no count.
     pub counted_pod_count: Option<usize>,
     /// Pods that the eviction controller would count now; null if unknown.

@@ -16,7 +16,7 @@ use super::taint::Taint;
 pub struct DeviceRow {
     /// The device, as DRIVER/POOL/DEVICE: commands accept it as a DEVICE argument.
     pub device: String,
-    /// The node of the device; null if the device is not local to a node, and if unknown.
+    /// The node of the device; null if the device is not local to a node, or if unknown.
     pub node: Option<String>,
     /// Whether a claim holds the device, ignoring admin access; null if unknown.
     pub allocated: Option<bool>,
@@ -58,7 +58,7 @@ pub struct DeviceRow {
     pub in_use_by: Vec<String>,
     /// Allocated devices that are not published, and that may be the same hardware: devices of other drivers on
     /// the same node, and devices of the same pool, which their driver may have renamed. Ordered by name; absent
-    /// if there are none, and if a claim holds the device itself.
+    /// if there are none, or if a claim holds the device itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub possibly_in_use_by: Vec<String>,
     /// true if a rule records an unconfirmed device release: the node has not confirmed the release of the
@@ -76,11 +76,11 @@ pub struct DeviceRow {
     /// Those of `pods` that use the device with admin access only, such as monitors; empty if none is known.
     pub admin_pods: Vec<ObjectReference>,
     /// Attributes by name, as published by the driver; a name without a domain belongs to the driver. Absent
-    /// without --show-attributes and --columns, and if no driver publishes the device.
+    /// without --show-attributes and --columns, or if no driver publishes the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attributes: Option<BTreeMap<String, AttributeView>>,
     /// Capacities by name, as published by the driver: quantities such as `40Gi`. Absent without
-    /// --show-attributes and --columns, and if no driver publishes the device.
+    /// --show-attributes and --columns, or if no driver publishes the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<BTreeMap<String, String>>,
 }

@@ -30,7 +30,7 @@ pub struct EvictedPod {
     /// When the eviction controller evicted the pod; null if the event has no time.
     pub eviction_time: Option<Time>,
     /// The controller of the pod, such as a ReplicaSet; its Deployment if the ReplicaSet no longer exists; null for a
-    /// bare pod, and if unknown.
+    /// bare pod, or if unknown.
     pub workload: Option<Owner>,
     /// Its node, as far as the pod is still there.
     #[serde(skip)]

@@ -15,11 +15,11 @@ pub use crate::model::API_VERSION;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
-    /// Name of the kubeconfig context; null if none was used, and if no cluster was read.
+    /// Name of the kubeconfig context; null if none was used, or if no cluster was read.
     pub context: Option<String>,
     /// The server, as its URL; null if no cluster was read.
     pub server: Option<String>,
-    /// The server's version, such as `v1.37.0`; null if unknown, and if no cluster was read.
+    /// The server's version, such as `v1.37.0`; null if unknown, or if no cluster was read.
     pub server_version: Option<String>,
     /// Where the data was read from. Absent in reports about what a command did (ChangeReport, WaitReport,
     /// RoomReport, CommandEvent), in a VersionReport, and in the metadata of a ClusterReportList.

@@ -48,7 +48,7 @@ pub struct Taint {
     pub time_added: Option<Time>,
     /// Source of the taint: DeviceTaintRule or ResourceSlice.
     pub source: TaintSource,
-    /// Name of the DeviceTaintRule or ResourceSlice; null for a rule that does not exist yet, and if
+    /// Name of the DeviceTaintRule or ResourceSlice; null for a rule that does not exist yet, or if
     /// unknown.
     pub source_name: Option<String>,
 }

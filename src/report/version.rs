@@ -60,7 +60,7 @@ pub struct Client {
 pub struct Build {
     /// The program's version.
     pub version: String,
-    /// The commit of the source of the build; null for a development build, and if unknown.
+    /// The commit of the source of the build; null for a development build, or if unknown.
     pub commit: Option<String>,
     /// Whether the source of the build differs from the commit; false if the commit is null.
     pub modified: bool,

@@ -464,7 +464,7 @@ const SHARED: [(&str, &str); 79] = [
     ("warnings", "Warnings that do not prevent the report."),
     (
         "workload",
-        "The workload of a pod, or its controller; null for a bare pod, and if unknown.",
+        "The workload of a pod, or its controller; null for a bare pod, or if unknown.",
     ),
 ];
 

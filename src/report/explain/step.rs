@@ -21,7 +21,7 @@ pub struct Step {
     pub field_ref: Option<FieldReference>,
     /// Whether the requirement of the step is met, such as that a claim is reserved for the pod, that a
     /// toleration matches the taint, that a pool's generation is the newest, or that a taint evicts. Null if
-    /// the step has no requirement, and if unknown.
+    /// the step has no requirement, or if unknown.
     pub satisfied: Option<bool>,
     /// Steps that follow from this one.
     pub steps: Vec<Step>,

@@ -73,7 +73,7 @@ pub struct Explained {
     /// The result in one sentence.
     pub message: String,
     /// The facts that decide the outcome, the most important first: the taint and the toleration, or what
-    /// the pod waits for. Empty for devices and rules, and if no single fact decides.
+    /// the pod waits for. Empty for devices and rules, or if no single fact decides.
     pub messages: Vec<String>,
     /// Outcome of the pod; null for devices and rules.
     pub verdict: Option<ExplainedVerdict>,
@@ -86,7 +86,7 @@ pub struct Explained {
     /// first. Empty for devices and rules.
     pub fixes: Vec<SingleChange>,
     /// The smallest set of taints whose removal prevents the eviction, or gives devices to a waiting pod.
-    /// Empty if a change in `fixes` suffices, if there is no such set, and if too many taints are involved to
+    /// Empty if a change in `fixes` suffices, if there is no such set, or if too many taints are involved to
     /// compute it.
     #[serde(default)]
     pub combined_fix: Vec<SingleChange>,

@@ -113,7 +113,7 @@ pub struct TaintImpact {
     pub counts: Counts,
     /// Message that the eviction controller would write to the condition EvictionInProgress if the effect was
     /// None. Null up to Kubernetes 1.34, which has no such condition; also null if the proposed effect is
-    /// neither None nor NoExecute, and if one of the counts is unknown.
+    /// neither None nor NoExecute, or if one of the counts is unknown.
     pub controller_message: Option<String>,
     /// Why controllerMessage is null although the eviction controller would write a message; absent
     /// otherwise.
@@ -345,7 +345,7 @@ pub struct Pod {
     pub used_claims: Vec<UsedClaim>,
     /// The controller of the pod, such as a ReplicaSet; null for a bare pod.
     pub owner: Option<Owner>,
-    /// The object at the top of the pod's owner chain, such as a Deployment; null for a bare pod, and if an
+    /// The object at the top of the pod's owner chain, such as a Deployment; null for a bare pod, or if an
     /// owner was not read.
     pub workload: Option<Owner>,
     /// Quality of service: Guaranteed, Burstable or BestEffort; null if the server has not set it.
@@ -357,7 +357,7 @@ pub struct Pod {
     /// Termination grace period of the pod, in seconds.
     pub grace_period_seconds: i64,
     /// Names of the PodDisruptionBudgets in the pod's namespace that match the pod; absent if there are
-    /// none, and if the pod would not be evicted.
+    /// none, or if the pod would not be evicted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub budget_names: Vec<String>,
     /// Hazards of the pod, such as PdbViolated, in a fixed order; empty if none is known. `help hazards`
@@ -442,7 +442,7 @@ pub struct Note {
 pub struct Device {
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// The node of the device; null if the device is not local to a node, and if unknown.
+    /// The node of the device; null if the device is not local to a node, or if unknown.
     pub node: Option<String>,
     /// Whether the driver publishes the device now; a device may be allocated and no longer published.
     pub published: bool,
@@ -455,10 +455,10 @@ pub struct Device {
     /// The existing taints of the device, without the proposed ones.
     pub taints: Vec<Taint>,
     /// When the device becomes free, if every pod uses its whole grace period: an estimate. The report's
-    /// observedTime if the device is free now; null if it does not become free, and if unknown.
+    /// observedTime if the device is free now; null if it does not become free, or if unknown.
     #[serde(default)]
     pub release_time: Option<Time>,
-    /// Why the device does not become free, or may not become free; null if releaseTime is set, and if
+    /// Why the device does not become free, or may not become free; null if releaseTime is set, or if
     /// unknown.
     #[serde(default)]
     pub not_released_reason: Option<NotReleased>,

@@ -40,7 +40,7 @@ pub struct PlanReport {
     /// Lower bound of the cost: no allowed set costs less. Equal to `cost` if `optimality` is Optimal.
     pub lower_bound: Cost,
     /// The cheapest other set that was found. Sets that differ from the plan only by equivalent units are
-    /// ignored. Null if there is none, and if it was not determined.
+    /// ignored. Null if there is none, or if it was not determined.
     pub runner_up: Option<RunnerUp>,
     /// Devices of the classes of the selected devices that claims without tolerations can still get after the
     /// plan, including shareable devices with capacity left; null without --keep-available.
