@@ -18,8 +18,7 @@ pub enum EvictedOutcome {
     Pending,
     /// The pod is not recreated yet: its workload has fewer pods than desired.
     Missing,
-    /// The workload of the pod desires fewer pods than it had, such as after it was scaled to 0. For a pod of a
-    /// Deployment, the Deployment desires fewer pods.
+    /// The pod is not recreated, because its workload now desires fewer pods: it was scaled to 0, for example.
     ScaledDown,
     /// Nothing recreates the pod: it was a bare pod, or its Job failed.
     NotCreatedAgain,

@@ -58,7 +58,7 @@ pub struct Card {
 pub struct SameHardware {
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// Why both devices are the same hardware, as text: the number that they have in common, such as
+    /// Why both devices are the same hardware, as text: the hardware ID that they have in common, such as
     /// `uuid GPU-18db`; `renamed by the driver`; or `through another device`.
     pub shares: String,
 }

@@ -75,11 +75,12 @@ pub struct Dedication {
     pub rules: Vec<String>,
     /// The dedicated devices, ordered by name.
     pub dedicated_devices: Vec<DedicatedDeviceReport>,
-    /// Claims in the namespaces of the dedication that lack the toleration for its taint, for example because
-    /// they were created before the admission policies. Also claims that hold one of its devices.
+    /// Claims in the namespaces of the dedication that do not tolerate its taint, for example because they were
+    /// created before the admission policies. Includes claims that already hold a dedicated device.
     pub claims_lacking_toleration: Vec<ObjectReference>,
-    /// Claims and claim templates that tolerate its taint in namespaces other than those of the dedication, also in
-    /// allowed namespaces. If no admission policy records the namespaces, those of every namespace are listed.
+    /// Claims and claim templates outside the namespaces of the dedication that tolerate its taint, including
+    /// those in allowed namespaces. If no admission policy records the namespaces, those of every namespace are
+    /// listed.
     pub tolerated_by_others: Vec<TolerantReport>,
 }
 

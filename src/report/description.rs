@@ -93,9 +93,9 @@ pub struct RuleDescription {
     /// When it should be gone, as it is noted.
     #[serde(skip)]
     expires: Option<String>,
-    /// Pods that the rule evicts and that still exist, including terminating ones, and what each waits for; also
-    /// pods that the rule evicted before its effect was changed, and that are still terminating. With effect
-    /// None, the pods that NoExecute would evict are included.
+    /// Pods that the rule evicts and that still exist, each with what it waits for. Includes terminating pods,
+    /// also those that were evicted before the effect of the rule was changed. With effect None, includes the
+    /// pods that NoExecute would evict.
     pub remaining_pods: Vec<RemainingPod>,
     /// The pods that use devices of the rule and that the rule does not evict, ordered by name.
     #[serde(default)]

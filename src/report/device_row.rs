@@ -76,11 +76,11 @@ pub struct DeviceRow {
     /// Those of `pods` that use the device with admin access only, such as monitors; empty if none is known.
     pub admin_pods: Vec<ObjectReference>,
     /// Attributes by name, as published by the driver; a name without a domain belongs to the driver. Absent
-    /// without --show-attributes and --columns, or if no driver publishes the device.
+    /// if neither --show-attributes nor --columns is set, or if no driver publishes the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attributes: Option<BTreeMap<String, AttributeView>>,
-    /// Capacities by name, as published by the driver: quantities such as `40Gi`. Absent without
-    /// --show-attributes and --columns, or if no driver publishes the device.
+    /// Capacities by name, as published by the driver: quantities such as `40Gi`. Absent if neither
+    /// --show-attributes nor --columns is set, or if no driver publishes the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<BTreeMap<String, String>>,
 }

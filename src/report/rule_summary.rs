@@ -19,8 +19,8 @@ pub struct RuleSummary {
     pub evicted_pod_count: Option<usize>,
     /// Pods that use devices of the rule and are already terminating; null if pods are unknown.
     pub terminating_pod_count: Option<usize>,
-    /// Pods that use devices of the rule and are not counted in evictedPodCount, including pods that tolerate
-    /// the taint; without terminating pods and pods that have ended. Null if pods are unknown.
+    /// Pods that use devices of the rule and stay, such as pods that tolerate its taint; terminating and ended pods
+    /// are not counted. Null if pods are unknown.
     pub not_evicted_pod_count: Option<usize>,
     /// Pods that use the hardware of the rule's devices through other devices, such as partitions; null if
     /// pods are unknown.

@@ -108,8 +108,8 @@ pub struct Release {
     /// Whether an outdated entry in a claim's reservedFor (its pod is gone or was replaced) keeps a new rule from
     /// evicting the pods of later entries.
     pub stale_reservation_hides: bool,
-    /// Whether, if a rule is created, the eviction controller also re-evaluates pods whose claims have no
-    /// tainted device.
+    /// Whether a new rule makes the eviction controller re-evaluate also the pods of claims without a tainted
+    /// device.
     pub untainted_claims_are_followed: bool,
     /// Whether pods that use a device through an extended resource are evicted.
     pub evicts_extended_resources: bool,

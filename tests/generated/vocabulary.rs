@@ -310,7 +310,7 @@ const SHARED: [(&str, &str); 79] = [
     ("atMost", "Upper bound of a count."),
     (
         "availableDeviceCount",
-        "Devices that can be allocated: to claims without tolerations, or to a request.",
+        "Devices that are available to claims without tolerations, or to a request.",
     ),
     (
         "bounds",

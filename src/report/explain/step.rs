@@ -19,9 +19,9 @@ pub struct Step {
     pub message: String,
     /// Object and field that state the fact; null if the fact follows from other steps.
     pub field_ref: Option<FieldReference>,
-    /// Whether the requirement of the step is met, such as that a claim is reserved for the pod, that a
-    /// toleration matches the taint, that a pool's generation is the newest, or that a taint evicts. Null if
-    /// the step has no requirement, or if unknown.
+    /// Whether the requirement of the step is met. Examples of requirements: the claim is reserved for the pod;
+    /// the toleration matches the taint; the pool generation is the newest; the taint evicts. Null if the step
+    /// has no requirement, or if unknown.
     pub satisfied: Option<bool>,
     /// Steps that follow from this one.
     pub steps: Vec<Step>,

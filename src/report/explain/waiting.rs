@@ -53,13 +53,13 @@ pub struct WaitingRequest {
     pub excluded: Vec<Excluded>,
 }
 
-/// A reason for which devices are excluded from a request.
+/// A reason why devices cannot be allocated to a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Excluded {
     /// Code of the reason. `Class`: a selector of the device class does not match. `Selector`: a selector of
-    /// the request does not match. `Fails`: a selector fails with an error, and the scheduler then stops.
-    /// `Node`: the device is on a node that does not exist, or on which the pod cannot run. `Taint`: the
+    /// the request does not match. `Fails`: a selector fails with an error, so the scheduler cannot schedule
+    /// the pod. `Node`: the device is on a node that does not exist, or on which the pod cannot run. `Taint`: the
     /// request does not tolerate a taint. `Held`: the device is allocated to another claim. `Amount`: too
     /// little of the capacity is left. `TooSmall`: the total capacity is less than requested.
     /// `IncompletePool`: not all ResourceSlices of the pool are published. `InvalidPool`: the ResourceSlices
@@ -85,8 +85,8 @@ pub struct Excluded {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum RootCauseCode {
     /// Devices are not the cause: a node has all the devices that the pod needs, and nothing that was evaluated
-    /// keeps the pod off that node. Either the scheduler has not tried yet, or something else is the cause,
-    /// such as free CPU and memory.
+    /// keeps the pod off that node. Either the scheduler has not tried yet, or the cause is something else, such
+    /// as too little free CPU or memory.
     Elsewhere,
     /// One taint: removing any one of the taints in `fixes` suffices.
     Taint,
@@ -104,7 +104,7 @@ pub enum RootCauseCode {
     Devices,
     /// The device class does not exist.
     Class,
-    /// A CEL expression fails, and the scheduler stops with its error.
+    /// A CEL expression fails with an error, so the scheduler cannot schedule the pod.
     Fails,
     /// Unknown, because data is missing.
     Unknown,

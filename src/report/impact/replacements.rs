@@ -17,7 +17,7 @@ pub struct Replacements {
     /// ignores constraints, counters, portions of capacity and the placement of several devices on one node,
     /// and counts claims with an unknown result.
     pub max_placeable_claim_count: usize,
-    /// Devices of the classes of the selected devices that remain allocatable; null if unknown.
+    /// Available devices in the DeviceClasses of the selected devices; null if unknown.
     pub available: Option<AvailableDevices>,
 }
 
@@ -51,24 +51,24 @@ pub struct RequestReplacement {
     /// Devices that the request needs; null if it requests all devices of a node.
     pub needed_device_count: Option<i64>,
     /// Devices that the request could get: they match the request, the request tolerates their taints, and no
-    /// other claim holds them. Only devices on nodes where the claim's pods can be scheduled are counted: their
-    /// node selector and node affinity allow the node, and it is not cordoned.
+    /// other claim holds them. Devices on a node count only if the node is not cordoned, and if the node selector
+    /// and node affinity of the claim's pods allow the node.
     pub available_device_count: usize,
     /// Bounds of availableDeviceCount if it is not exact; absent otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
 }
 
-/// Devices of the classes of the selected devices that remain allocatable.
+/// Devices that remain available in the DeviceClasses of the selected devices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AvailableDevices {
     /// Names of the DeviceClasses of the selected devices, in alphabetical order.
     pub device_class_names: Vec<String>,
-    /// Devices of the classes of the selected devices that claims without tolerations can get, including
-    /// shareable devices with capacity left.
+    /// Devices that are available to claims without tolerations, in the DeviceClasses of the selected devices.
+    /// Includes shareable devices with capacity left.
     pub available_device_count: usize,
-    /// All devices of the classes of the selected devices, available or not.
+    /// All devices in the DeviceClasses of the selected devices, available or not.
     pub class_device_count: usize,
     /// Bounds of the counts in this object that are not exact; absent if all are exact.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -249,11 +249,11 @@ pub struct Summary {
     /// `placeable` is false in replacements.claimReplacements.
     #[serde(default)]
     pub unplaceable_claim_count: usize,
-    /// Devices of the classes of the selected devices that claims without tolerations can get, including
-    /// shareable devices with capacity left.
+    /// Devices that are available to claims without tolerations, in the DeviceClasses of the selected devices.
+    /// Includes shareable devices with capacity left.
     #[serde(default)]
     pub available_device_count: usize,
-    /// All devices of the classes of the selected devices, available or not.
+    /// All devices in the DeviceClasses of the selected devices, available or not.
     #[serde(default)]
     pub class_device_count: usize,
     /// When the first pod would be evicted; a time in the past means at once. Null if no pod would be
@@ -489,13 +489,11 @@ pub enum NotReleased {
     /// Another device on the same hardware, such as a partition or a device of another driver, stays in
     /// use.
     HardwareInUse,
-    /// A pod that uses the device is already terminating: when this pod ends is unknown.
+    /// A pod that uses the device is already terminating, and the time at which it ends is unknown.
     PodTerminating,
-    /// A pod that uses the device is recreated and may be scheduled to the device again: whether the device
-    /// becomes free is unknown.
+    /// A pod that uses the device is recreated, and may be scheduled to the device again.
     PodMayReturn,
-    /// Another device on the same hardware may stay in use: whether the selected device becomes free is
-    /// unknown.
+    /// Another device on the same hardware may stay in use.
     HardwareMayBeInUse,
 }
 
