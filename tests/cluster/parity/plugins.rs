@@ -82,7 +82,7 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "its `args` and `env`, in addition to the environment",
+        what: "`args` and `env` of the plugin, in addition to the environment",
         make: |_, setup| {
             let script = token().replace("from-the-plugin", "$1-$FROM_ENV-$FROM_OUTSIDE");
             plugin(setup, &script.replace("'END'", "END"));

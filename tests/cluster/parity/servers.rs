@@ -106,7 +106,7 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "`--server` drops `tls-server-name`, which belongs to the other server",
+        what: "`--server` instead of the server in the kubeconfig: the `tls-server-name` of the kubeconfig is not used",
         make: |stage, setup| {
             setup.cluster["tls-server-name"] = json!("other.test");
             setup.flag(format!("--server={}", stage.url()));
