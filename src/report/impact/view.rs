@@ -249,7 +249,7 @@ pub struct Summary {
     /// `placeable` is false in replacements.claimReplacements.
     #[serde(default)]
     pub unplaceable_claim_count: usize,
-    /// Devices that are available to claims without tolerations, in the DeviceClasses of the selected devices.
+    /// Devices that claims without tolerations can get, counted in the DeviceClasses of the selected devices.
     /// Includes shareable devices with capacity left.
     #[serde(default)]
     pub available_device_count: usize,

@@ -42,7 +42,7 @@ pub struct PlanReport {
     /// The cheapest other set that was found. Sets that differ from the plan only by equivalent units are
     /// ignored. Null if there is none, or if it was not determined.
     pub runner_up: Option<RunnerUp>,
-    /// Devices that remain available after the plan, to claims without tolerations, in the DeviceClasses of the
+    /// Devices that claims without tolerations can still get after the plan, counted in the DeviceClasses of the
     /// selected devices. Includes shareable devices with capacity left; null without --keep-available.
     pub allocatable_device_count: Option<usize>,
     /// Counts over all proposed taints; each object is counted once.
