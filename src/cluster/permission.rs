@@ -26,7 +26,7 @@ impl Permission {
         }
     }
 
-    /// To evict pods by the Eviction API.
+    /// To evict pods through the Eviction API.
     #[must_use]
     pub fn evictions() -> Self {
         Self {

@@ -54,7 +54,7 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 ///
 /// Reserves the devices for the pending pod with a temporary taint, devicetaint.dev/make-room. The claims of the
 /// pending pod must tolerate this taint, unless --without-toleration is set. Pods with PodDisruptionBudgets are
-/// evicted by the Eviction API, the others by effect NoExecute. The taint is removed when the pending pod is
+/// evicted through the Eviction API, the others by effect NoExecute. The taint is removed when the pending pod is
 /// scheduled (with --without-toleration: when the evicted pods have left), and also after a timeout or Ctrl-C.
 ///
 /// The most important exit codes:

@@ -59,8 +59,8 @@ pub fn explain_unready<'a>(namespaces: impl IntoIterator<Item = &'a Namespace>) 
     let distinct: BTreeSet<&Namespace> = namespaces.into_iter().collect();
     let hint = |namespace: &Namespace| {
         format!(
-            "'kubectl get pods -n {namespace}' lists the pods that are not ready, and 'kubectl devicetaint explain \
-             pod/NAME -n {namespace}' explains why a pod is pending"
+            "`kubectl get pods -n {namespace}` lists the pods; to explain a pending one: kubectl devicetaint explain \
+             pod/NAME -n {namespace}"
         )
     };
     distinct.into_iter().map(hint).collect()

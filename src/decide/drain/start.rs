@@ -322,7 +322,7 @@ fn departure(limits: &UnitLimits, restarts: &RestartPlan) -> String {
             "by restarting their Deployments, which start new pods first; other pods by the Eviction \
              API"
         }
-        Means::Auto | Means::Eviction => "by the Eviction API",
+        Means::Auto | Means::Eviction => "through the Eviction API",
     };
     match limits.force_after {
         // A rollout ignores budgets: they are only checked before it begins.
@@ -621,7 +621,7 @@ mod tests {
         let (lines, refused) = of(Means::Auto);
         assert_eq!(refused, None);
         insta::assert_snapshot!(lines, @"
-        Pods are removed by restarting their Deployments, which start new pods first; other pods by the Eviction API, which respects budgets
+        Pods are removed by restarting their Deployments, which start new pods first; other pods through the Eviction API, which respects budgets
           restarts Deployment team-a/web (3 pods, 2 of them on other devices)
           2 pods leave the devices, and restarts also replace other pods: 4 pods in all
           evicts pods that their workload recreates: team-a/api
@@ -862,7 +862,7 @@ mod tests {
         };
         insta::assert_snapshot!(plan_lines(&plan).join("\n"), @"
         Drain fw: 2 devices in 1 unit, one unit at a time (node-7)
-        Pods are removed by the Eviction API, and after 30s with effect NoExecute, which ignores budgets
+        Pods are removed through the Eviction API, and after 30s with effect NoExecute, which ignores budgets
           evicts pods that their workload recreates: team-a/web
           evicts pods of Jobs: team-a/train
           does not evict pods of DaemonSets before effect NoExecute is set: team-a/agent

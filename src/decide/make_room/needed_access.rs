@@ -15,14 +15,14 @@ pub enum NeededAccess {
     PatchRules,
     /// To delete rules: without it the devices would stay tainted.
     DeleteRules,
-    /// To evict pods of this namespace by the Eviction API.
+    /// To evict pods of this namespace through the Eviction API.
     EvictPods(Namespace),
 }
 
 /// All that is needed for the plan, of which `first` are the first steps.
 ///
 /// Rules are changed where an earlier run has left some, and where pods leave by effect NoExecute after others have been
-/// evicted by the Eviction API.
+/// evicted through the Eviction API.
 #[must_use]
 pub fn needed_access(
     plan: &RoomPlan,

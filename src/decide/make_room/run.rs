@@ -1,7 +1,7 @@
 //! The stages from the taint until the pod is scheduled, one step at a time.
 //!
 //! ```text
-//! tainted (NoSchedule) ─▶ evictions by the Eviction API ─▶ NoExecute for the others ─▶ scheduled ─▶ rules removed
+//! tainted (NoSchedule) ─▶ evictions through the Eviction API ─▶ NoExecute for the others ─▶ scheduled ─▶ rules removed
 //! ```
 //!
 //! Takes facts and the time since the start, and gives the next step. A pod is evicted once: what the server accepted is not

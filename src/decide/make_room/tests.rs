@@ -423,10 +423,7 @@ fn asked_beside_a_free_device(change: impl FnOnce(&mut Node)) -> Result<Eligibil
 fn a_free_device_on_a_node_that_the_scheduler_does_not_use_is_no_reason_to_wait() {
     let failure = asked_beside_a_free_device(|_| {}).unwrap_err();
     let text = failure.to_string();
-    assert!(
-        text.contains("a node has enough free devices; "),
-        "{text}"
-    );
+    assert!(text.contains("a node has enough free devices; "), "{text}");
     let tainted = NodeTaint {
         key: "example.com/reserved".to_owned(),
         value: String::new(),

@@ -47,7 +47,7 @@ fn a_budget_is_asked_by_the_eviction_api_and_not_violated_without_force() {
         .make_room("--yes")
         .ended(0)
         .saying("evicted pod")
-        .saying("by the Eviction API");
+        .saying("through the Eviction API");
     assert_eq!(scene.node_of("critical"), Some(node));
     assert_eq!(scene.stage.fewest("web"), 1);
     scene.without_rules();
