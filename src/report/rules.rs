@@ -18,7 +18,7 @@ use crate::assess::{
 };
 use crate::engine::rule_lifecycle::EvictionStatus;
 use crate::engine::{Impact, RuleImpact, Verdict};
-use crate::model::{self, DeviceTaintRule, Kind, ObjectName, Reading, RuleMetadata};
+use crate::model::{self, DeviceTaintRule, Effect, Kind, ObjectName, Reading, RuleMetadata};
 use crate::model::{Count, UNKNOWN};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::counted;
@@ -40,9 +40,9 @@ pub struct RuleRow {
     /// The pods that it evicts, or would with effect NoExecute, without those that are terminating.
     pub pods: Count,
     /// The pods that use its devices and are on their way out already, whoever deleted them.
-    pub terminating: usize,
+    pub terminating: Count,
     /// The pods that use its devices and are not evicted by it.
-    pub staying: usize,
+    pub staying: Count,
     /// The pods that use the hardware of its devices through other devices, such as partitions.
     pub beside: Option<usize>,
     /// The workloads whose terminating pods have replacements that it evicts too, by kind and name.
@@ -280,13 +280,14 @@ pub fn rows(
             let recurring =
                 found.map(|(place, _)| recurring_of.of_rule(&rule.taint.effect, *place));
             let recurring = recurring.unwrap_or_default();
-            let pods = completeness.count(CountSubject::Pods, counts.pods);
+            let of_pods = |number| completeness.count(CountSubject::Pods, number);
+            let pods = evicted_by(&rule.taint.effect, of_pods(counts.pods));
             RuleRow {
                 evicting: EvictionStatus::judged(&rule, pods.is_none() && recurring.is_empty()),
                 devices: completeness.count(CountSubject::Published, counts.published_devices),
                 pods,
-                terminating,
-                staying,
+                terminating: of_pods(terminating),
+                staying: of_pods(staying),
                 recurring,
                 // Which devices are partitions of others is known from slices.
                 beside: completeness
@@ -296,6 +297,15 @@ pub fn rows(
             }
         })
         .collect()
+}
+
+/// The pods that a rule with this effect evicts, or would with effect NoExecute, of `counted`.
+fn evicted_by(effect: &Effect, counted: Count) -> Count {
+    match effect {
+        // Evicts no pod, also none that could not be read.
+        Effect::NoSchedule => Count::known(0),
+        Effect::None | Effect::NoExecute | Effect::Unknown(_) => counted,
+    }
 }
 
 impl Serialize for RuleList {
@@ -314,15 +324,14 @@ impl Serialize for RuleList {
 
 impl From<&RuleRow> for RuleSummary {
     fn from(row: &RuleRow) -> Self {
-        let pods = row.pods.exact();
         Self {
             rule: row.rule.name.to_string(),
             published_device_count: row.devices.exact(),
-            evicted_pod_count: pods,
-            // Counted from the same pods, so that these numbers are unknown where that of the evicted pods is.
-            terminating_pod_count: pods.map(|_| row.terminating),
-            not_evicted_pod_count: pods.map(|_| row.staying),
-            partition_pod_count: pods.and(row.beside),
+            evicted_pod_count: row.pods.exact(),
+            terminating_pod_count: row.terminating.exact(),
+            not_evicted_pod_count: row.staying.exact(),
+            // Counted from the same pods as these.
+            partition_pod_count: row.staying.exact().and(row.beside),
             evicting: row.evicting.into(),
             bounds: Bounds::of(&[
                 ("publishedDeviceCount", row.devices),
@@ -431,14 +440,14 @@ fn cells(row: &RuleRow, now: Timestamp) -> Vec<String> {
 /// one of them is there.
 fn pods(row: &RuleRow) -> String {
     // Of pods that could not all be read there may be more.
-    let least = if row.pods.exact().is_some() {
+    let least = if row.staying.exact().is_some() {
         ""
     } else {
         "at least "
     };
     let more = [
-        (Some(row.terminating), "terminating"),
-        (Some(row.staying), "staying"),
+        (Some(row.terminating.least()), "terminating"),
+        (Some(row.staying.least()), "staying"),
         (row.beside, "on partitions"),
     ];
     let knows_pods = !row.pods.is_unknown();
@@ -459,7 +468,7 @@ fn pods(row: &RuleRow) -> String {
 }
 
 fn evicting(row: &RuleRow) -> String {
-    match (row.evicting, row.terminating) {
+    match (row.evicting, row.terminating.least()) {
         // The condition is about the pods of this moment.
         (EvictionStatus::Yes | EvictionStatus::No, _) if !row.recurring.is_empty() => {
             format!("{} (recurring)", row.evicting)
@@ -724,14 +733,32 @@ mod tests {
         assert_eq!(effect(&rule, testing::now()), "NoSchedule");
     }
 
+    /// A row of 1 device with 2 pods.
+    fn row_of(rule: DeviceTaintRule) -> RuleRow {
+        RuleRow {
+            devices: Count::known(1),
+            pods: Count::known(2),
+            terminating: Count::known(0),
+            staying: Count::known(0),
+            recurring: BTreeSet::new(),
+            beside: Some(0),
+            evicting: EvictionStatus::No,
+            rule,
+        }
+    }
+
     #[test]
     fn data_have_the_columns_of_the_table_and_an_unknown_is_null() {
+        let completely = |pods: Count, number| match pods.exact() {
+            Some(_) => Count::known(number),
+            None => Count::at_least(number),
+        };
         let row = |devices, pods, evicting| RuleRow {
             rule: rule_of(gpu()),
             devices,
             pods,
-            terminating: 1,
-            staying: 0,
+            terminating: completely(pods, 1),
+            staying: completely(pods, 0),
             recurring: BTreeSet::new(),
             beside: Some(0),
             evicting,
@@ -762,21 +789,27 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_without_evictions_evicts_none_of_the_pods_that_could_not_be_read() {
+        let counted = Count::at_least(0);
+        assert_eq!(evicted_by(&Effect::NoSchedule, counted), Count::known(0));
+        for effect in [Effect::None, Effect::NoExecute] {
+            assert_eq!(evicted_by(&effect, counted), counted, "{effect}");
+        }
+        let row = RuleRow {
+            pods: Count::known(0),
+            staying: Count::at_least(1),
+            ..row_of(rule_of(gpu()))
+        };
+        assert_eq!(pods(&row), "0 (at least 1 staying)");
+    }
+
+    #[test]
     fn a_page_shows_when_pods_are_evicted_and_when_rules_should_be_gone() {
         let mut rule = rule_of(DeviceSelector::default());
         let later = testing::after(7_200).to_string();
         let annotations = &mut rule.metadata.annotations;
         annotations.insert(RuleMetadata::EXPIRES.to_owned(), later);
-        let row = RuleRow {
-            devices: Count::known(1),
-            pods: Count::known(2),
-            terminating: 0,
-            staying: 0,
-            recurring: BTreeSet::new(),
-            beside: Some(0),
-            evicting: EvictionStatus::No,
-            rule,
-        };
+        let row = row_of(rule);
         let pods = ["a", "b", "c"].map(|name| testing::pod("ml", name));
         let impact = testing::impact(vec![
             testing::evicted(&pods[0], -5),
