@@ -22,6 +22,7 @@ use super::work::stopped::stopped;
 use crate::cluster::{Detail, Purpose, read_nodes};
 use crate::decide::blast_radius::RemovalApproval;
 use crate::decide::chooser::Absence;
+use crate::decide::dedication::left_policies;
 use crate::decide::identity::NotedHardware;
 use crate::decide::outcomes::held_line;
 use crate::decide::proposal::Patience;
@@ -126,6 +127,10 @@ pub(super) struct RemoveArgs {
 
     #[command(flatten)]
     version: VersionArgs,
+
+    /// Whether another command removes what belongs to the rules, such as the policies of a dedication.
+    #[arg(skip)]
+    is_part: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -180,6 +185,7 @@ impl RemoveArgs {
             report: ReportArgs::default(),
             events: EventsArgs::default(),
             version,
+            is_part: true,
         }
     }
 
@@ -257,6 +263,9 @@ impl RemoveArgs {
     /// seen to be released, before they are given to others.
     async fn warn_of_hardware(&self, rules: &[DeviceTaintRule], live: &Live, context: &Context) {
         let mut warnings = unreleased_devices::warnings(rules, None, RecordReader::Api);
+        if !self.is_part {
+            warnings.extend(left_policies(rules));
+        }
         if rules.iter().any(|rule| NotedHardware::on(rule).is_some()) {
             let view = ClusterView::of(live.clone(), self.version.version(), Detail::Names);
             let view = match view.await {

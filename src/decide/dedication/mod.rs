@@ -44,7 +44,7 @@ pub use overlap::{Overlap, overlaps, refuse_overlaps};
 pub use plan::{Overwrite, PolicyStep, is_ours, plan, removable, replaced, too_old_for_policies};
 pub use state::{
     DedicatedDevice, DedicationState, DeviceUser, Policies, PolicyCondition, PolicyListing,
-    PolicyState, is_our_rule, members_of_rules, names, state,
+    PolicyState, is_our_rule, left_policies, members_of_rules, names, state,
 };
 pub use terms::{AdminAccess, Members, Terms, object_name};
 pub use tolerating::{

@@ -14,8 +14,9 @@ use crate::assess::DeviceBasis;
 use crate::decide::owner::owner;
 use crate::engine::{self, ProposedTaint};
 use crate::model::{
-    DeviceId, DeviceTaintRule, Effect, Kind, NamespacedName, Reading, RuleMetadata, Taint,
+    DeviceId, DeviceTaintRule, Effect, Kind, NamespacedName, Reading, RuleMetadata, Taint, Warning,
 };
+use crate::naming::phrase::few;
 
 /// The policies and bindings of one kind, as far as they could be read.
 #[derive(Clone, Debug, PartialEq)]
@@ -182,6 +183,35 @@ pub fn is_our_rule(rule: &DeviceTaintRule) -> bool {
     rule.taint.dedication().is_some()
         && label.map(String::as_str) == rule.taint.dedication()
         && owner(rule).is_this_plugin()
+}
+
+/// Warnings that the removal of `rules` alone opens the devices of dedications, while their policies stay: one for each
+/// dedication.
+#[must_use]
+pub fn left_policies(rules: &[DeviceTaintRule]) -> Vec<Warning> {
+    let names: BTreeSet<&str> = rules
+        .iter()
+        .filter(|rule| is_our_rule(rule))
+        .filter_map(|rule| rule.taint.dedication())
+        .collect();
+    let warning = |name: &str| {
+        let own = rules
+            .iter()
+            .filter(|rule| rule.taint.dedication() == Some(name));
+        let rules: Vec<String> = own.map(|rule| rule.name.to_string()).collect();
+        Warning {
+            code: "dedication-rule",
+            message: format!(
+                "dedication {name}: after the removal of rule {}, its devices can be allocated to every claim; the \
+                 admission policies of the dedication stay",
+                few(&rules)
+            ),
+            fix: Some(format!(
+                "to end the whole dedication: kubectl devicetaint undedicate {name}"
+            )),
+        }
+    };
+    names.into_iter().map(warning).collect()
 }
 
 /// The names of all dedications of which there is a rule or a policy.
@@ -362,6 +392,22 @@ mod tests {
         );
         assert_eq!(enforced(&policies), Some(true));
         assert_eq!(names(&[], &policies), ["a".to_owned()].into());
+    }
+
+    #[test]
+    fn a_removed_rule_of_a_dedication_leaves_its_policies() {
+        let mut rule = crate::decide::testing::rule("NoSchedule");
+        rule.taint.key = Terms::KEY.to_owned();
+        rule.taint.value = "a".to_owned();
+        assert_eq!(left_policies(std::slice::from_ref(&rule)), []);
+        let labels = &mut rule.metadata.labels;
+        let managed = RuleMetadata::MANAGED_BY.to_owned();
+        labels.insert(managed, RuleMetadata::THIS_PROGRAM.to_owned());
+        labels.insert(RuleMetadata::DEDICATION.to_owned(), "a".to_owned());
+        let warnings = left_policies(&[rule.clone(), rule]);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        let fix = warnings[0].fix.as_deref().unwrap_or_default();
+        assert!(fix.ends_with("undedicate a"), "{fix}");
     }
 
     #[test]
