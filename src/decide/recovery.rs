@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use crate::assess::EvictedOutcome;
+use crate::assess::{CountSubject, EvictedOutcome, ReportCompleteness};
 use crate::engine::deployments::{Deployments, PodCountOwner};
 use crate::engine::rule_lifecycle::EvictionStatus;
 use crate::engine::{self, ProposedTaint, Semantics, Verdict};
 use crate::model::{
-    DeviceTaintRule, Effect, JobEnd, Kind, NamespacedName, ObjectName, Reading, RuleMetadata,
+    DeviceTaintRule, Effect, Gap, JobEnd, Kind, NamespacedName, ObjectName, Reading, RuleMetadata,
     Taint, Uid, Warning, Workload,
 };
 use crate::naming::age::human_duration;
@@ -165,6 +165,28 @@ pub fn due_pods(
         Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => None,
     });
     due.collect()
+}
+
+/// Those of `gaps` that keep it unknown which pods `rules` evict, or whether an evicted pod has ended.
+///
+/// Rules that are gone evict no more pods: what became of those that they evicted is known without claims and rules.
+#[must_use]
+pub fn hiding_evictions<'a>(
+    rules: &[DeviceTaintRule],
+    gaps: impl IntoIterator<Item = &'a Gap>,
+    semantics: &Semantics,
+) -> Vec<&'a Gap> {
+    let are_gone = rules.iter().all(|rule| rule.uid.as_str().is_empty());
+    let hides = |gap: &&Gap| match gap.kind() {
+        Some(Kind::Pod) => true,
+        _ if are_gone => false,
+        Some(Kind::DeviceTaintRule) => true,
+        _ => {
+            let completeness = ReportCompleteness::new(std::slice::from_ref(*gap), semantics);
+            !completeness.is_complete(CountSubject::Pods)
+        }
+    };
+    gaps.into_iter().filter(hides).collect()
 }
 
 /// The names of those of `rules` that evict pods and on which the controller has not reported yet, as they are in `reading`: it
@@ -422,6 +444,24 @@ mod tests {
             outcome,
             is_certain: true,
         }
+    }
+
+    #[test]
+    fn unread_claims_pods_and_rules_hide_evictions() {
+        let rules = [crate::decide::testing::named("drain", "NoExecute")];
+        let hidden = |rules: &[DeviceTaintRule], kind| {
+            let gap = Gap::of(kind, "denied");
+            !hiding_evictions(rules, [&gap], &Semantics::newest()).is_empty()
+        };
+        for kind in [Kind::ResourceClaim, Kind::Pod, Kind::DeviceTaintRule] {
+            assert!(hidden(&rules, kind), "{kind:?}");
+        }
+        for kind in [Kind::ReplicaSet, Kind::Node, Kind::PodDisruptionBudget] {
+            assert!(!hidden(&rules, kind), "{kind:?}");
+        }
+        let gone = [gone_rule("drain")];
+        assert!(hidden(&gone, Kind::Pod));
+        assert!(!hidden(&gone, Kind::ResourceClaim) && !hidden(&gone, Kind::DeviceTaintRule));
     }
 
     fn workload(name: &str, ready: i32, replicas: i32) -> Workload {

@@ -274,6 +274,18 @@ pub fn ended(
     }
 }
 
+/// Nothing shows when the evicted workloads have recovered, because of these gaps.
+#[must_use]
+pub fn cannot_tell_of_recovery(gaps: &[&Gap]) -> Failure {
+    let mut lines: Vec<String> = gaps.iter().map(|gap| describe(gap)).collect();
+    lines.dedup();
+    let text = format!(
+        "cannot tell which pods are evicted, and when their workloads have recovered: {}",
+        lines.join("; ")
+    );
+    Failure::new(ExitStatus::Failed, text)
+}
+
 /// How a rule is escalated, for a `purpose`; for one of the `changed` rules, `escalate` needs a flag.
 fn to_escalate(
     purpose: &str,

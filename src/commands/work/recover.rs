@@ -7,7 +7,9 @@ use tokio::time::Instant;
 use super::cluster_view::ClusterView;
 use super::history::{describe, sources_of};
 use crate::commands::context::Context;
-use crate::decide::recovery::{EvictedFacts, Recovery, due_pods, recovery, unreported_rules};
+use crate::decide::recovery::{
+    EvictedFacts, Recovery, due_pods, hiding_evictions, recovery, unreported_rules,
+};
 use crate::decide::wait_advice;
 use crate::engine::settle::Patience;
 use crate::error::{ExitStatus, Failure};
@@ -79,6 +81,11 @@ impl Recover<'_> {
         let sources = sources_of(view).await?;
         if let Some(gap) = sources.gaps.iter().find(|gap| gap.what == "events") {
             return Err(unknowable(gap));
+        }
+        let gaps = sources.gaps.iter().chain(&sources.view.reading.gaps);
+        let hiding = hiding_evictions(self.rules, gaps, &sources.view.semantics);
+        if !hiding.is_empty() {
+            return Err(wait_advice::cannot_tell_of_recovery(&hiding));
         }
         let mut evicted = Vec::new();
         for history in describe(self.rules, &sources) {

@@ -96,6 +96,18 @@ fn a_rule_tells_what_it_did_and_its_workloads_are_waited_for() {
     let even_if_deleted = " --ignore-not-found";
     let open = format!("ReplicaSet {}/embed-5f6b: 0 of 1 ready", world.namespace);
     wait("3s", "").ended(5).saying(&open);
+    // Which pods a rule evicts depends on claims: without them, none is not the answer.
+    let reader = block_on(plane.kubeconfig_for(&[
+        json!({"apiGroups": ["resource.k8s.io"], "resources": ["devicetaintrules", "resourceslices", "deviceclasses"], "verbs": ["get", "list", "watch"]}),
+        json!({"apiGroups": ["", "apps", "batch", "events.k8s.io"], "resources": ["*"], "verbs": ["get", "list", "watch"]}),
+    ]));
+    world
+        .seen_by(&reader.kubeconfig)
+        .run(&format!(
+            "wait {name} --for recovered --settle 0s --timeout 3s"
+        ))
+        .ended(1)
+        .saying("cannot tell which pods are evicted");
     world.run(&format!("remove {name}")).ended(0);
     // A name that was misspelled is not a rule that was deleted.
     wait("3s", "")
