@@ -16,7 +16,7 @@ use crate::report::DrainList;
 use crate::report::drain_state::reported;
 use crate::report::metadata::{Affects, Incomplete, Metadata};
 
-/// Show drains, their units, and what holds their devices
+/// Show how far each drain is, and what still holds its devices
 ///
 /// The column STAGE shows how far a unit is:
 ///

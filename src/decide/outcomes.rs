@@ -98,7 +98,7 @@ pub enum RuleResult {
     NotFound,
     /// The change failed, and the rule is unchanged.
     Failed,
-    /// Unknown: the server's response was lost, and a second read failed.
+    /// Unknown: the response to the change was lost, and the rule could not be read afterwards.
     Unknown,
 }
 

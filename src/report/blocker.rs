@@ -60,8 +60,8 @@ pub enum BlockerReason {
     Tolerates,
     /// The rule's effect does not evict pods.
     EffectDoesNotEvict,
-    /// The workload's pods are recreated on devices from which they are evicted; namespace and name
-    /// are those of the workload.
+    /// The pods of a workload are recreated on devices from which they are evicted again. A single pod never has
+    /// this reason.
     ComesBack,
     /// The pod is terminating within its grace period.
     GracePeriod,

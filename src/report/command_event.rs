@@ -70,7 +70,8 @@ pub enum EventDetail {
         /// Result of the wait.
         wait: WaitReport,
     },
-    /// The drain of a unit has started or ended. If the unit was reversed, no event reports its end.
+    /// The drain of a unit has started or ended. If the drain of a unit ends because the rules of the unit were
+    /// removed or weakened, or because another run of the drain continues it, no event reports this end.
     UnitChanged {
         /// Name of the drain.
         drain: String,
@@ -81,7 +82,7 @@ pub enum EventDetail {
         /// The stage as text, and what still blocks the unit.
         message: String,
     },
-    /// A drain requested the eviction of a pod from the Eviction API. A refusal with an unchanged message is reported once.
+    /// A drain sent a request to the Eviction API to evict a pod. A refusal with an unchanged message is reported once.
     PodEviction {
         /// Name of the drain.
         drain: String,

@@ -46,7 +46,8 @@ pub enum Extent {
     Whole,
 }
 
-/// A dedication.
+/// A dedication: devices that only claims of some namespaces may use, with the taint and the admission policies that
+/// enforce this.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Dedication {

@@ -16,8 +16,8 @@ use crate::model::DeviceId;
 use crate::model::UNKNOWN;
 use crate::naming::phrase::{counted, few};
 
-/// Report of `podresources check`: which devices of a node are safe to pull, according to the Kubernetes API
-/// and the kubelet.
+/// Report of `podresources check`: which devices of a node are safe to pull (to take out of the machine),
+/// according to the Kubernetes API and the kubelet.
 ///
 /// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -59,7 +59,7 @@ pub struct DeviceRemovalRow {
     /// Whether a taint blocks the allocation of the device; otherwise the device may be allocated again at
     /// any time. Null if taints could not be read.
     pub tainted: Option<bool>,
-    /// Reasons why the device is not safe to pull; empty if it is safe to pull.
+    /// Reasons why the device is not safe to pull (to take out of the machine); empty if there are none.
     pub objections: Vec<ObjectionView>,
     /// Identity of the device, and other devices on the same hardware or close to it.
     #[serde(flatten)]
@@ -97,7 +97,8 @@ pub enum RemovalCode {
     /// The kubelet has prepared the device for a claim and not released it, but lists no pod that uses the
     /// device: the pod may have been force-deleted.
     Prepared,
-    /// The kubelet's checkpoint has a claim without devices, to which the device may belong.
+    /// The kubelet is preparing a claim, and its checkpoint does not list the claim's devices yet: the device may
+    /// be one of them.
     MayBePrepared,
     /// A claim holds the device, but the kubelet lists no container that uses the device.
     ClaimedAndUnused,

@@ -9,8 +9,8 @@ use super::attributes::AttributeView;
 use super::reference::ObjectReference;
 use super::taint::Taint;
 
-/// One device. A field that is null is unknown, because the objects that it is computed from could not be
-/// read; node is also null for a device that is not local to a node.
+/// One device. In most fields, null means unknown: objects from which the field is computed could not be read.
+/// In `node` and `free`, null can also have the other causes that the table lists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceRow {
@@ -21,8 +21,8 @@ pub struct DeviceRow {
     /// Whether a claim holds the device, ignoring admin access; null if unknown.
     pub allocated: Option<bool>,
     /// Whether the device is free: no claim holds it, ignoring admin access, and its hardware is not in use
-    /// through partitions or through a device of another driver. Null if unknown; also null instead of true
-    /// if the device has `unreleased` or `possiblyInUseBy`.
+    /// through partitions or through a device of another driver. Null if unknown. Also
+    /// null, instead of true, if the device has `unreleased` or `possiblyInUseBy`.
     pub free: Option<bool>,
     /// Number of allocation results that name the device. A device can have several: one for each share, and
     /// one for each request with admin access. Null if unknown.

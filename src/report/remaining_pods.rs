@@ -52,8 +52,8 @@ pub struct HoldingDriver {
     /// Whether the driver publishes devices of the node; null if unknown. A driver that hangs still publishes
     /// them, because its ResourceSlices remain.
     pub published: Option<bool>,
-    /// When this command first observed that the driver publishes no devices anymore; null if it observed the
-    /// driver only once, as `describe` does.
+    /// Time since which the driver is known to publish no devices. Always null in reports of `describe`, which
+    /// reads the cluster only once.
     pub unpublished_since_time: Option<Time>,
 }
 

@@ -40,8 +40,8 @@ pub struct RoomReport {
     /// Other sets of pods, the cheapest first: the next best set if a set was chosen, otherwise sets that
     /// need more flags.
     pub other_rooms: Vec<Room>,
-    /// Whether it is proved that no allowed set costs less than the chosen one; if no set was chosen, that no
-    /// allowed set exists.
+    /// Whether it is proved that no other set costs less than the chosen one; if no set was chosen, that none
+    /// exists. Only sets that the flags of the command allow are compared.
     pub proved: bool,
     /// Claims of other pods that got a device meant for the waiting pod.
     pub competitors: Vec<RoomCompetitor>,
@@ -59,7 +59,7 @@ pub enum RoomOutcome {
     Planned,
     /// The waiting pod has a node and its devices.
     Scheduled,
-    /// No allowed set of pods gives the waiting pod its devices; nothing was changed.
+    /// No set of pods that the flags of the command allow gives the waiting pod its devices; nothing was changed.
     NothingHelps,
     /// Another pod got a device that was meant for the waiting pod.
     Lost,
@@ -81,8 +81,8 @@ pub struct Room {
     pub node: Option<String>,
     /// Devices that the allocator chooses for the waiting pod after the evictions, as DRIVER/POOL/DEVICE.
     pub devices: Vec<String>,
-    /// Devices that the evicted pods use, as DRIVER/POOL/DEVICE; the command taints them with effect
-    /// NoExecute.
+    /// Devices that the evicted pods use, as DRIVER/POOL/DEVICE. The command taints them: with effect NoSchedule
+    /// while it evicts pods through the Eviction API, and with effect NoExecute to evict the other pods.
     pub emptied_devices: Vec<String>,
     /// Free devices that other pods must not get in the meantime, as DRIVER/POOL/DEVICE; the command taints
     /// them with effect NoSchedule.
@@ -111,8 +111,9 @@ pub struct RoomEviction {
     pub priority: i32,
     /// Termination grace period of the pod, in seconds.
     pub grace_period_seconds: i64,
-    /// Whether a PodDisruptionBudget matches the pod, or may match it. The command evicts such pods through
-    /// the Eviction API, before it evicts the other pods with effect NoExecute.
+    /// Whether a PodDisruptionBudget matches the pod, or may match it. First, `make-room` evicts the pods with
+    /// a budget, through the Eviction API. Then it raises the effect of its rules to NoExecute, which evicts the
+    /// other pods.
     pub has_budget: bool,
     /// Flags, such as `--include-kube-system`, without which the command does not evict the pod; empty if it
     /// needs none.

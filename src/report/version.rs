@@ -124,7 +124,8 @@ pub struct Server {
     /// The version of the server, such as `v1.37.0`; null if unknown.
     pub version: Option<String>,
     /// The Kubernetes version whose behavior is applied to the server: the newest supported version if the
-    /// server's version is unknown. Null if the server has no device taints.
+    /// server's version is unknown. Null if the server is older than
+    /// Kubernetes 1.33, which introduced device taints.
     pub semantics: Option<String>,
     /// Whether the server serves DeviceTaintRules; otherwise only taints of drivers apply.
     pub serves_rules: bool,

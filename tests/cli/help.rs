@@ -288,7 +288,7 @@ fn guards_are_explained() {
 
     Signals:
       pods.evicted          pods evicted now or later; % of all non-terminating pods
-                            that use devices of the same drivers
+                            that use devices of the selected devices' drivers
       pods.evicted.now      pods evicted now; % of the same pods as for pods.evicted
       pods.critical         evicted system-critical pods; % of the same pods as for
                             pods.evicted

@@ -79,7 +79,7 @@ signals! {
         whole: Some(Whole::Pods),
         reads: [Pods],
         unsaid: "part of the data",
-        meaning: "pods evicted now or later; % of all non-terminating pods that use devices of the same drivers",
+        meaning: "pods evicted now or later; % of all non-terminating pods that use devices of the selected devices' drivers",
         count: |_, totals| totals.pods,
     }
     /// Pods that would be evicted at once.

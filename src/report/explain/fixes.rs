@@ -73,7 +73,8 @@ pub struct SingleChange {
     /// The taint that is removed: a driver's taint, or any taint that keeps devices from a waiting pod. Null
     /// for other changes.
     pub taint: Option<Taint>,
-    /// The claim that the change is about, even if the change needs a new claim; null for other changes.
+    /// The pod's claim to which the change applies. If the claim itself cannot be changed, `fix` names what to
+    /// change instead, such as a new claim. Null for changes that concern no claim.
     pub claim: Option<ObjectReference>,
     /// The request of the claim to which a toleration is added, or from which it is removed, as REQUEST or
     /// REQUEST/SUBREQUEST; null for other changes.

@@ -21,9 +21,12 @@ use crate::report::time::Time;
 pub struct ExplainedVerdict {
     /// Code of the outcome.
     pub outcome: PodOutcome,
-    /// Code of the reason why the eviction controller does not evict the pod: EffectDoesNotEvict,
-    /// NotScheduled, PodGroupReservation, NotOwned, ExtendedResource, NotPublished or
-    /// HiddenByStaleReservation. Null unless the outcome is NotEvicted.
+    /// Code of the reason why the eviction controller does not evict the pod: EffectDoesNotEvict (the effect is
+    /// not NoExecute), NotScheduled (the pod has no node), PodGroupReservation (the claim is reserved only for
+    /// the PodGroup of the pod), NotOwned (the claim was not generated for the pod), ExtendedResource (the pod
+    /// uses the device through an extended resource), NotPublished (no driver publishes the device) or
+    /// HiddenByStaleReservation (an outdated entry in the claim's reservedFor hides the pod from the eviction
+    /// controller). Null unless the outcome is NotEvicted.
     pub reason: Option<String>,
     /// When the pod is evicted; a time in the past means at once. Null if the pod is not evicted.
     pub eviction_time: Option<Time>,

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::decide::publish::ControllerAnswer;
 use crate::report::condition::Condition;
 
-/// A rule with effect None that was created for the controller's own count.
+/// A rule with effect None that `preview --publish` created, and the counts that the eviction controller wrote to
+/// the rule's condition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Published {

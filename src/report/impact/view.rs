@@ -163,8 +163,8 @@ pub struct Selector {
     /// absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expressions: Vec<String>,
-    /// Names of selector fields that this plugin does not know. The report is for an eviction controller that
-    /// ignores them. Absent if there are none.
+    /// Names of selector fields that this plugin does not know. The report assumes that the eviction controller
+    /// does not know them either, and ignores them. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_fields: Vec<String>,
 }
@@ -428,9 +428,13 @@ pub struct AllocatedDevice {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Note {
-    /// Code of the note; stable. A pod that is not evicted has one of EffectDoesNotEvict, NotScheduled,
-    /// PodGroupReservation, NotOwned, ExtendedResource, NotPublished, HiddenByStaleReservation, Tolerates and
-    /// Terminating. EvictedAnyway: an existing taint evicts the pod, with or without the proposed taints.
+    /// Code of the note; stable. Reasons why a pod is not evicted: Tolerates (the taint), Terminating (already),
+    /// EffectDoesNotEvict (the effect is not NoExecute), NotScheduled (the pod has no node),
+    /// PodGroupReservation (the claim is reserved only for the PodGroup of the pod), NotOwned (the claim was not
+    /// generated for the pod), ExtendedResource (the pod uses the device through an extended resource),
+    /// NotPublished (no driver publishes the device) and HiddenByStaleReservation (an outdated entry in the
+    /// claim's reservedFor hides the pod from the eviction controller). EvictedAnyway: an existing taint evicts
+    /// the pod, with or without the proposed taints.
     pub reason: String,
     /// The note as text.
     pub message: String,

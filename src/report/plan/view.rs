@@ -37,10 +37,10 @@ pub struct PlanReport {
     pub cost: Cost,
     /// Whether another set may cost less.
     pub optimality: Optimality,
-    /// Lower bound of the cost: no allowed set costs less. Equal to `cost` if `optimality` is Optimal.
+    /// Lower bound of the cost: no set that meets the conditions of `requestedPlan` costs less. Equal to `cost` if
+    /// `optimality` is Optimal.
     pub lower_bound: Cost,
-    /// The cheapest other set that was found. Sets that differ from the plan only by equivalent units are
-    /// ignored. Null if there is none, or if it was not determined.
+    /// The cheapest other set that was found. Null if there is none, or if it was not determined.
     pub runner_up: Option<RunnerUp>,
     /// Devices that claims without tolerations can still get after the plan, counted in the DeviceClasses of the
     /// selected devices. Includes shareable devices with capacity left; null without --keep-available.
@@ -123,9 +123,10 @@ impl SpreadOver {
 /// Whether another set may cost less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum Optimality {
-    /// No other allowed set costs less.
+    /// No other set that meets the conditions of requestedPlan costs less.
     Optimal,
-    /// A set that costs less than the plan may exist, but no set costs less than lowerBound.
+    /// A set that meets these conditions and costs less than the plan may exist, but none costs less than
+    /// lowerBound.
     Bounded,
 }
 
@@ -143,7 +144,9 @@ pub struct PlanUnit {
     pub evicted_pod_count: usize,
 }
 
-/// The cheapest set other than the plan. Sets that differ from the plan only by equivalent units are ignored.
+/// The cheapest set other than the plan. Two units are equivalent if exchanging them changes neither the cost of a
+/// set nor whether the set meets the conditions. Sets that differ from the plan only by equivalent units are
+/// ignored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunnerUp {

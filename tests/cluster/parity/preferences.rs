@@ -191,17 +191,17 @@ pub const CASES: &[Case] = &[
         expected: Refused,
     },
     Case {
-        what: "`Allowlist` without a list",
+        what: "`credentialPluginPolicy: Allowlist` without an allow list",
         make: |_, setup| usual(setup, "credentialPluginPolicy: Allowlist\n"),
         expected: Refused,
     },
     Case {
-        what: "a list without `Allowlist`",
+        what: "an allow list without `credentialPluginPolicy: Allowlist`",
         make: |_, setup| usual(setup, "credentialPluginAllowlist: [{command: login}]\n"),
         expected: Refused,
     },
     Case {
-        what: "an empty list without `Allowlist`",
+        what: "an empty allow list without `credentialPluginPolicy: Allowlist`",
         make: |_, setup| usual(setup, "credentialPluginAllowlist: []\n"),
         expected: Refused,
     },
@@ -246,7 +246,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "`DenyAll` at `v1alpha1`, which has no such field",
+        what: "`DenyAll` in a Preference object of `v1alpha1`, which has no field `credentialPluginPolicy`",
         make: |_, setup| {
             usual(setup, "");
             let text = format!("{}{DENY}", BEGIN.replace("v1beta1", "v1alpha1"));
@@ -255,7 +255,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "a default for an option that the command does not have",
+        what: "a default for an option that kubectl's command `get` does not have",
         make: |_, setup| {
             let option = "options: [{name: no-such-option, default: wide}]";
             usual(setup, &format!("defaults: [{{command: get, {option}}}]\n"));
