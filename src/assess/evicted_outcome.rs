@@ -18,7 +18,7 @@ pub enum EvictedOutcome {
     Pending,
     /// The pod is not recreated yet: its workload has fewer pods than desired.
     Missing,
-    /// The pod is not recreated, because its workload now desires fewer pods: it was scaled to 0, for example.
+    /// The pod is not recreated, because its workload now desires fewer pods, for example 0.
     ScaledDown,
     /// Nothing recreates the pod: it was a bare pod, or its Job failed.
     NotCreatedAgain,

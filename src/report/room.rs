@@ -69,7 +69,7 @@ pub enum RoomOutcome {
     Deleted,
     /// Another user or program changed or removed a rule.
     Reversed,
-    /// The command was refused or failed before or while pods were evicted; `error` has the reason.
+    /// The command was refused, or it failed before or while pods were evicted; `error` has the reason.
     Failed,
 }
 

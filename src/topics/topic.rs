@@ -130,8 +130,8 @@ A TAINT is KEY[=VALUE][:EFFECT], where EFFECT is None, NoSchedule or NoExecute:
   example.com/maintenance=firmware:NoExecute
 
 A RULE is the name of a DeviceTaintRule, with or without
-devicetaintrule.resource.k8s.io/ before it. If the usage of a command shows
-RULE|DEVICE KEY, as for `escalate`, `list` and `wait`, it also accepts:
+devicetaintrule.resource.k8s.io/ before it. Commands whose usage shows
+RULE|DEVICE KEY, such as `escalate`, `list` and `wait`, also accept:
 
   a hardware ID   rules that taint exactly the device with this ID, or that
                   record this ID as the hardware of their device;

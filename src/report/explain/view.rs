@@ -82,8 +82,8 @@ pub struct Explained {
     pub blocked_by: Option<RootCauseCode>,
     /// Steps that lead to the result; each step has the steps that follow from it.
     pub steps: Vec<Step>,
-    /// Changes, each of which alone would alter the outcome of the pod; those that affect the eviction come
-    /// first. Empty for devices and rules.
+    /// Single changes that would alter the outcome of the pod; those that affect the eviction come first. Empty
+    /// for devices and rules.
     pub fixes: Vec<SingleChange>,
     /// The smallest set of taints whose removal prevents the eviction, or gives devices to a waiting pod.
     /// Empty if a change in `fixes` suffices, if there is no such set, or if too many taints are involved to
