@@ -46,8 +46,9 @@ use crate::report::rules::ObjectList;
 ///
 /// With effect NoSchedule or NoExecute, shows the impact. Effect NoExecute always needs confirmation. Effect
 /// NoSchedule needs confirmation if pods use a selected device, if this is unknown, or if every device of every
-/// driver is selected. Without EFFECT, the effect is None: the taint evicts no pods, and the controller reports in
-/// the rule's status how many pods NoExecute would evict.
+/// driver is selected. Without EFFECT, the effect is None: the taint evicts no pods. The
+/// device-taint-eviction-controller of Kubernetes then counts the pods that NoExecute would evict, and reports their
+/// number in the rule's status.
 ///
 /// The same command can be run again: it leaves identical rules unchanged, and creates missing ones. To change the
 /// effect, value or expiry of an existing rule, add --overwrite.
@@ -97,8 +98,9 @@ pub(super) struct AddArgs {
 
     /// Batch name, set as a label on the rules; default: derived from devices and taint
     ///
-    /// A script can give the rules of one run a batch name, and then select them with
-    /// `-l devicetaint.dev/batch=NAME`. `remove --batch NAME` only checks the batch: it does not select rules.
+    /// A script can give the rules of one run a batch name. To select these rules later, use `-l
+    /// devicetaint.dev/batch=NAME`. The flag --batch of `remove` does not select rules: it checks that the selected
+    /// rules belong to the batch.
     #[arg(long, value_name = "NAME", value_parser = parse_batch, help_heading = "Rule", hide_short_help = true)]
     pub(super) batch: Option<String>,
 
@@ -160,7 +162,7 @@ pub(super) struct AddArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  # Announce maintenance: the controller only counts the affected pods
+  # Announce maintenance: Kubernetes counts the affected pods, and evicts none
   kubectl devicetaint add gpu.example.com/node-7/gpu-0 \\
     example.com/maintenance=firmware --reason 'firmware update' --expires 4h
 

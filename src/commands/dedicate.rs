@@ -51,8 +51,8 @@ use crate::report::rules::ObjectList;
 /// 3. The rules that taint the devices. The taint has effect NoSchedule: claims keep the devices that they hold. With
 ///    --evict, the taint has effect NoExecute.
 ///
-/// The same command run again completes an interrupted one. With --policy none, only the rules are created, and no
-/// admission policies: claims have to tolerate the taint themselves, and any claim may do so.
+/// If the command is interrupted, run it again: it creates what is missing. With --policy none, only the rules are
+/// created, and no admission policies: claims have to tolerate the taint themselves, and any claim may do so.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("FILENAME: refuse what this policy file forbids; `none`: \
     create no admission policies").long_help("FILENAME: refuse what this policy file forbids; `none`: create no \

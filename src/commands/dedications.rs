@@ -38,8 +38,13 @@ pub(super) struct ListArgs {
 
 /// Show dedications with their admission policies, devices and claims
 ///
-/// Shows modifications of the admission policies, claims in the dedication's namespaces that lack the toleration
-/// (such as claims older than the policies), and claims in other namespaces that tolerate the taint.
+/// Shows:
+///
+/// - whether the admission policies were modified, and which of their fields differ
+///
+/// - claims in the dedication's namespaces that lack the toleration, such as claims older than the policies
+///
+/// - claims in other namespaces that tolerate the taint
 #[derive(clap::Args, Debug)]
 pub(super) struct DescribeArgs {
     /// Names of dedications

@@ -41,8 +41,9 @@ use crate::report::rule_lifecycle::{DowngradeImpact, DowngradeObservation, downg
 
 /// Lower a rule's effect immediately, without preview, guards or confirmation
 ///
-/// Pending evictions are cancelled; pods that are already terminating still end. Afterwards, the command
-/// prints how many evictions were pending and how many pods were already terminating.
+/// Does not evaluate guards (limits such as those of `escalate --abort-if`, see `help guards`). Pending evictions are
+/// cancelled; pods that are already terminating still end. Afterwards, the command prints how many evictions were
+/// pending and how many pods were already terminating.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DeescalateArgs {

@@ -40,18 +40,19 @@ use crate::report::plan;
 /// before they stop old ones, and evicts the other pods through the Eviction API, which respects
 /// PodDisruptionBudgets. After each eviction, the workload's next pod is evicted only when the replacement is ready.
 ///
-/// A unit is done when the workloads of its pods are ready again, and its stage is `idle` (no claim holds its devices)
-/// or `held` (only claims of pods that stay hold them). Pods of DaemonSets stay, unless --include-daemonsets is set.
-/// Pods that use devices only with admin access (adminAccess: true in their claims), such as monitors, stay, too.
-/// Effect NoExecute (--force or --by taint) can evict both kinds of pods.
+/// A unit is done when the workloads of its pods are ready again, and its stage is `idle` (no claim holds its
+/// devices) or `held` (only pods that the drain does not remove still hold its devices). The drain does not remove
+/// pods of DaemonSets, unless --include-daemonsets is set. Nor does it remove pods that use devices only with admin
+/// access (adminAccess: true in their claims), such as monitors. Effect NoExecute (--force or --by taint) can evict
+/// both kinds of pods.
 ///
 /// The drain is refused if pods need an --include flag that is not set: pods of Jobs or of single-replica
 /// StatefulSets, and pods that no known workload recreates. Without --accept-unplaceable, the drain begins only if
 /// other devices are available for the claims of all evicted pods that a controller recreates.
 ///
 /// If all units are done, the exit code is 0. If a unit is not done within --timeout, the command names what remains
-/// and exits with code 5; the taints stay. The same command run again continues the drain, also from another machine.
-/// To undo the drain: `restore`.
+/// and exits with code 5; the taints stay. To continue the drain, run the same command again, also from another
+/// machine. To undo the drain: `restore`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, mut_arg("abort_if", |arg| arg.long_help("Refuse if this is true, such as \
     'pods.evicted>20'\n\nEvaluated first for all pods of the drain: if true, the drain is refused. Evaluated again before \
@@ -117,7 +118,7 @@ pub(super) struct DrainArgs {
     ///
     /// `restart`: no pod is evicted. The command is refused if restarts do not remove all pods that have to leave.
     ///
-    /// `evict`: no Deployment is restarted; its pods are evicted like the others.
+    /// `evict`: all pods are evicted through the Eviction API, and no Deployment is restarted.
     ///
     /// `taint`: effect NoExecute evicts the pods of a unit at once, and ignores budgets.
     #[arg(
@@ -192,8 +193,8 @@ pub(super) struct DrainArgs {
 
     /// Team or program that needs the devices out of service
     ///
-    /// Recorded on the rules. If the drain exists, the requester joins it. `restore` removes a rule when the
-    /// last requester has withdrawn.
+    /// Recorded on the rules. If the drain already exists, the requester is added to it. `restore --requester NAME`
+    /// withdraws a requester, and removes the rules that no other requester needs.
     #[arg(
         long,
         value_name = "NAME",

@@ -18,22 +18,25 @@ use crate::report::metadata::{Affects, Incomplete, Metadata};
 
 /// Show how far each drain is, and what still holds its devices
 ///
-/// The column STAGE shows how far a unit is:
+/// A drain consists of units: devices, nodes or pools that are drained one after the other. The column STAGE shows
+/// how far the drain of a unit is:
 ///
-/// `waiting`: no run has begun to drain the unit.
+/// `waiting`: the drain of the unit has not begun.
 ///
-/// `draining`: a run has begun to drain the unit, but has not reached one of the following stages.
+/// `draining`: the drain of the unit has begun, and has not ended. If no `drain` command is running, the drain was
+/// interrupted: run the same command again.
 ///
-/// `idle`: the unit is done, and no claim holds its devices.
+/// `idle`: the drain of the unit is complete, and no claim holds its devices.
 ///
-/// `held`: at the end of the unit's drain, pods of DaemonSets or pods with adminAccess: true still held its devices.
-/// Or the unit was `idle`, and a claim now holds its hardware again.
+/// `held`: the drain of the unit is complete, but at its end, pods of DaemonSets or pods with adminAccess: true still
+/// held its devices. Or the unit was `idle`, and a claim now holds its hardware again.
 ///
-/// `blocked`: the unit is not done, for example because pods could not be evicted, workloads are not ready again, or
-/// the drain does not taint all devices of the node.
+/// `blocked`: the drain of the unit has ended without success, for example because pods could not be evicted, or
+/// workloads did not become ready again. A unit is also `blocked` if its node has devices that the drain selects but
+/// has not tainted. To continue, run the same command again.
 ///
-/// `reversed`: a rule of the unit was removed or no longer blocks new pods, for example because of `restore`, another
-/// user, or --on-abort deescalate.
+/// `reversed`: a rule of the unit was removed, or no longer blocks new pods, or the value of its taint was changed.
+/// For example, `restore` or another user did this, or a guard ended a `drain --on-abort deescalate`.
 #[derive(clap::Args, Debug)]
 pub(super) struct StatusArgs {
     /// Names of drains; default: all

@@ -73,9 +73,9 @@ pub(super) struct EscalateArgs {
 
     /// Proceed even if a device name now refers to other hardware
     ///
-    /// `add` records the hardware of a device on its rule. Without this flag, nothing is changed if the
-    /// device name now refers to other hardware, or if the hardware now has another device name. With it, the
-    /// hardware that the device name refers to now is recorded on the rule.
+    /// `add` records the hardware of a device on its rule. Without this flag, nothing is changed if the device name
+    /// now refers to other hardware, or if the hardware now has another device name. With this flag, the command
+    /// proceeds, and records on the rule the hardware that now has the device name.
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     accept_identity_change: bool,
 

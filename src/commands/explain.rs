@@ -58,9 +58,10 @@ pub(super) struct ExplainArgs {
     /// pod/NAME, rule/NAME, device/DRIVER/POOL/DEVICE, UUID, serial number or PCI address; then,
     /// optionally, a proposed taint: DEVICE TAINT
     ///
-    /// Also accepts NAMESPACE/NAME for a pod, `pod NAME` as two words, and the output of `-o name`. A pod name
-    /// without a namespace is looked up in --namespace, or in all namespaces. Further arguments without a
-    /// type are a proposed taint: DRIVER/POOL/DEVICE, and KEY[=VALUE][:EFFECT].
+    /// Also accepts NAMESPACE/NAME for a pod, `pod NAME` as two words, and the output of `-o name`. A pod without a
+    /// namespace is looked up in the namespace of --namespace; without --namespace, in all namespaces (the pod of the
+    /// flag --pod: in `default`). Further arguments without a type are a proposed taint: DRIVER/POOL/DEVICE, and
+    /// KEY[=VALUE][:EFFECT].
     #[arg(value_name = "TARGET|DEVICE|TAINT", add = Values::Subjects)]
     targets: Vec<String>,
 

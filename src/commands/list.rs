@@ -39,7 +39,8 @@ use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
 /// the pods that NoExecute would evict. Other pods are counted in parentheses: pods that are terminating, pods that
 /// stay, and pods that use partitions of the devices.
 ///
-/// EVICTING shows whether the controller reports evictions in the rule's condition:
+/// EVICTING shows whether the device-taint-eviction-controller of Kubernetes reports evictions in the rule's
+/// condition:
 ///
 /// `yes`: the controller reports evictions. `no`: it reports none. `(recurring)` is added if the replacements of
 /// terminating pods are evicted, too.

@@ -67,8 +67,8 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 ///
 /// - 5: timeout, or another pod got the devices.
 ///
-/// --expect needs a report from `preview`, not the RoomReport that make-room writes. To create it, run the `preview`
-/// command that --dry-run prints after "to see all affected pods:", with `-o json`.
+/// --expect needs a report from `preview`, not the RoomReport that make-room writes. To create such a report, run the
+/// `preview` command that --dry-run prints after "to see all affected pods:", with `-o json`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct MakeRoomArgs {

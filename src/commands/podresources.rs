@@ -55,7 +55,7 @@ Examples:
   # Which devices do the pods on this node use?
   kubectl devicetaint podresources list
 
-  # Is it safe to pull the devices of this node?
+  # Which devices of this node can be removed from the machine safely?
   kubectl devicetaint podresources check --node node-7
 
   # The same, run from another machine

@@ -118,7 +118,7 @@ Examples:
   kubectl devicetaint preview gpu.example.com/node-7/gpu-0 -o name \\
     | xargs -L1 kubectl get
 
-  # What would a rule with effect None evict with NoExecute? Fail above 20 pods
+  # Fail if more than 20 pods would be evicted if this rule had effect NoExecute
   kubectl devicetaint preview --rule drain-node-7 --abort-if 'pods.evicted>20'";
 
 /// What a preview is asked about, before anything was read of a cluster.

@@ -86,8 +86,8 @@ pub(super) struct RemoveArgs {
 
     /// Expected batch of the rules, as set by `add --batch`
     ///
-    /// Selects no rules: selected rules that do not belong to this batch need confirmation or --others. To
-    /// select the rules of a batch, use -l devicetaint.dev/batch=NAME.
+    /// This flag only checks the selected rules: if one does not belong to this batch, its removal needs confirmation
+    /// or --others. To select the rules of a batch, use -l devicetaint.dev/batch=NAME.
     #[arg(long, value_name = "NAME", value_parser = parse_batch, help_heading = "Safety")]
     batch: Option<String>,
 

@@ -40,11 +40,11 @@ const INTERVAL: Duration = Duration::from_secs(2);
 
 /// Undo a drain: make its devices schedulable again
 ///
-/// Removes only rules that `drain` created: all rules of a drain, or those of one of its nodes, pools or
-/// devices. Then waits until the devices can be allocated, and names what prevents this: a taint of the
-/// driver, another rule, or a cordoned node. If only other rules prevent it, the command does not wait, and
-/// ends with exit code 5. Then waits until the workloads that had pods on the devices are as ready as before
-/// the drain, and names those that are not.
+/// Removes only rules that `drain` created: all rules of a drain, or those of one of its nodes, pools or devices.
+/// Then waits until the devices can be allocated, and names what prevents this: a taint of the driver, another rule,
+/// or a cordoned node. If only other rules prevent it, the command does not wait, and ends with exit code 5. Then
+/// waits until each workload that had pods on the devices has as many ready pods as before the drain, and names the
+/// workloads that do not.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RestoreArgs {
@@ -60,8 +60,8 @@ pub(super) struct RestoreArgs {
 
     /// Include rules of other users, programs and requesters; implies --yes
     ///
-    /// Without this flag, rules that other requesters need are kept. Without it, rules that another user or program
-    /// created or changed need confirmation, even with --yes; if stdin is not a terminal, the command is refused.
+    /// Without this flag, rules that other requesters need are kept, and rules that another user or program created
+    /// or changed need confirmation, even with --yes. If stdin is not a terminal, the command is then refused.
     #[arg(long, help_heading = "Safety")]
     others: bool,
 

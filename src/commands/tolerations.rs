@@ -25,10 +25,11 @@ use crate::report::tolerations::TolerationReport;
 /// Print the toleration for a taint, or the claims that tolerate it
 ///
 /// The argument is a rule, a taint KEY[=VALUE]:EFFECT, or a device, which stands for all of its taints. Without
-/// --who, prints YAML, or JSON with -o json; -o markdown, html and name need --who.
+/// --who, prints the toleration as YAML, or with -o json as JSON. With --who, prints a table by default. The formats
+/// markdown, html and name need --who.
 ///
-/// The printed toleration always has an effect: a toleration without an effect applies to scheduling only, so that a
-/// NoExecute taint would still evict the pods.
+/// The printed toleration always has an effect, because a device toleration without an effect applies to scheduling
+/// only. Unlike the same toleration of a node taint, it does not prevent evictions by a NoExecute taint.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct TolerationsArgs {

@@ -25,8 +25,8 @@ use crate::naming::phrase::counted;
 
 /// End a dedication: remove its taint, then its admission policies
 ///
-/// Removes only rules and admission policies with the label that `dedicate` sets. Claims keep their
-/// toleration. The same command run again completes an interrupted one.
+/// Removes only rules and admission policies with the label that `dedicate` sets. Claims keep their toleration. If
+/// the command is interrupted, run it again: it removes what is left.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct UndedicateArgs {

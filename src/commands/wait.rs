@@ -51,15 +51,15 @@ use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 
 /// Wait for evictions, idle devices, or recovered workloads
 ///
-/// --for evicted waits until every pod that the rules evict has ended; a terminating pod has not ended. Since
-/// Kubernetes 1.35, it also waits until the condition of each rule reports, for the rule's current generation, that
-/// no eviction is pending. Pods that tolerate the taint of a rule stay, and are listed.
+/// --for evicted waits until all pods that the rules evict are gone, including terminating pods. Since Kubernetes
+/// 1.35, it also waits until the condition of each rule reports, for the rule's current generation, that no eviction
+/// is pending. Pods that tolerate the taint of a rule stay, and are listed.
 ///
 /// --for idle waits until no claim holds the devices, their partitions, or devices of other drivers on the same
-/// hardware; claims with admin access count, too. It also waits while a device of the same pool is allocated that no
-/// driver publishes: this device may be the same hardware under an earlier name. The rules must block new pods
-/// (NoSchedule or NoExecute), but need not evict pods. If a driver now publishes the hardware as a device with
-/// another name, a taint must block new pods on that device, too.
+/// hardware; claims with admin access count, too. The command also waits while a claim holds another device of the
+/// same pool that is no longer published: that device may be the same hardware under an earlier name. The rules must
+/// block new pods (NoSchedule or NoExecute), but need not evict pods. If a driver now publishes the hardware as a
+/// device with another name, a taint must block new pods on that device, too.
 ///
 /// --for recovered waits until no pod is left that the rules evict, and the workloads of evicted pods are ready.
 ///
@@ -172,7 +172,7 @@ enum What {
     Evicted,
     /// No claim holds the rules' devices
     Idle,
-    /// The controller has processed the rule's current generation
+    /// The device-taint-eviction-controller has processed the rule's current generation
     Observed,
     /// The rule is deleted
     Deleted,

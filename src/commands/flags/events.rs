@@ -9,10 +9,10 @@ use crate::error::Failure;
 pub(crate) struct EventsArgs {
     /// Stream progress as JSON Lines to a file, or to stdout with `-`
     ///
-    /// One CommandEvent per line, written immediately: changes of rules, evictions, the progress of a wait,
-    /// and the result of the command. Lines are appended to an existing file. With `-`, stdout contains
-    /// only events. A write error does not stop the command, but makes an otherwise successful command exit with
-    /// code 1.
+    /// Each line is a JSON object of kind CommandEvent, and is written immediately. Events are changes of rules,
+    /// evictions, the progress of a wait, and the result of the command. Lines are appended to an existing file. With
+    /// `-`, stdout contains only events. A write error does not stop the command, but makes an otherwise successful
+    /// command exit with code 1.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) events: Option<PathBuf>,
 }
@@ -20,9 +20,9 @@ pub(crate) struct EventsArgs {
 /// Summary of `--events` for commands that print an answer again and again.
 pub(crate) const WATCHED: &str = "With --watch, append each new result to a file, as JSON Lines";
 /// Its description.
-pub(crate) const WATCHED_LONG: &str = "With --watch, append each new result to a file, as JSON Lines\n\nOne \
-    CommandEvent per line, written immediately. A write error does not stop the command, but makes an \
-    otherwise successful command exit with code 1.";
+pub(crate) const WATCHED_LONG: &str = "With --watch, append each new result to a file, as JSON Lines\n\nEach \
+    line is a JSON object of kind CommandEvent, and is written immediately. A write error does not stop the command, \
+    but makes an otherwise successful command exit with code 1.";
 
 impl EventsArgs {
     /// A look at what there is has no events.

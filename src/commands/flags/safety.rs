@@ -30,13 +30,13 @@ pub(crate) struct SafetyArgs {
 
     /// Refuse if the impact is larger than in this report
     ///
-    /// A file from `preview -o json`, or the value of its field digest (sha256:…) or hardwareDigest (hardware:…). The
-    /// command is always refused if a device selected by name was replaced since the report. With hardware:…, nothing
-    /// else is compared.
+    /// A file from `preview -o json`, or the value of its field digest (sha256:…) or hardwareDigest (hardware:…). In
+    /// all three cases, the command is refused if a device that is selected by name was replaced since the report.
+    /// With hardware:…, this is the only check: the impact may be larger than in the report.
     ///
     /// With a file, the command is also refused if the taints or their selectors differ, or if a pod would be evicted
-    /// that is not evicted in the file, or earlier than in the file. It is also refused if data on which evictions
-    /// depend was read for the file, but cannot be read now.
+    /// that is not evicted in the file, or earlier than in the file. It is also refused if the evictions depend on
+    /// data that could be read for the file, but cannot be read now.
     ///
     /// With sha256:…, the command is also refused if the taints, their selectors, the pods or their outcomes differ
     /// in any way, even if the impact is smaller.
