@@ -344,19 +344,19 @@ pub(super) fn critical(_: &HazardEvidence<'_>, impact: &PodImpact<'_>) -> Option
     let class = &*pod.priority_class_name;
     if class == "system-node-critical" || class == "system-cluster-critical" {
         return Some(HazardReason::Since(format!(
-            "its priority class is {class}"
+            "the pod's priority class is {class}"
         )));
     }
     if pod.priority >= CRITICAL_PRIORITY {
         return Some(HazardReason::Since(format!(
-            "its priority is {}",
+            "the pod's priority is {}",
             pod.priority
         )));
     }
     // Before there were priorities, and in this namespace only.
     let old = "scheduler.alpha.kubernetes.io/critical-pod";
     (pod.annotation(old) == Some("") && pod.name.namespace.as_str() == "kube-system")
-        .then(|| HazardReason::Since(format!("it has the annotation {old}")))
+        .then(|| HazardReason::Since(format!("the pod has the annotation {old}")))
 }
 
 pub(super) fn long_grace(_: &HazardEvidence<'_>, impact: &PodImpact<'_>) -> Option<HazardReason> {

@@ -252,9 +252,9 @@ impl Replacements {
         }
         let beyond: Vec<String> = beyond
             .into_iter()
-            .map(|(what, claims)| format!("{what} (claim {})", names_of(&claims)))
+            .map(|(what, claims)| format!("for claim {}, {what}", names_of(&claims)))
             .collect();
-        (!beyond.is_empty()).then(|| beyond.join(", "))
+        (!beyond.is_empty()).then(|| beyond.join("; "))
     }
 }
 
@@ -429,7 +429,7 @@ impl ClaimReplacement {
             .collect();
         let requests = requests.join("; ");
         if self.requests.iter().all(RequestReplacement::has_enough) {
-            return format!("{requests}; no node has all devices that the claim needs");
+            return format!("{requests}; no node has available devices for the whole claim");
         }
         requests
     }
@@ -567,13 +567,13 @@ mod tests {
         );
         assert_eq!(
             lines[2],
-            "claim team-a/claim-2 cannot be reallocated: request gpu needs 2 devices, and 2 are available; no node has all devices that the claim needs"
+            "claim team-a/claim-2 cannot be reallocated: request gpu needs 2 devices, and 2 are available; no node has available devices for the whole claim"
         );
         assert_eq!(lines[10], "2 more claims cannot be reallocated either");
         assert_eq!(
             lines[11],
             "together, at most 2 of the 14 claims can be reallocated; not checked: \
-             whether one node has all devices that a claim needs (claim team-a/claim-12 and 1 more)"
+             for claim team-a/claim-12 and 1 more, whether one node has available devices for the whole claim"
         );
         assert_eq!(replacements.unplaceable(), Count::between(12, 13));
         assert_eq!(replacements.unplaceable_together(), Count::between(12, 14));

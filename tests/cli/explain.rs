@@ -59,11 +59,12 @@ fn the_whole_chain_has_the_field_of_each_link() {
                       .status.allocation.devices.results[0].tolerations[0])
 
     Possible fixes:
-      without rule node-10-decommission: stays: none of its devices is tainted
+      without rule node-10-decommission: the pod stays, because none of its devices
+          is tainted
           (DeviceTaintRule node-10-decommission)
       for later pods, with one more toleration in request gpu of a
-          ResourceClaimTemplate that replaces fold-gpu: stays: it tolerates the
-          taints that would evict it
+          ResourceClaimTemplate that replaces fold-gpu: the pod stays, because it
+          tolerates the taints that would evict it
           (ResourceClaimTemplate research/fold-gpu:
               .spec.spec.devices.requests[0].exactly.tolerations)
         - key: example.com/decommission

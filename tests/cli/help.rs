@@ -246,9 +246,9 @@ fn hazards_are_explained() {
     sibling-in-use           notice   other pods keep using the same hardware,
                                       through partitions, shares or other drivers
     terminal-still-reserved  notice   has already ended, and still holds the device
-    tolerates-schedule-only  warning  replacements may be evicted too: their claims
-                                      tolerate NoExecute for a limited time or not
-                                      at all
+    tolerates-schedule-only  warning  replacements may be scheduled to a tainted
+                                      device and evicted, too: their claims tolerate
+                                      NoExecute for a limited time or not at all
     claim-stays-allocated    warning  replacements are evicted again: they use the
                                       same claim, which stays allocated
     foreign-taint            notice   is evicted by another rule or by a driver's

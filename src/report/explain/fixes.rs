@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +13,8 @@ use crate::engine::allocator::TaintOwner;
 use crate::engine::explain::alterations::{RequestToleration, rule_of};
 use crate::engine::explain::{Chain, ClaimEntry, ExplainInput, PodVerdict, VerdictChange};
 use crate::model::{
-    self, ClaimSource, DeviceId, NamespacedName, NodeName, ObjectName, RequestKind, RuleMetadata,
-    Snapshot, Toleration,
+    self, ClaimSource, DeviceId, NamespacedName, NodeName, ObjectName, Pod, RequestKind,
+    RuleMetadata, Snapshot, Toleration,
 };
 use crate::report::reference::ObjectReference;
 use crate::report::taint::Taint;
@@ -103,7 +104,7 @@ impl SingleChange {
     ) -> Self {
         Self {
             verdict: Some(ExplainedVerdict::new(verdict, input.now)),
-            outcome_message: describe(verdict, chain.pod, input.now),
+            outcome_message: outcome_of(verdict, chain.pod, input.now),
             ..of(change, chain, input)
         }
     }
@@ -205,6 +206,19 @@ impl SingleChange {
             .flat_map(TolerationView::lines)
             .map(|line| Step::new(StepType::Note, line, None));
         Step::new(StepType::Change, text, self.field_ref.clone()).with(lines)
+    }
+}
+
+/// What becomes of the pod after a change, with a subject: unlike elsewhere, the text does not follow the name of the pod.
+fn outcome_of(verdict: PodVerdict, pod: &Pod, now: Timestamp) -> String {
+    match verdict {
+        PodVerdict::Tolerates => {
+            "the pod stays, because it tolerates the taints that would evict it".to_owned()
+        }
+        PodVerdict::Untouched => "the pod stays, because none of its devices is tainted".to_owned(),
+        PodVerdict::Evicted { .. } | PodVerdict::Terminating | PodVerdict::NotEvicted(_) => {
+            describe(verdict, pod, now)
+        }
     }
 }
 
