@@ -65,7 +65,7 @@ fn the_table_says_who_is_hit_when_and_by_what() {
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
     Guard pods.evicted.now>=25% tripped: the value is 1 of 4.
     The last evicted pod is gone after about 3h30m (at full grace period); the device is not free then: not all of its pods are evicted.
-    All on node-7, all using gpu.example.com/node-7/gpu-0.
+    All evicted pods are on node-7, and use gpu.example.com/node-7/gpu-0.
     ");
 }
 
@@ -108,7 +108,7 @@ fn wide_adds_what_an_owner_wants_to_know() {
     3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
     The last evicted pod is gone after about 3h30m (at full grace period); the device is not free then: not all of its pods are evicted.
-    All on node-7, all using gpu.example.com/node-7/gpu-0.
+    All evicted pods are on node-7, and use gpu.example.com/node-7/gpu-0.
     ");
 }
 
@@ -130,7 +130,7 @@ fn a_document_carries_the_warnings_too() {
 
     The last evicted pod is gone after about 3h30m (at full grace period); the device is not free then: not all of its pods are evicted.
 
-    All on node-7, all using gpu.example.com/node-7/gpu-0.
+    All evicted pods are on node-7, and use gpu.example.com/node-7/gpu-0.
 
     ### Top risks
 

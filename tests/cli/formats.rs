@@ -36,7 +36,7 @@ fn preview_as_table() {
 
     1 pod in 1 namespace would be evicted now.
     The last evicted pod is gone after about 30s (at full grace period); then the device is free.
-    On node-9, using gpu.example.com/node-9/gpu-1.
+    The evicted pod is on node-9, and uses gpu.example.com/node-9/gpu-1.
     [exit status: 0]
     ");
 }
@@ -70,7 +70,7 @@ fn preview_as_wide_table() {
 
     1 pod in 1 namespace would be evicted now.
     The last evicted pod is gone after about 30s (at full grace period); then the device is free.
-    On node-9, using gpu.example.com/node-9/gpu-1.
+    The evicted pod is on node-9, and uses gpu.example.com/node-9/gpu-1.
     [exit status: 0]
     ");
 }
@@ -426,7 +426,7 @@ fn preview_as_markdown() {
 
     The last evicted pod is gone after about 30s (at full grace period); then the device is free.
 
-    On node-9, using gpu.example.com/node-9/gpu-1.
+    The evicted pod is on node-9, and uses gpu.example.com/node-9/gpu-1.
 
     ### Top risks
 

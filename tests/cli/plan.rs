@@ -59,7 +59,7 @@ fn what_a_plan_costs_is_told_with_the_assessment_of_its_set() {
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     2 claims cannot be reallocated: no other devices are available to them.
     The last evicted pod is gone after about 60m (at full grace period); then all 5 devices are free.
-    All on node-3.
+    All evicted pods are on node-3.
 
     Top risks:
       danger    DaemonSet/gpu-monitor of monitoring: claim gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, and 3 are available (27 others are on nodes where the pod cannot be scheduled); no node has available devices for the whole claim; the pod's priority class is system-node-critical

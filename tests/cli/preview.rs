@@ -42,7 +42,7 @@ fn one_device_is_asked_about_without_a_taint() {
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
     The last evicted pod is gone after about 5m30s (at full grace period; replacements may be evicted again); the device is not free then: not all of its pods are evicted.
-    All on node-7, all using gpu.example.com/node-7/gpu-0.
+    All evicted pods are on node-7, and use gpu.example.com/node-7/gpu-0.
     [stderr]
     warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
     [exit status: 0]
@@ -108,7 +108,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
     Guard claims.unplaceable>2 tripped: the value is 3.
     The last evicted pod is gone after about 5m30s (at full grace period; replacements may be evicted again); 3 of the 4 devices are free then; not free: 1 (not all of its pods are evicted).
-    All on node-7.
+    All evicted pods are on node-7.
     [stderr]
     error: guard tripped: claims.unplaceable>2
     [exit status: 4]
@@ -159,7 +159,7 @@ fn pool_may_have_a_slash_in_its_name() {
     1 pod in 1 namespace would be evicted now.
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     The last evicted pod is gone after about 60m (at full grace period); then the device is free.
-    On node-1, using nic.example.com/fabric/node-1/vf-0.
+    The evicted pod is on node-1, and uses nic.example.com/fabric/node-1/vf-0.
     [exit status: 0]
     ");
 }
@@ -264,7 +264,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     1 claim cannot be reallocated: no other devices are available to it.
     The last evicted pod is gone after about 90m (at full grace period; replacements may be evicted again); 3 of the 8 devices are free then, unless the replacement of an evicted pod, or a waiting claim that tolerates the taint, gets one; not known to be free: 5 (an evicted pod may be recreated and scheduled to the same device).
-    All on node-3.
+    All evicted pods are on node-3.
     [exit status: 0]
     ");
 }
@@ -365,7 +365,7 @@ fn existing_rule_is_asked_about_by_name() {
     1 pod in 1 namespace would be evicted now.
     1 more pod uses a selected device: 1 tolerating the taint.
     The last evicted pod is gone after about 60s (at full grace period; replacements may be evicted again); 1 of the 4 devices is free then, unless the replacement of an evicted pod, or a waiting claim that tolerates the taint, gets it; not free: 2 (not all of their pods are evicted); not known to be free: 1 (an evicted pod may be recreated and scheduled to the same device).
-    On node-6, using gpu.example.com/node-6/gpu-0.
+    The evicted pod is on node-6, and uses gpu.example.com/node-6/gpu-0.
     [exit status: 0]
     ");
 }
@@ -434,7 +434,7 @@ fn manifest_is_asked_about_before_it_is_created() {
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     1 claim cannot be reallocated: no other devices are available to it.
     The last evicted pod is gone after about 90m (at full grace period; replacements may be evicted again); 3 of the 8 devices are free then, unless the replacement of an evicted pod, or a waiting claim that tolerates the taint, gets one; not known to be free: 5 (an evicted pod may be recreated and scheduled to the same device).
-    All on node-3.
+    All evicted pods are on node-3.
     [exit status: 0]
     ");
 }
@@ -580,7 +580,7 @@ fn guards_that_hold_are_told_and_change_nothing() {
 
     1 pod in 1 namespace would be evicted now.
     The last evicted pod is gone after about 30s (at full grace period); then the device is free.
-    On node-9, using gpu.example.com/node-9/gpu-1.
+    The evicted pod is on node-9, and uses gpu.example.com/node-9/gpu-1.
     [exit status: 0]
     ");
 }
@@ -623,7 +623,7 @@ fn tripped_guard_is_a_refusal_with_the_whole_report() {
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
     Guard pods.evicted>10% tripped: the value is 3 of 17.
     The last evicted pod is gone after about 5m30s (at full grace period; replacements may be evicted again); the device is not free then: not all of its pods are evicted.
-    All on node-7, all using gpu.example.com/node-7/gpu-0.
+    All evicted pods are on node-7, and use gpu.example.com/node-7/gpu-0.
     [stderr]
     error: guard tripped: pods.evicted>10%
     [exit status: 4]
@@ -710,7 +710,7 @@ fn newer_version_behaves_like_the_newest_known_with_a_warning() {
     assert_snapshot!(preview("gpu.example.com/node-9/gpu-1 a:NoExecute --kubernetes 1.99").answer(), @"
     1 pod in 1 namespace would be evicted now.
     The last evicted pod is gone after about 30s (at full grace period); then the device is free.
-    On node-9, using gpu.example.com/node-9/gpu-1.
+    The evicted pod is on node-9, and uses gpu.example.com/node-9/gpu-1.
     [stderr]
     warning: Kubernetes 1.99 is newer than the versions that this plugin knows; the plugin applies the behavior of 1.37.2; update the plugin, if a newer version exists
     [exit status: 0]
@@ -723,13 +723,13 @@ fn now_decides_what_is_due() {
     assert_snapshot!(preview(taint).answer(), @"
     1 pod in 1 namespace would be evicted later: in 20m at 2026-11-20T10:35:00Z.
     The last evicted pod is gone after about 20m (at full grace period); then all 4 devices are free.
-    On node-10, using gpu.example.com/node-10/gpu-0.
+    The evicted pod is on node-10, and uses gpu.example.com/node-10/gpu-0.
     [exit status: 0]
     ");
     assert_snapshot!(preview(&format!("{taint} --now 2026-11-20T00:00:00Z")).answer(), @"
     1 pod in 1 namespace would be evicted later: in 10h at 2026-11-20T10:35:00Z.
     The last evicted pod is gone after about 10h (at full grace period); then all 4 devices are free.
-    On node-10, using gpu.example.com/node-10/gpu-0.
+    The evicted pod is on node-10, and uses gpu.example.com/node-10/gpu-0.
     [exit status: 0]
     ");
     assert_snapshot!(preview("gpu.example.com/node-7/gpu-0 a:NoExecute --now 2026-11-21T00:00:00+01:00").answer(), @"
@@ -737,7 +737,7 @@ fn now_decides_what_is_due() {
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
     The last evicted pod is gone after about 5m30s (at full grace period; replacements may be evicted again); the device is not free then: not all of its pods are evicted.
-    All on node-7, all using gpu.example.com/node-7/gpu-0.
+    All evicted pods are on node-7, and use gpu.example.com/node-7/gpu-0.
     [exit status: 0]
     ");
 }

@@ -190,7 +190,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     The last evicted pod is gone after about 5m30s (at full grace period;
     replacements may be evicted again); the device is not free then: not all of its
     pods are evicted.
-    All on node-7, all using gpu.example.com/node-7/gpu-0.
+    All evicted pods are on node-7, and use gpu.example.com/node-7/gpu-0.
     ");
     assert_snapshot!(rows(120), @"
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance=firmware:NoExecute
@@ -228,7 +228,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
     The last evicted pod is gone after about 5m30s (at full grace period; replacements may be evicted again); the device is
     not free then: not all of its pods are evicted.
-    All on node-7, all using gpu.example.com/node-7/gpu-0.
+    All evicted pods are on node-7, and use gpu.example.com/node-7/gpu-0.
     ");
     assert_snapshot!(rows(200), @"
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance=firmware:NoExecute
@@ -264,7 +264,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
     The last evicted pod is gone after about 5m30s (at full grace period; replacements may be evicted again); the device is not free then: not all of its pods are evicted.
-    All on node-7, all using gpu.example.com/node-7/gpu-0.
+    All evicted pods are on node-7, and use gpu.example.com/node-7/gpu-0.
     ");
     for command in [
         "preview 'gpu.example.com/node-3/*' example.com/maintenance=firmware:NoExecute",

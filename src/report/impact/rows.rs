@@ -161,18 +161,16 @@ impl SharedValues {
     pub(super) fn sentence(&self) -> Option<String> {
         // Pods without a node share none, although the cell is the same.
         let node = self.node.as_ref().filter(|node| *node != NONE);
-        let node = node.map(|node| format!("on {node}"));
-        let device = self.device.as_ref().map(|device| format!("using {device}"));
-        let all = if self.pods == 1 { "" } else { "all " };
-        let parts: Vec<String> = node
-            .into_iter()
-            .chain(device)
-            .map(|part| format!("{all}{part}"))
-            .collect();
-        let text = parts.join(", ");
-        let mut letters = text.chars();
-        let first = letters.next()?.to_uppercase();
-        Some(format!("{first}{}.", letters.as_str()))
+        let (pods, are, use_) = if self.pods == 1 {
+            ("The evicted pod", "is", "uses")
+        } else {
+            ("All evicted pods", "are", "use")
+        };
+        let node = node.map(|node| format!("{are} on {node}"));
+        let device = self.device.as_ref();
+        let device = device.map(|device| format!("{use_} {device}"));
+        let parts: Vec<String> = node.into_iter().chain(device).collect();
+        (!parts.is_empty()).then(|| format!("{pods} {}.", parts.join(", and ")))
     }
 }
 
@@ -298,7 +296,7 @@ mod tests {
             line.unwrap().to_owned()
         };
         let text = shown(&report, Format::Table);
-        assert!(text.contains("All on node-7"), "{text}");
+        assert!(text.contains("All evicted pods are on node-7"), "{text}");
         assert!(!headers(&text).contains("NODE"), "{text}");
         assert!(headers(&shown(&report, Format::Wide)).contains("NODE"));
         let evicted = report
@@ -307,7 +305,7 @@ mod tests {
             .find(|pod| pod.outcome.is_evicted());
         evicted.unwrap().node = Some("node-8".to_owned());
         let text = shown(&report, Format::Table);
-        assert!(!text.contains("All on"), "{text}");
+        assert!(!text.contains("pods are on"), "{text}");
         assert!(headers(&text).contains("NODE"), "{text}");
     }
 
