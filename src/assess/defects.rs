@@ -120,8 +120,8 @@ pub fn of_impact(impact: &Impact<'_>, semantics: &Semantics) -> Vec<Warning> {
         left(NotEvicted::HiddenByStaleReservation).map(|pods| {
             let pods = counted(pods, "pod");
             let message = format!(
-                "Kubernetes {release} does not evict {pods} until the pods are updated: an \
-                 outdated entry in a claim's reservedFor hides them from the controller"
+                "Kubernetes {release} does not evict {pods} until a field of the Pod object changes: an \
+                 outdated entry in a claim's reservedFor hides the pods from the controller"
             );
             warning(stale, message, &fixed(stale))
         }),

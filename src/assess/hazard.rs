@@ -350,8 +350,8 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
-        meaning: "replacements may be scheduled to a tainted device and evicted, too: their claims tolerate \
-            NoExecute for a limited time or not at all",
+        meaning: "replacements may be evicted too: their claims tolerate the taint only for scheduling \
+            or for a limited time",
         find: HazardEvidence::tolerates_schedule_only,
     }
     /// Its claim stays allocated to the device, so that its replacement is scheduled there.

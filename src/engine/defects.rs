@@ -86,7 +86,7 @@ impl Defect {
             }
             Self::StaleReservationsHide => {
                 "if a claim's reservedFor has an outdated entry, a new rule does not evict the pods listed after \
-                 this entry until those pods are updated"
+                 this entry until those Pod objects change"
             }
         }
     }

@@ -386,7 +386,7 @@ fn unsettled(rule: &DeviceTaintRule, evicting: EvictionStatus) -> String {
         EvictionStatus::Unknown => "not set yet",
         EvictionStatus::Outdated => "not updated for the current generation yet",
         EvictionStatus::Leftover => {
-            "evictions are pending, although no pod is left to evict; the condition may be stale"
+            "reports pending evictions, although no pod is left to evict; the condition may be stale"
         }
     };
     format!("controller condition of rule {name}: {why}")
@@ -465,8 +465,9 @@ mod tests {
         );
         assert_eq!(
             absent("gpu-9"),
-            "gpu.example.com/node-7/gpu-9: gpu.example.com/node-7/gpu-8 is not published, and may be \
-             the hardware of this device: its driver is not running, or has renamed it"
+            "gpu.example.com/node-7/gpu-9: gpu.example.com/node-7/gpu-8 is not published, and may be the \
+             hardware of this device: driver gpu.example.com is not running, or has renamed \
+             gpu.example.com/node-7/gpu-8"
         );
     }
 

@@ -348,7 +348,7 @@ impl Dedication {
             Section::list("Policies", policies.collect()),
             Section::table(table).captioned("Devices"),
             Section::list(
-                "Claims without the toleration, which cannot be allocated these devices from now on",
+                "Claims without the toleration; the scheduler no longer allocates these devices to them",
                 names(&self.claims_lacking_toleration),
             ),
             Section::list(

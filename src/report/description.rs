@@ -562,11 +562,11 @@ impl RuleDescription {
         let pods = self.known.pods;
         match check.counted_pod_count {
             Some(then) => format!(
-                "the controller counted pods{written}, and does not count again while the effect is None: {} then, {pods} now",
+                "the controller counted {}{written}, and does not count again while the effect is None; this report counts {pods}",
                 counted(then, "pod")
             ),
             None => format!(
-                "the controller counted pods{written}, and does not count again while the effect is None; pods now: {pods}"
+                "the controller counted pods{written}, and does not count again while the effect is None; this report counts {pods}"
             ),
         }
     }
@@ -728,9 +728,9 @@ mod tests {
         let message = "4 published devices selected. 4 allocated devices selected. 88 pods would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.";
         let frozen = described(&rule("None", Some(("NoEffect", message))), &[], 0);
         assert_eq!(
-            line(&frozen, "the controller counted pods"),
-            "the controller counted pods at 2026-11-21T00:59:34Z, and does not count again while the effect is None: \
-             88 pods then, 92 now"
+            line(&frozen, "the controller counted 88 pods"),
+            "the controller counted 88 pods at 2026-11-21T00:59:34Z, and does not count again while the effect is \
+             None; this report counts 92"
         );
         let check = frozen.condition_check.as_ref().unwrap();
         assert_eq!(

@@ -243,9 +243,9 @@ pub(super) fn message(objection: &RemovalObjection) -> String {
         RemovalObjection::NotesUnread => "force-deleted pods are unknown, because the kubelet's \
             dra_manager_state could not be read".to_owned(),
         RemovalObjection::Unread(kind) => format!("{} could not be read", kind.plural()),
-        RemovalObjection::SameHardware { device, link, objection } => format!("{device} is the same hardware ({link}): {}", message(objection)),
-        RemovalObjection::MayBeSameHardware { device } => format!("{device} is not published, and may \
-            be the hardware of this device: its driver is not running, or has renamed it"),
+        RemovalObjection::SameHardware { device, link, objection } => format!("{device}, on the same hardware as this device ({link}): {}", message(objection)),
+        RemovalObjection::MayBeSameHardware { device } => format!("{device} is not published, and may be the \
+            hardware of this device: driver {} is not running, or has renamed {device}", device.driver),
         RemovalObjection::NotTainted => "no taint blocks new pods, so a pod may use the device again at any time".to_owned(),
         RemovalObjection::PartsNotTainted { devices } => parts_not_tainted(devices),
         RemovalObjection::Tolerated { by } => format!("{by} tolerates the taint of the device for \
@@ -258,8 +258,8 @@ pub(super) fn message(objection: &RemovalObjection) -> String {
 fn parts_not_tainted(devices: &[DeviceId]) -> String {
     let names: Vec<String> = devices.iter().map(ToString::to_string).collect();
     format!(
-        "no taint blocks new pods on {} of the same hardware: {}; taint partitions with --with-partitions, \
-         and devices of other drivers by name",
+        "no taint blocks new pods on {} of the same hardware: {}; to taint partitions, add --with-partitions; to \
+         taint devices of other drivers, specify their names",
         counted(devices.len(), "device"),
         few(&names)
     )

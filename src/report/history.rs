@@ -243,8 +243,8 @@ impl RuleHistory {
                 counted(certain, "pod")
             )),
             (0, possible) if self.controller_evicted_pod_count == Some(0) => Some(format!(
-                "no known eviction by this rule; {} evicted by another taint, or by this rule but \
-                 not counted in its status, according to existing events",
+                "{} evicted by this rule or another taint, according to existing events; the status of \
+                 this rule counts no evicted pod",
                 counted(possible, "pod")
             )),
             (0, possible) => Some(format!(
@@ -1152,8 +1152,8 @@ mod tests {
         let found = history(&reading, &storm());
         let last = found.evicted_pods.last().map(|pod| pod.after_eviction);
         assert_eq!(last, Some(EvictedOutcome::Unknown));
-        let line = "unknown: which pod of DaemonSet/exporter in ml replaced which evicted pod: \
-                    events do not record the node";
+        let line = "unknown: the replacement of each evicted pod of DaemonSet/exporter in ml, because \
+            events do not record the node";
         assert!(
             found.lines().iter().any(|told| told == line),
             "{:?}",
@@ -1343,7 +1343,7 @@ mod tests {
             history(&reading, &events()).lines().join("\n")
         };
         let line = "counts 0 pods evicted by this rule since the eviction controller started";
-        let none = "no known eviction by this rule; 5 pods evicted by another taint, or";
+        let none = "5 pods evicted by this rule or another taint, according to existing events; the status";
         let told = lines(counted.clone());
         assert!(told.contains(line) && told.contains(none), "{told}");
         let condition = counted.condition.as_mut().unwrap();

@@ -98,7 +98,7 @@ impl RemainingPod {
             why(&left.obstacle, now)
         } else {
             let words = why_if_evicting(&left.obstacle, now);
-            format!("nothing, with effect {effect}; with NoExecute: {words}")
+            format!("nothing, because effect {effect} evicts no pods; with NoExecute: {words}")
         };
         // A pod that is not evicted waits for nothing, so that there is no time of it.
         let (since, until) = if waits { times(left) } else { (None, None) };
@@ -266,7 +266,11 @@ mod tests {
             (stays.reason, stays.until_time),
             (BlockerReason::EffectDoesNotEvict, None)
         );
-        assert!(stays.message.starts_with("nothing, with effect None"));
+        assert!(
+            stays
+                .message
+                .starts_with("nothing, because effect None evicts no pods")
+        );
         let goes = view(EvictionObstacle::Node(NodeHealth::Gone), &Effect::None);
         assert_eq!(goes.reason, BlockerReason::NodeGone);
     }

@@ -110,7 +110,7 @@ fn not_evicted(why: NotEvicted) -> &'static str {
         NotEvicted::ExtendedResource => "uses the device through an extended resource",
         NotEvicted::NotPublished => "its device is not published",
         NotEvicted::HiddenByStaleReservation => {
-            "an outdated entry in a claim's reservedFor hides it from the controller"
+            "an outdated entry in a claim's reservedFor hides the pod from the controller"
         }
     }
 }

@@ -119,8 +119,8 @@ number, a PCI or MAC address, with or without the name of its attribute:
   uuid=GPU-18dbab44-5c1c-4fd4-8f0f-61c1ba1e2f0a
 
 Several names select every device that matches one of them; the same applies
-to several hardware IDs. A name together with a hardware ID, --where or --node
-selects the devices that match all of these.
+to several hardware IDs. If you combine a name with a hardware ID, --where or
+--node, only devices that match all of them are selected.
 
 --driver, --pool and --device are another way to write DRIVER/POOL/DEVICE;
 --all-devices selects every device. Quote arguments that contain `*`.

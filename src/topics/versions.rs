@@ -59,10 +59,10 @@ pub(super) fn versions() -> String {
         }
     }
     text.push_str(
-        "\n\nAn unpublished device is allocated, but no ResourceSlice lists it. If a rule\nhas no \
-        deviceSelector, some versions evict the pods of all published devices,\nand some block \
-        the allocation of all devices. The last defect below explains\nold \
-        reservedFor entries. Before 1.34, pods cannot use devices through extended\nresources.\n\nThe feature gate DRAWorkloadResourceClaims has existed since 1.36, and is \
+        "\n\nA device is unpublished if it is allocated, but no ResourceSlice lists it. If a\nrule has no \
+        deviceSelector, some versions evict the pods of all published\ndevices, and some block \
+        the allocation of all devices. For old reservedFor\nentries, see kubernetes#135686 \
+        below.\n\nThe feature gate DRAWorkloadResourceClaims has existed since 1.36, and is \
         off\nby default. With it, a claim that is reserved for a PodGroup is reserved for all\npods \
         of the group. If the gate is enabled in your cluster, add\n--feature-gates \
         DRAWorkloadResourceClaims=true.\n",

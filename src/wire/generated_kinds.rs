@@ -71,7 +71,7 @@ impl<T: ToFact> Decode for GeneratedKind<T> {
     }
 
     fn from_protobuf(_: Layout, _: Detail, _: &[u8]) -> Result<Self, String> {
-        Err("objects of this kind are read as JSON".to_owned())
+        Err("this kind is supported only as JSON, not as Protobuf".to_owned())
     }
 
     #[cfg(test)]

@@ -212,7 +212,9 @@ impl ProtobufList {
             return self.begin_list(field.header, length);
         }
         if length > LARGEST_FIELD {
-            return Err(malformed("a field of its envelope is too long"));
+            return Err(malformed(
+                "it has a field of more than 16 MiB outside the list",
+            ));
         }
         let Some(bytes) = complete(input, field.header, length) else {
             return Ok(Step::Starved);

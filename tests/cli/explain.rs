@@ -432,13 +432,13 @@ fn what_keeps_a_pending_pod_beside_devices_is_told_with_the_words_of_the_schedul
     ]}]});
     let affinity =
         json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}});
-    let bound = "no node that its node selector or affinity allows";
+    let bound = "of the nodes that its node selector or affinity allows, none";
     let open = json!({"podCIDR": "10.0.0.0/24"});
     let taint = json!({"key": "reserved", "effect": "NoSchedule"});
     let tainted = json!({"taints": [taint]});
     let tolerating = json!({"tolerations": [{"key": "reserved", "operator": "Exists"}]});
-    let closed = "waits for devices: no node on which it can be scheduled has free devices that meet \
-                  all requests of the pod; another node has such devices";
+    let closed = "waits for devices: of the nodes on which it can be scheduled, none has free devices \
+        that meet all requests of the pod; another node has them";
     let not_checked = "not checked: free CPU and memory, pod affinity";
     for (more, node, part) in [
         (
@@ -463,7 +463,7 @@ fn what_keeps_a_pending_pod_beside_devices_is_told_with_the_words_of_the_schedul
         (
             json!({}),
             &json!({"unschedulable": true}),
-            "; node a has such devices, but is cordoned",
+            "; node a has them, but is cordoned",
         ),
         (
             json!({}),

@@ -166,7 +166,7 @@ fn an_explained_device_has_its_other_names_and_what_was_not_released() {
     );
     let (_, beside) = previewed
         .stdout
-        .split_once("Still in use on the same hardware")
+        .split_once("Hardware that stays in use")
         .expect("what stays on the card");
     assert!(beside.contains("vfio.example.com/node-7/card"), "{beside}");
     let record = "pod ml/train was force-deleted before it ended, and node-7 has not confirmed";
@@ -306,7 +306,7 @@ fn an_unpublished_device_elsewhere_does_not_keep_an_address_from_being_found() {
         }]}}}}),
     );
     let folder = Folder::new().with("cluster.json", list.to_string());
-    let note = "cannot tell whether this allocated device matches, because it is not published: mig.example.com/node-1/mig-0";
+    let note = "no ResourceSlice lists this allocated device, so whether it matches is unknown: mig.example.com/node-1/mig-0";
     for line in [
         "devices 0000:17:00.0",
         "list 0000:17:00.0",

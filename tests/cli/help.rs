@@ -246,9 +246,9 @@ fn hazards_are_explained() {
     sibling-in-use           notice   other pods keep using the same hardware,
                                       through partitions, shares or other drivers
     terminal-still-reserved  notice   has already ended, and still holds the device
-    tolerates-schedule-only  warning  replacements may be scheduled to a tainted
-                                      device and evicted, too: their claims tolerate
-                                      NoExecute for a limited time or not at all
+    tolerates-schedule-only  warning  replacements may be evicted too: their claims
+                                      tolerate the taint only for scheduling or for
+                                      a limited time
     claim-stays-allocated    warning  replacements are evicted again: they use the
                                       same claim, which stays allocated
     foreign-taint            notice   is evicted by another rule or by a driver's
@@ -307,10 +307,10 @@ fn guards_are_explained() {
       budgets.violated      PodDisruptionBudgets that the evictions would violate
       claims.unplaceable    claims of evicted pods that cannot be reallocated, each
                             checked as if it were the only one
-      claims.unplaceable.together  claims of evicted pods that stay without devices
-                                   even if as many claims as possible are
-                                   reallocated; for example 1, if two claims compete
-                                   for the last device
+      claims.unplaceable.together  claims that stay without devices if as many
+                                   claims of evicted pods as possible are
+                                   reallocated together; if two claims compete for
+                                   the last device, the value is 1
       devices.available     devices that stay available in the DeviceClasses of the
                             selected devices; available means: free or with capacity
                             left, and without a NoSchedule or NoExecute taint; % of

@@ -14,7 +14,7 @@ fn one_device_is_asked_about_without_a_taint() {
     gpu.example.com/node-7/gpu-0   taint devicetaint.dev/preview:NoExecute
 
     Top risks:
-      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements may be scheduled to a tainted device and evicted, too: their claims tolerate NoExecute for a limited time or not at all
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements may be evicted too: their claims tolerate the taint only for scheduling or for a limited time
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              WORKLOAD            RISKS
@@ -35,7 +35,7 @@ fn one_device_is_asked_about_without_a_taint() {
     Message that the controller would report for effect None:
       1 published device selected. 5 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
-    Still in use on the same hardware:
+    Hardware that stays in use:
       gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
 
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
@@ -67,7 +67,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     gpu.example.com/node-7/*   taint a:NoExecute
 
     Top risks:
-      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements may be scheduled to a tainted device and evicted, too: their claims tolerate NoExecute for a limited time or not at all
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements may be evicted too: their claims tolerate the taint only for scheduling or for a limited time
       danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods and would have none left; claim embed-5f6b8c9d77-mdd2q-gpu-72g96 cannot be reallocated: request gpu needs 1 device, and 0 are available (and 1 more of this kind)
       warning   research/notebook-anna: claim notebooks cannot be reallocated: request gpu needs 1 device, and 0 are available; has no controller: nothing recreates it
 
@@ -95,7 +95,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
       3 claims cannot be reallocated (research/notebooks, serving/embed-5f6b8c9d77-f6ln5-gpu-kq8sm, serving/embed-5f6b8c9d77-mdd2q-gpu-72g96): request gpu needs 1 device, and 0 are available
       together, at most 1 of the 4 claims can be reallocated; not checked: for claim serving/rerank-6b4d9f8c5-wxh7f-gpu-cknml, capacity of shared devices
 
-    Still in use on the same hardware:
+    Hardware that stays in use:
       gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
 
     Guards:
@@ -168,7 +168,7 @@ fn pool_may_have_a_slash_in_its_name() {
 fn a_taint_without_its_effect_behind_other_choices_is_told_as_that() {
     assert_snapshot!(preview("--pod research/notebook-anna example.com/x").shown(), @r#"
     [stderr]
-    error: "example.com/x" is a taint without an effect, or an incomplete device
+    error: cannot tell whether "example.com/x" is a taint or a device
     hint: for a taint, add an effect (NoExecute, NoSchedule or None): example.com/x:NoExecute
     hint: for devices: 'example.com/x/*' or '*/example.com/x'
     [exit status: 2]
@@ -237,8 +237,8 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
 
     Top risks:
       danger    DaemonSet/gpu-monitor of monitoring: claim gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (27 others are on nodes where the pod cannot be scheduled); the pod's priority class is system-node-critical
-      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements may be scheduled to a tainted device and evicted, too: their claims tolerate NoExecute for a limited time or not at all
-      warning   Job/sweep of training: Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be scheduled to a tainted device and evicted, too: their claims tolerate NoExecute for a limited time or not at all
+      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements may be evicted too: their claims tolerate the taint only for scheduling or for a limited time
+      warning   Job/sweep of training: Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be evicted too: their claims tolerate the taint only for scheduling or for a limited time
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, no-replacement (+2)
@@ -351,7 +351,7 @@ fn existing_rule_is_asked_about_by_name() {
     rule node-6-firmware: gpu.example.com/node-6/*   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      warning   Deployment/chat of serving: replacements may be scheduled to a tainted device and evicted, too: their claims tolerate NoExecute for a limited time or not at all
+      warning   Deployment/chat of serving: replacements may be evicted too: their claims tolerate the taint only for scheduling or for a limited time
 
     SEVERITY   WHEN   POD                             WORKLOAD          RISKS
     warning    now    serving/chat-7d9c6b5f4d-bg695   Deployment/chat   tolerates-schedule-only, long-grace
@@ -375,7 +375,7 @@ fn several_rules_are_one_question() {
     assert_snapshot!(preview("--rule node-6-firmware --rule node-10-decommission").shown(), @"
     Top risks:
       danger    Job/fold of research: Job fold fails permanently unless the pod's containers exit with 0 when stopped: failure 2 exceeds its backoffLimit of 1
-      warning   Deployment/chat of serving: replacements may be scheduled to a tainted device and evicted, too: their claims tolerate NoExecute for a limited time or not at all
+      warning   Deployment/chat of serving: replacements may be evicted too: their claims tolerate the taint only for scheduling or for a limited time
 
     SEVERITY   WHEN   POD                             NODE      DEVICE                          WORKLOAD          CAUSE                       RISKS
     danger     +20m   research/fold-jsg5p             node-10   gpu.example.com/node-10/gpu-0   Job/fold          rule node-10-decommission   job-fails, long-grace
@@ -407,8 +407,8 @@ fn manifest_is_asked_about_before_it_is_created() {
 
     Top risks:
       danger    DaemonSet/gpu-monitor of monitoring: claim gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (27 others are on nodes where the pod cannot be scheduled); the pod's priority class is system-node-critical
-      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements may be scheduled to a tainted device and evicted, too: their claims tolerate NoExecute for a limited time or not at all
-      warning   Job/sweep of training: Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be scheduled to a tainted device and evicted, too: their claims tolerate NoExecute for a limited time or not at all
+      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements may be evicted too: their claims tolerate the taint only for scheduling or for a limited time
+      warning   Job/sweep of training: Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be evicted too: their claims tolerate the taint only for scheduling or for a limited time
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, no-replacement (+2)

@@ -150,8 +150,8 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0
         disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none
-        left; replacements may be scheduled to a tainted device and evicted, too:
-        their claims tolerate NoExecute for a limited time or not at all
+        left; replacements may be evicted too: their claims tolerate the taint only
+        for scheduling or for a limited time
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              RISKS
@@ -177,7 +177,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
         information will not be updated again. Recreate the DeviceTaintRule to
         trigger an update.
 
-    Still in use on the same hardware:
+    Hardware that stays in use:
       gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod
         research/evals-98wpf and 1 more
 
@@ -197,8 +197,8 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
 
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank
-        has 1 ready pod and would have none left; replacements may be scheduled to a tainted device and evicted, too: their
-        claims tolerate NoExecute for a limited time or not at all
+        has 1 ready pod and would have none left; replacements may be evicted too: their claims tolerate the taint only for
+        scheduling or for a limited time
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              WORKLOAD            RISKS
@@ -220,7 +220,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
       1 published device selected. 5 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the
         effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
-    Still in use on the same hardware:
+    Hardware that stays in use:
       gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
 
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
@@ -234,8 +234,8 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements may be scheduled to a
-        tainted device and evicted, too: their claims tolerate NoExecute for a limited time or not at all
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements may be evicted too: their
+        claims tolerate the taint only for scheduling or for a limited time
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              WORKLOAD            RISKS
@@ -257,7 +257,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
       1 published device selected. 5 allocated devices selected. 3 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the
         DeviceTaintRule to trigger an update.
 
-    Still in use on the same hardware:
+    Hardware that stays in use:
       gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
 
     3 pods in 2 namespaces would be evicted: 2 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).

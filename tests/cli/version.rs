@@ -35,7 +35,7 @@ fn version_of_the_client_asks_no_cluster() {
     RELEASES                                      UPSTREAM            KNOWN DEFECT
     1.36.0 to 1.36.2                              kubernetes#139651   kube-scheduler can ignore rules, and any rule can make it panic
     1.34.0 to 1.37.1 (fix in 1.37.2 not tested)   kubernetes#141290   pods that use devices through extended resources are not evicted
-    1.33 to 1.35                                  kubernetes#135686   if a claim's reservedFor has an outdated entry, a new rule does not evict the pods listed after this entry until those pods are updated
+    1.33 to 1.35                                  kubernetes#135686   if a claim's reservedFor has an outdated entry, a new rule does not evict the pods listed after this entry until those Pod objects change
     [exit status: 0]
     ");
 }
@@ -50,7 +50,7 @@ fn version_without_a_cluster_says_what_is_known_and_what_is_missing() {
     RELEASES                                      UPSTREAM            KNOWN DEFECT
     1.36.0 to 1.36.2                              kubernetes#139651   kube-scheduler can ignore rules, and any rule can make it panic
     1.34.0 to 1.37.1 (fix in 1.37.2 not tested)   kubernetes#141290   pods that use devices through extended resources are not evicted
-    1.33 to 1.35                                  kubernetes#135686   if a claim's reservedFor has an outdated entry, a new rule does not evict the pods listed after this entry until those pods are updated
+    1.33 to 1.35                                  kubernetes#135686   if a claim's reservedFor has an outdated entry, a new rule does not evict the pods listed after this entry until those Pod objects change
     [stderr]
     error: no cluster is configured: no kubeconfig found
     hint: set a kubeconfig with --kubeconfig or KUBECONFIG

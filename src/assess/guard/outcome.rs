@@ -31,7 +31,9 @@ impl GuardOutcome {
             (Some(value), _, _) if self.missing.is_none() => {
                 return format!("the value is {value}{whole}");
             }
-            (Some(value), _, _) => format!("the value is {value} of an unknown number"),
+            (Some(value), _, _) => {
+                format!("the value is {value}, and the total for the percentage is unknown")
+            }
             (None, least, Some(most)) => {
                 format!("the value is unknown, between {least} and {most}{whole}")
             }
@@ -85,7 +87,7 @@ mod tests {
         assert_eq!(outcome(None).value_in_words(), "the value is 3 of 4");
         assert_eq!(
             outcome(Some("resourceslices")).value_in_words(),
-            "the value is 3 of an unknown number (missing: resourceslices)"
+            "the value is 3, and the total for the percentage is unknown (missing: resourceslices)"
         );
     }
 }

@@ -196,8 +196,8 @@ signals! {
         whole: None,
         reads: [Pods, Replacements],
         unsaid: "device classes, nodes, results of expressions, or checks of constraints, counters and capacity",
-        meaning: "claims of evicted pods that stay without devices even if as many claims as possible are \
-            reallocated; for example 1, if two claims compete for the last device",
+        meaning: "claims that stay without devices if as many claims of evicted pods as possible are reallocated \
+            together; if two claims compete for the last device, the value is 1",
         count: |_, totals| totals.claims_unplaceable_together,
     }
     /// Devices of the same classes that stay allocatable.

@@ -45,8 +45,8 @@ impl SearchedNodes {
     fn none(self) -> &'static str {
         match self {
             Self::All => "no node",
-            Self::Selected => "no node that its node selector or affinity allows",
-            Self::Open => "no node on which it can be scheduled",
+            Self::Selected => "of the nodes that its node selector or affinity allows, none",
+            Self::Open => "of the nodes on which it can be scheduled, none",
         }
     }
 }
@@ -88,17 +88,14 @@ impl SchedulingExclusion {
     fn by_closed_nodes(cordoned: Vec<NodeName>) -> Self {
         let names: Vec<String> = cordoned.iter().map(ToString::to_string).collect();
         let others = match names.as_slice() {
-            [] => "another node has such devices".to_owned(),
-            [only] => format!("node {only} has such devices, but is cordoned"),
-            several => format!(
-                "nodes {} have such devices, but are cordoned",
-                some(several)
-            ),
+            [] => "another node has them".to_owned(),
+            [only] => format!("node {only} has them, but is cordoned"),
+            several => format!("nodes {} have them, but are cordoned", some(several)),
         };
         Self {
             message: format!(
-                "waits for devices: no node on which it can be scheduled has free devices that meet \
-                 all requests of the pod; {others}"
+                "waits for devices: of the nodes on which it can be scheduled, none has free devices \
+                 that meet all requests of the pod; {others}"
             ),
             cordoned,
         }
@@ -150,8 +147,8 @@ pub(super) fn scheduling_exclusion(
     let is_bound = lacks_devices && !scheduling.nodes.is_empty() && is_placeable(&anywhere);
     is_bound.then(|| {
         SchedulingExclusion::other(
-        "waits for devices: no node that its node selector or affinity allows has free devices \
-         that meet all requests of the pod; another node has such devices"
+        "waits for devices: of the nodes that its node selector or affinity allows, none has free \
+         devices that meet all requests of the pod; another node has them"
             .to_owned())
     })
 }
@@ -288,8 +285,8 @@ pub(super) fn root_cause(
         RootCause::Devices => {
             let constrained = match spec.map_or(0, |spec| spec.constraints.len()) {
                 0 => "",
-                1 => " and its constraint",
-                _ => " and any one of its constraints",
+                1 => " and the only constraint",
+                _ => " and any one constraint",
             };
             format!(
                 "waits for devices: {} has free devices that meet all requests of the pod, even if all \
@@ -331,14 +328,11 @@ mod tests {
     #[test]
     fn cordoned_nodes_that_alone_keep_a_pod_from_devices_are_named() {
         for (nodes, end) in [
-            (&[][..], "; another node has such devices"),
-            (
-                &["node-3"],
-                "; node node-3 has such devices, but is cordoned",
-            ),
+            (&[][..], "; another node has them"),
+            (&["node-3"], "; node node-3 has them, but is cordoned"),
             (
                 &["node-3", "node-4"],
-                "; nodes node-3, node-4 have such devices, but are cordoned",
+                "; nodes node-3, node-4 have them, but are cordoned",
             ),
         ] {
             let nodes: Vec<NodeName> = nodes.iter().map(|name| NodeName::from(*name)).collect();

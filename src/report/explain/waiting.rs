@@ -537,7 +537,7 @@ impl RequestedItem<'_> {
                 "{is} in incomplete pools, which the scheduler skips"
             )),
             "invalid-pool" => plain(format!(
-                "{is} in pools that the scheduler skips, because the slices of the pool contradict each other"
+                "{is} in pools with contradictory ResourceSlices, which the scheduler skips"
             )),
             _ => plain(format!("may or may not match: {why}")),
         };
@@ -631,7 +631,7 @@ mod tests {
             (
                 RootCause::Devices,
                 "waits for devices: no node has free devices that meet all requests of the pod, even if all \
-                 taints and any one of its constraints are ignored",
+                 taints and any one constraint are ignored",
             ),
             (
                 RootCause::Constraints(vec![0, 1]),
@@ -659,9 +659,12 @@ mod tests {
         for (searched, none) in [
             (
                 SearchedNodes::Selected,
-                "no node that its node selector or affinity allows",
+                "of the nodes that its node selector or affinity allows, none",
             ),
-            (SearchedNodes::Open, "no node on which it can be scheduled"),
+            (
+                SearchedNodes::Open,
+                "of the nodes on which it can be scheduled, none",
+            ),
         ] {
             assert_eq!(
                 self::root_cause(&RootCause::Devices, None, searched),

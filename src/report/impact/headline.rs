@@ -218,10 +218,8 @@ fn when(report: &ImpactReport) -> String {
         (0, _) if totals.pods.exact().is_some() && at_once.exact().is_none() => {
             format!(" at the latest {last}")
         }
-        (least, later) if totals.pods.exact().is_some() && at_once.exact().is_none() => {
-            format!(
-                ": at least {least} now, up to {later} later (the last one at the latest {last})"
-            )
+        (least, _) if totals.pods.exact().is_some() && at_once.exact().is_none() => {
+            format!(": at least {least} now, all at the latest {last}")
         }
         (0, 1) => format!(" later: {last}"),
         (0, _) => format!(" later (last {last})"),

@@ -63,7 +63,7 @@ impl View for ImpactReport {
             self.assessment.replacements.lines(),
         ));
         sections.push(Section::list(
-            "Still in use on the same hardware",
+            "Hardware that stays in use",
             siblings(&self.assessment.siblings),
         ));
         sections.push(Section::list("Hazards", hazards(&self.affected_pods)).shown(Shown::Wide));
@@ -347,7 +347,7 @@ mod tests {
             (
                 &[Kind::DeviceTaintRule],
                 &["train-0", "train-1"],
-                "2 pods in 1 namespace would be evicted: at least 1 now, up to 1 later (the last one at the latest in 5m at 2026-11-21T01:05:34Z).",
+                "2 pods in 1 namespace would be evicted: at least 1 now, all at the latest in 5m at 2026-11-21T01:05:34Z.",
             ),
         ] {
             assert_eq!(headline_without(kinds, pods), expected, "{kinds:?}");

@@ -152,7 +152,7 @@ impl Timeline {
         // An end that may not come is no end.
         let the = self.unknown_ends.map_or_else(
             || "The".to_owned(),
-            |running| format!("If {running} are running (unknown), the"),
+            |running| format!("If {running} are running, which is unknown, the"),
         );
         let last = if self.delayed_until.is_zero() {
             format!("{the} last evicted pod is")
@@ -434,7 +434,7 @@ mod tests {
         let unread = report(&[Kind::Node]);
         assert_eq!(
             sentence(&unread),
-            "If the nodes of these pods are running (unknown), the last evicted pod is gone after about 3h30m \
+            "If the nodes of these pods are running, which is unknown, the last evicted pod is gone after about 3h30m \
              (at full grace period); then the device is free."
         );
         let device = &unread.selected_devices[0];

@@ -185,7 +185,7 @@ fn every_line_says_what_a_pod_waits_for_and_what_happened() {
         "Changed by: admin",
         "NAMESPACE f-slow NODE-down terminating for LONG, its grace period ends in LONG, and its node \
          is not ready",
-        "NAMESPACE g-patient NODE nothing, with effect None; with NoExecute: tolerates the \
+        "NAMESPACE g-patient NODE nothing, because effect None evicts no pods; with NoExecute: tolerates the \
          taint for LONG, until TIME",
     ] {
         assert!(
