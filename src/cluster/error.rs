@@ -369,12 +369,11 @@ impl ClusterError {
             }
             Self::PluginStart { install_hint, .. } => install_hint.iter().cloned().collect(),
             Self::PluginFailed { .. } => {
-                vec!["test the plugin with `kubectl auth whoami`, which runs it in the same way".to_owned()]
+                vec!["test the credential plugin with `kubectl auth whoami`, which runs it in the same way".to_owned()]
             }
             Self::PluginRefused { .. } => vec![
-                "kubectl does not run this plugin either: show the preferences with `kubectl \
-                kuberc view`, or use \
-                 another file with --kuberc or KUBERC".to_owned(),
+                "kubectl does not run the credential plugin either: show the preferences with `kubectl \
+                 kuberc view`, or use another file with --kuberc or KUBERC".to_owned(),
             ],
             Self::Preferences { .. } => {
                 vec!["fix the file, or turn preferences off with KUBERC=off".to_owned()]

@@ -173,8 +173,7 @@ fn contexts(
     if let Clusters::One(why) = profile.clusters {
         return Err(
             Failure::usage(format!("only one --context is allowed: {why}")).hint(
-                "`preview`, `list` and `devices` accept several contexts, but only for a single report on live \
-                clusters",
+                "`preview`, `list` and `devices` accept several contexts without --from, --publish and --watch",
             ),
         );
     }

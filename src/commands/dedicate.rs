@@ -54,9 +54,9 @@ use crate::report::rules::ObjectList;
 /// If the command is interrupted, run it again: it creates what is missing. With --policy none, only the rules are
 /// created, and no admission policies: claims have to tolerate the taint themselves, and any claim may do so.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("FILENAME: refuse what this policy file forbids; `none`: \
-    create no admission policies").long_help("FILENAME: refuse what this policy file forbids; `none`: create no \
-    admission policies\n\nA policy file sets guards, fields that every rule must have, and devices that must not be \
+#[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("FILENAME: refuse what this file forbids; `none`: \
+    create only rules, without admission policies").long_help("FILENAME: refuse what this file forbids; `none`: create \
+    only rules, without admission policies\n\nA policy file sets guards, fields that every rule must have, and devices that must not be \
     tainted. Repeatable; all files apply. With `none`, only the rules are created: claims need a toleration of their \
     own, and claims in every namespace may have one.")))]
 pub(super) struct DedicateArgs {

@@ -127,8 +127,8 @@ impl DeviceNodes {
         (!names.is_empty()).then(|| Warning {
             code: "nodes-not-ready",
             message: format!(
-                "nodes that are not Ready: {}; the API does not show when pods on these nodes end, \
-                until the kubelets report again",
+                "nodes that are not Ready: {}; until their kubelets report again, the API does not show \
+                 whether pods on these nodes have ended",
                 few(&names)
             ),
             fix: None,
@@ -230,8 +230,8 @@ mod tests {
         let warning = places.silent(&health).expect("of b");
         assert_eq!(
             warning.message,
-            "nodes that are not Ready: b; the API does not show when pods on these nodes end, until \
-            the kubelets report again"
+            "nodes that are not Ready: b; until their kubelets report again, the API does not show \
+             whether pods on these nodes have ended"
         );
         assert_eq!(places.silent(&BTreeMap::new()), None);
     }

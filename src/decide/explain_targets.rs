@@ -140,7 +140,7 @@ fn with_types(arguments: &[String]) -> Result<Vec<String>, Failure> {
     if !names.first().is_some_and(is_name) {
         return Err(
             Failure::usage(format!("{kind} is a type without a name")).hint(format!(
-                "use {kind}/NAME; for a pod or a rule named {kind}, use pod/{kind} or rule/{kind}"
+                "use {kind}/NAME; if the name of the pod or rule is {kind}, use pod/{kind} or rule/{kind}"
             )),
         );
     }
@@ -364,10 +364,10 @@ fn users(reading: &Reading) -> BTreeSet<String> {
 pub fn refuse_rules_beside(subjects: &ExplainTargets, is_supposed: bool) -> Result<(), Failure> {
     let mut named = subjects.named.iter();
     if is_supposed && named.any(|subject| matches!(subject, Subject::Rule(_))) {
-        return Err(Failure::usage(
-            "a taint can be combined with pods and devices, not with a rule",
-        )
-        .hint("to show the impact of a taint: `kubectl devicetaint preview`"));
+        return Err(
+            Failure::usage("TAINT is allowed only with pods and devices, not with a rule")
+                .hint("to show the impact of a taint: `kubectl devicetaint preview`"),
+        );
     }
     Ok(())
 }

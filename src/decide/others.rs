@@ -57,8 +57,14 @@ fn why_not_mine(rule: &DeviceTaintRule, me: &Requester<'_>) -> Vec<String> {
         .batch
         .and_then(|own| match metadata.labels.get(RuleMetadata::BATCH) {
             Some(batch) if batch == own => None,
-            Some(batch) => Some(format!("belongs to batch {batch}, not {own}")),
-            None => Some(format!("does not belong to batch {own}")),
+            Some(batch) => Some(format!(
+                "has label {}={batch}, and --batch is {own}",
+                RuleMetadata::BATCH
+            )),
+            None => Some(format!(
+                "has no label {}, and --batch is {own}",
+                RuleMetadata::BATCH
+            )),
         });
     let is_meant = me.uids.is_empty()
         || me
@@ -168,10 +174,14 @@ mod tests {
             (
                 of_batch("run-a"),
                 run,
-                Some("belongs to batch run-a, not run-b"),
+                Some("has label devicetaint.dev/batch=run-a, and --batch is run-b"),
             ),
             (of_batch("run-a"), ANNA, None),
-            (plain(), run, Some("does not belong to batch run-b")),
+            (
+                plain(),
+                run,
+                Some("has no label devicetaint.dev/batch, and --batch is run-b"),
+            ),
             (
                 plain(),
                 object,

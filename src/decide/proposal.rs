@@ -244,9 +244,9 @@ pub enum Drains {
 fn of_dedication(rule: &DeviceTaintRule) -> Option<String> {
     let name = rule.metadata.labels.get(RuleMetadata::DEDICATION)?;
     Some(format!(
-        "rule {} is part of dedication {name}: this command does not change the policies, which \
-        keep effect {}; to change the rule and the policies, use `kubectl devicetaint \
-        dedicate` with --overwrite",
+        "rule {} belongs to dedication {name}: this command changes only the rule, and the admission \
+         policies of the dedication still have tolerations of effect {}; to change both, use `kubectl \
+         devicetaint dedicate` with --overwrite",
         rule.name, rule.taint.effect
     ))
 }

@@ -306,7 +306,10 @@ impl Recovery {
                 return;
             }
             _ if is_outdated(workload) => {
-                format!("{called}: the controller has not processed its last change yet")
+                let kind_name = kind.as_str();
+                format!(
+                    "{called}: the {kind_name} controller has not processed the last change of the {kind_name} yet"
+                )
             }
             (Some(ready), Some(wanted)) if ready >= wanted => {
                 self.recovered = self.recovered.saturating_add(1);
@@ -390,7 +393,10 @@ impl Recovery {
         };
         let without_pods = match &self.without_pods[..] {
             [] => String::new(),
-            names => format!("; 0 pods desired by {}", few(names)),
+            names => format!(
+                "; nothing to recover, because 0 pods are desired: {}",
+                few(names)
+            ),
         };
         let has_other_end = !lost.is_empty() || !without_pods.is_empty();
         let ends = format!("{lost}{without_pods}");
@@ -553,7 +559,8 @@ mod tests {
         assert!(found.open.is_empty(), "{found:?}");
         assert_eq!(
             found.line(),
-            "1 pod evicted; no workload is still recovering; 0 pods desired by ReplicaSet ml/scaled"
+            "1 pod evicted; no workload is still recovering; nothing to recover, because 0 pods are \
+             desired: ReplicaSet ml/scaled"
         );
         assert_eq!(
             found.warning().map(|warning| warning.message).as_deref(),
@@ -562,7 +569,8 @@ mod tests {
         let both = recovery(&[scaled, well.clone()], &reading);
         assert_eq!(
             both.line(),
-            "2 pods evicted; all other workloads recovered; 0 pods desired by ReplicaSet ml/scaled"
+            "2 pods evicted; all other workloads recovered; nothing to recover, because 0 pods are \
+             desired: ReplicaSet ml/scaled"
         );
         assert_eq!(recovery(&[well], &reading).warning(), None);
     }
@@ -683,7 +691,9 @@ mod tests {
         assert_eq!(found(2).line(), "1 pod evicted; all workloads recovered");
         assert_eq!(
             messages(&found(3)),
-            ["Deployment ml/infer: the controller has not processed its last change yet"]
+            [
+                "Deployment ml/infer: the Deployment controller has not processed the last change of the Deployment yet"
+            ]
         );
     }
 

@@ -737,7 +737,7 @@ mod tests {
         }
         reading.snapshot.claims.push(claim);
         let found = |targets: &[&str]| found_in(&reading, targets, SiblingRules::Selected);
-        let note = "cannot tell whether this allocated device matches, because it is not published: \
+        let note = "no ResourceSlice lists this allocated device, so whether it matches is unknown: \
             mig.example.com/node-7/away";
         let (names, notes) = found(&["0000:17:00.0"]).unwrap();
         assert_eq!(names, ["one"]);

@@ -81,8 +81,8 @@ pub fn propose(
     let unknown = rules.iter().find(|rule| rank(&rule.taint.effect).is_none());
     if let Some(rule) = unknown.filter(|_| term.is_some()) {
         return Err(Failure::usage(format!(
-            "rule {} has effect {}, which this version of the plugin does not know, so --for \
-            could not restore this effect; nothing was changed",
+            "rule {} has effect {}, which this version of the plugin does not know: --for restores only \
+             effect None; nothing was changed",
             rule.name, rule.taint.effect
         )));
     }
@@ -160,7 +160,10 @@ impl TimedRule {
         if self.run.is_some() && last != self.run.as_deref() {
             let user = found.metadata.annotation(RuleMetadata::CHANGED_BY);
             return Some(match user {
-                _ if last.is_none() => "its record of this run was removed".to_owned(),
+                _ if last.is_none() => format!(
+                    "its annotation {} was removed",
+                    RuleMetadata::CHANGED_BY_RUN
+                ),
                 Some(user) => format!("it was changed by another run of this plugin, by {user}"),
                 None => "it was changed by another run of this plugin".to_owned(),
             });
@@ -435,7 +438,10 @@ mod tests {
                 .annotations
                 .remove(RuleMetadata::CHANGED_BY_RUN);
         });
-        assert_eq!(unnoted, taken("its record of this run was removed"));
+        assert_eq!(
+            unnoted,
+            taken("its annotation devicetaint.dev/changed-by-run was removed")
+        );
         let without_run = TimedRule { run: None, ..timed };
         assert_eq!(without_run.found(Some(&raised)), Revert::GiveBack);
     }

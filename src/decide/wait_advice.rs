@@ -42,15 +42,15 @@ impl NextWait<'_> {
     /// rules, and only a wait detects that it was forced.
     #[must_use]
     pub fn hint(self) -> String {
-        let forced =
-            "a force deletion of the terminating pods is detected only while a wait is running";
+        let forced = "only a running wait detects that a terminating pod was force-deleted; the devices of this \
+             pod may still be in use";
         match self {
             Self::SameCommand => format!(
-                "to wait until the terminating pods are gone, run the same command again: {forced}"
+                "to wait until the terminating pods are gone, run the same command again; {forced}"
             ),
             Self::InOtherHint | Self::Idle([]) => forced.to_owned(),
             Self::Idle(rules) => format!(
-                "{forced}; to wait until they are gone: kubectl devicetaint wait {} --for idle",
+                "{forced}; to wait until the terminating pods are gone: kubectl devicetaint wait {} --for idle",
                 rules.join(" ")
             ),
         }
@@ -89,7 +89,7 @@ pub fn ways_on(
             EvictionsLeft::Terminating => lines.push(format!(
                 "{these}, and the pods that are left are already terminating; {wait}"
             )),
-            EvictionsLeft::None => lines.push(format!("{these}, and no pod is left; {wait}")),
+            EvictionsLeft::None => lines.push(format!("{these}; no pod is left, but the wait also needs the controller's condition and the time of --settle; {wait}")),
         }
     }
     for name in names.iter().filter(|name| !evicts(name)) {
@@ -264,7 +264,7 @@ pub fn ended(
                 .iter()
                 .any(|gap| gap.kind() == Some(Kind::ResourceSlice));
             let what = if hides_hardware {
-                "all devices on the same hardware are idle"
+                "the hardware of the selected devices is idle"
             } else {
                 "all pods are gone"
             };
@@ -543,14 +543,14 @@ mod tests {
 
     #[test]
     fn a_wait_for_terminating_pods_is_one_that_the_rules_allow() {
-        let forced =
-            "a force deletion of the terminating pods is detected only while a wait is running";
+        let forced = "only a running wait detects that a terminating pod was force-deleted; the devices of this \
+             pod may still be in use";
         let reverted = names(&["a", "b"]);
         for (next, hint) in [
             (
                 NextWait::SameCommand,
                 format!(
-                    "to wait until the terminating pods are gone, run the same command again: {forced}"
+                    "to wait until the terminating pods are gone, run the same command again; {forced}"
                 ),
             ),
             (NextWait::InOtherHint, forced.to_owned()),
@@ -558,7 +558,7 @@ mod tests {
             (
                 NextWait::Idle(&reverted),
                 format!(
-                    "{forced}; to wait until they are gone: kubectl devicetaint wait a b --for idle"
+                    "{forced}; to wait until the terminating pods are gone: kubectl devicetaint wait a b --for idle"
                 ),
             ),
         ] {
@@ -629,7 +629,7 @@ mod tests {
         assert!(
             failure
                 .to_string()
-                .starts_with("cannot tell when all devices on the same hardware are idle: "),
+                .starts_with("cannot tell when the hardware of the selected devices is idle: "),
             "{failure}"
         );
     }

@@ -53,7 +53,9 @@ pub fn parse_name(text: &str) -> Result<String, NamingError> {
     };
     // These would be another place in a URL; kubectl refuses them in the same way.
     if name.is_empty() || matches!(name, "." | "..") || name.contains(['/', '%']) {
-        return Err(wrong("no object can have this name".to_owned()));
+        return Err(wrong(
+            "a name must not be empty, `.` or `..`, and must not contain `/` or `%`".to_owned(),
+        ));
     }
     Ok(name.to_owned())
 }

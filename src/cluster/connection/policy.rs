@@ -50,8 +50,8 @@ impl Policy {
                     .find(|entry| entry.is_empty() || cleaned(entry) != **entry);
                 match odd {
                     Some(entry) => Err(format!(
-                        "credentialPluginAllowlist has {entry:?}, which is not a program name \
-                         or a path in its shortest form"
+                        "credentialPluginAllowlist has {entry:?}, which matches no program: write a \
+                         name, or a path without `.`, `..`, and double or trailing slashes"
                     )),
                     None => Ok(Self::Allowlist(list)),
                 }

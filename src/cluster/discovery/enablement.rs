@@ -12,9 +12,11 @@ pub(in crate::cluster) fn how_to_serve(kind: Kind, minor: Option<Minor>) -> Stri
         Serving::Devices => how_to_serve_devices(minor),
         Serving::MutatingPolicies => how_to_serve_mutating_policies(minor),
         Serving::Always => {
-            "every Kubernetes version with device taints serves them by default: check \
-             --runtime-config of kube-apiserver"
-                .to_owned()
+            format!(
+                "every Kubernetes version that has device taints serves {} by default: check whether \
+                 --runtime-config of kube-apiserver disables this API",
+                kind.plural()
+            )
         }
         Serving::ByController => "install their controller".to_owned(),
         Serving::PodGroups => {

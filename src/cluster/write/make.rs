@@ -416,7 +416,8 @@ fn body(change: &ObjectChange, mode: WriteMode) -> Value {
 }
 
 /// What a look shows that does not tell what became of a change.
-const AS_BEFORE: &str = "a second read showed the object unchanged";
+const AS_BEFORE: &str =
+    "a second read showed no change, but the server may still apply the request";
 
 /// Whether `found` carries the note of the run that makes the change, so that nobody else's is taken for it.
 fn is_of_run(change: &ObjectChange, found: &Value) -> bool {

@@ -62,8 +62,8 @@ pub fn collapsed(
     }
     if notes.is_empty() {
         notes.push(
-            "--collapse changes nothing: no complete pool or driver with two or more devices is \
-            selected as a whole"
+            "--collapse changes nothing: it applies only if all devices of a pool or driver are selected \
+             (two or more, in complete pools)"
                 .to_owned(),
         );
     }

@@ -83,11 +83,13 @@ impl ComparisonLimit {
 #[must_use]
 pub fn not_compared(unpublished: &[DeviceId]) -> Option<String> {
     let names: Vec<String> = unpublished.iter().map(ToString::to_string).collect();
-    let devices = if names.len() == 1 {
-        "this allocated device matches, because it is not published"
+    let (devices, matching) = if names.len() == 1 {
+        ("this allocated device", "it matches")
     } else {
-        "these allocated devices match, because they are not published"
+        ("these allocated devices", "they match")
     };
     let names = (!names.is_empty()).then(|| few(&names))?;
-    Some(format!("cannot tell whether {devices}: {names}"))
+    Some(format!(
+        "no ResourceSlice lists {devices}, so whether {matching} is unknown: {names}"
+    ))
 }

@@ -750,7 +750,7 @@ mod tests {
         assert_eq!(
             found.notes,
             [
-                "cannot tell whether this allocated device matches, because it is not published: \
+                "no ResourceSlice lists this allocated device, so whether it matches is unknown: \
                 gpu.example.com/node-7/gone"
             ]
         );

@@ -379,7 +379,7 @@ pub fn incomplete_taint(text: &str) -> Option<Failure> {
 fn without_effect(argument: &str, suggestions: &[String; 2]) -> Failure {
     let devices: Vec<String> = suggestions.iter().map(|text| word(text)).collect();
     Failure::usage(format!(
-        "{argument:?} is a taint without an effect, or an incomplete device"
+        "cannot tell whether {argument:?} is a taint or a device"
     ))
     .hint(format!(
         "for a taint, add an effect (NoExecute, NoSchedule or None): {argument}:NoExecute"
@@ -588,7 +588,7 @@ mod tests {
                 let failure = Choice::parse(&typed, purpose).unwrap_err();
                 assert_eq!(
                     failure.to_string(),
-                    "\"example.com/x\" is a taint without an effect, or an incomplete device"
+                    "cannot tell whether \"example.com/x\" is a taint or a device"
                 );
                 let hint = &failure.hints()[0];
                 assert!(hint.contains("example.com/x:NoExecute"), "{hint}");

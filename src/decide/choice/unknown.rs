@@ -27,7 +27,9 @@ pub fn no_devices(rules: &[DeviceTaintRule]) -> String {
     let way_out = match known.first_key_value() {
         None => "install a DRA driver, and check `kubectl get resourceslices`".to_owned(),
         Some((driver, rule)) => {
-            format!("check the pods of driver {driver}, because rule {rule} taints its devices")
+            format!(
+                "check whether the pods of driver {driver} are running (rule {rule} selects its devices)"
+            )
         }
     };
     format!("no driver publishes a device, and no claim has one allocated: {way_out}")
@@ -340,8 +342,8 @@ mod tests {
         let mut rule = crate::decide::testing::named("pull", "NoExecute");
         rule.selector = Some(device::parse("gpu.example.com/node-7/gpu-0").unwrap());
         let failure = no_such_device(&anything, &[], &with(&[rule]));
-        let check = "no driver publishes a device, and no claim has one allocated: check the pods of \
-            driver gpu.example.com, because rule pull taints its devices";
+        let check = "no driver publishes a device, and no claim has one allocated: check whether the \
+            pods of driver gpu.example.com are running (rule pull selects its devices)";
         assert_eq!(failure.hints(), [check]);
         let known = DeviceId {
             driver: "gpu.example.com".into(),

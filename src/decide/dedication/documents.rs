@@ -143,8 +143,8 @@ pub fn traps(taints: &[Taint]) -> Vec<String> {
     ];
     if evicts {
         lines.push(
-            "keep `effect: NoExecute`; a toleration without an effect applies to scheduling only: \
-             each replacement pod is scheduled to the device and evicted again"
+            "keep `effect: NoExecute`: the eviction controller ignores device tolerations without an \
+             effect, so each replacement pod would be scheduled to the device and evicted again"
                 .to_owned(),
         );
     } else {

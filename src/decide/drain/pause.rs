@@ -77,7 +77,8 @@ pub fn refuse_aborted(name: &str, units: &[UnitState]) -> Result<(), Failure> {
     Err(Failure::new(
         ExitStatus::Refused,
         format!(
-            "drain {name} was aborted, and some of its rules have effect None; nothing was changed"
+            "drain {name} cannot be continued: a guard aborted an earlier run, and some rules of the \
+             drain have effect None; nothing was changed"
         ),
     )
     .hint(format!(
@@ -127,7 +128,8 @@ mod tests {
         assert_eq!(refused.status(), ExitStatus::Refused);
         assert_eq!(
             refused.to_string(),
-            "drain fw was aborted, and some of its rules have effect None; nothing was changed"
+            "drain fw cannot be continued: a guard aborted an earlier run, and some rules of the \
+             drain have effect None; nothing was changed"
         );
     }
 }

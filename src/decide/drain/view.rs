@@ -330,7 +330,7 @@ impl DrainView<'_> {
                 )
             }
             Some(EvictionObstacle::Workload(uid)) => format!(
-                "not evicted yet, waits for another unit, which also drains pods of {}",
+                "not evicted yet, waits for another unit (device, node or pool) with pods of {}",
                 self.workload(uid)
             ),
             Some(EvictionObstacle::Pod(other)) if other.is_terminating => {

@@ -210,7 +210,7 @@ pub fn with_new_identity(
         Err(why) => AcceptedIdentity {
             patch,
             kept: Some(format!(
-                "rule {} keeps the hardware that it recorded, because {why}",
+                "the hardware that rule {} records is not updated, because {why}",
                 rule.name
             )),
         },
@@ -310,7 +310,8 @@ mod tests {
             ),
             (&unread, "resourceslices could not be read".to_owned()),
         ] {
-            let kept = format!("rule drain keeps the hardware that it recorded, because {why}");
+            let kept =
+                format!("the hardware that rule drain records is not updated, because {why}");
             assert_eq!(note(&rule, reading), (None, Some(kept)));
         }
         let annotations = &mut rule.metadata.annotations;

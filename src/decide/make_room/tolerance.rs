@@ -100,7 +100,7 @@ pub fn refuse_lacking(
     if !semantics.copies_tolerations {
         let failure = Failure::refused(
             "this version of Kubernetes does not copy tolerations to allocations, so the taint \
-            would also evict the pending pod; nothing was changed",
+            would also evict the pending pod as soon as it is scheduled; nothing was changed",
         );
         return Err(failure.hint("add --without-toleration"));
     }

@@ -121,7 +121,7 @@ fn pod_line(pod: &PlannedEviction) -> String {
         |owner| format!("{} {}", owner.kind, owner.name),
     );
     let budget = if pod.has_budget {
-        ", evicted through the Eviction API"
+        ", through the Eviction API"
     } else {
         ""
     };

@@ -27,8 +27,8 @@ pub fn no_set(request: &PlanRequest, space: &PlanSpace, result: &SearchResult) -
         None => "there is no set",
     };
     Failure::refused(format!(
-        "{verb} of {units} that meets --keep-available {expression:?}: {now} of {classes} can be \
-        allocated now"
+        "{verb} of {units} that leaves enough devices for --keep-available {expression:?}: {now} of \
+         {classes} can be allocated before the drain"
     ))
     .hint(format!(
         "use a smaller number for {}, or lower --keep-available",
