@@ -693,9 +693,9 @@ mod tests {
         let mut proposal = proposal(vec![ProposedRule::effect(&rule, &Effect::NoExecute)]);
         let concerns = |proposal: &Proposal| proposal.concerns(&Requester::default()).join("; ");
         // `dedicate` changes the policies with it.
-        assert!(!concerns(&proposal).contains("part of dedication"));
+        assert!(!concerns(&proposal).contains("belongs to dedication"));
         proposal.whose = NamedOwners::All;
-        assert!(concerns(&proposal).contains("part of dedication research"));
+        assert!(concerns(&proposal).contains("belongs to dedication research"));
     }
 
     #[test]

@@ -60,8 +60,7 @@ fn the_whole_chain_has_the_field_of_each_link() {
 
     Possible fixes:
       without rule node-10-decommission: the pod stays, because none of its devices
-          is tainted
-          (DeviceTaintRule node-10-decommission)
+          is tainted (DeviceTaintRule node-10-decommission)
       for later pods, with one more toleration in request gpu of a
           ResourceClaimTemplate that replaces fold-gpu: the pod stays, because it
           tolerates the taints that would evict it

@@ -246,7 +246,7 @@ fn hazards_are_explained() {
     sibling-in-use           notice   other pods keep using the same hardware,
                                       through partitions, shares or other drivers
     terminal-still-reserved  notice   has already ended, and still holds the device
-    tolerates-schedule-only  warning  replacements may be evicted too: their claims
+    tolerates-schedule-only  warning  replacements may be evicted too: claims
                                       tolerate the taint only for scheduling or for
                                       a limited time
     claim-stays-allocated    warning  replacements are evicted again: they use the

@@ -154,7 +154,7 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
     1 pod in 1 namespace would be evicted now.
     Risks may be missing, because these could not be read: resourceslices, devicetaintrules, poddisruptionbudgets, nodes, replacements.
     If the nodes and drivers of these pods are running, which is unknown, the last evicted pod is gone after about 30s (at full grace period); unknown whether the same hardware is in use through other devices.
-    On node-9, using gpu.example.com/node-9/gpu-1.
+    The evicted pod is on node-9, and uses gpu.example.com/node-9/gpu-1.
     [exit status: 0]
     ");
     let strict = folder.devicetaint(&format!("{line} --strict -o json"));
@@ -275,7 +275,7 @@ fn newer_api_is_kept_shown_and_warned_about() {
     1 pod in 1 namespace would be evicted now.
     Risks may be missing, because these could not be read: poddisruptionbudgets, nodes, replacements.
     If the nodes of these pods are running, which is unknown, the last evicted pod is gone after about 30s (at full grace period); then the device is free.
-    On n, using d/p/x.
+    The evicted pod is on n, and uses d/p/x.
     [stderr]
     warning: DeviceTaintRule rule has the unknown effect `Melt`, which evicts no pods; 1 more occurrence
     warning: ResourceClaim n/c has a toleration with the unknown operator `Matches`

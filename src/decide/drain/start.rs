@@ -319,7 +319,7 @@ fn departure(limits: &UnitLimits, restarts: &RestartPlan) -> String {
         Means::Taint => return "with effect NoExecute, which ignores budgets".to_owned(),
         Means::Restart => "by restarting their Deployments, which start new pods first",
         Means::Auto if !restarts.owners.is_empty() => {
-            "by restarting their Deployments, which start new pods first; other pods by the Eviction \
+            "by restarting their Deployments, which start new pods first; other pods through the Eviction \
              API"
         }
         Means::Auto | Means::Eviction => "through the Eviction API",
