@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use crate::engine::rule_lifecycle::blocks;
 use crate::engine::settle::{Patience, Shortfall, UnreachableGoal};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, Gap, Kind, ObjectName};
@@ -223,7 +224,7 @@ pub fn ended(
                 )),
                 (Some(_) | None, Some(_) | None) => failure.hint(to_escalate(
                     "to evict pods",
-                    rule,
+                    &too_weak(rule, seen, |effect| *effect == Effect::NoExecute),
                     &Effect::NoExecute,
                     changed,
                 )),
@@ -235,7 +236,7 @@ pub fn ended(
         ))
         .hint(to_escalate(
             "to block new pods",
-            rule,
+            &too_weak(rule, seen, blocks),
             &Effect::NoSchedule,
             changed,
         )),
@@ -286,15 +287,32 @@ pub fn cannot_tell_of_recovery(gaps: &[&Gap]) -> Failure {
     Failure::new(ExitStatus::Failed, text)
 }
 
-/// How a rule is escalated, for a `purpose`; for one of the `changed` rules, `escalate` needs a flag.
+/// The names of the rules whose effect `is_enough` does not hold for: all that `escalate` has to raise, or only `rule`
+/// if no rules were read.
+fn too_weak(
+    rule: &ObjectName,
+    seen: &[DeviceTaintRule],
+    is_enough: impl Fn(&Effect) -> bool,
+) -> Vec<ObjectName> {
+    let weak = seen.iter().filter(|found| !is_enough(&found.taint.effect));
+    let names: Vec<ObjectName> = weak.map(|found| found.name.clone()).collect();
+    if names.is_empty() {
+        vec![rule.clone()]
+    } else {
+        names
+    }
+}
+
+/// How rules are escalated, for a `purpose`; for one of the `changed` rules, `escalate` needs a flag.
 fn to_escalate(
     purpose: &str,
-    rule: &ObjectName,
+    rules: &[ObjectName],
     to: &Effect,
     changed: &[ChangedIdentity],
 ) -> String {
-    let escalate = format!("kubectl devicetaint escalate {rule} --to {to}");
-    if changed.iter().any(|found| found.rule == *rule) {
+    let names: Vec<&str> = rules.iter().map(ObjectName::as_str).collect();
+    let escalate = format!("kubectl devicetaint escalate {} --to {to}", names.join(" "));
+    if changed.iter().any(|found| rules.contains(&found.rule)) {
         format!(
             "{purpose}, and accept that the device name in the rule now refers to other hardware: \
              {escalate} --accept-identity-change"
@@ -359,10 +377,10 @@ pub fn too_short(shortfall: &Shortfall, patience: Patience) -> Failure {
         "{}; nothing was changed",
         cannot_be_met(shortfall, patience)
     ))
-    // Rounded up: with a part of a second cut off, the next try would be refused again.
+    // A minute more than is needed, for pods to end and for the time until the command is pasted.
     .hint(format!(
-        "use at least --timeout {}s, or omit --wait",
-        shortfall.needed.as_secs().saturating_add(1)
+        "use a longer timeout, such as --timeout {}m, or omit --wait",
+        shortfall.needed.as_secs().div_ceil(60).saturating_add(1)
     ))
 }
 
@@ -567,6 +585,33 @@ mod tests {
     }
 
     #[test]
+    fn all_rules_that_are_too_weak_are_escalated_at_once() {
+        let rules = [
+            named("a", "None"),
+            named("b", "NoSchedule"),
+            named("c", "None"),
+        ];
+        let open = UnreachableGoal::BlocksNoPods {
+            rule: "a".into(),
+            effect: Effect::None,
+        };
+        let failure = ended(&open, &rules, &rules, &[]);
+        assert_eq!(
+            failure.hints(),
+            ["to block new pods: kubectl devicetaint escalate a c --to NoSchedule"]
+        );
+        let harmless = UnreachableGoal::Harmless {
+            rule: "a".into(),
+            effect: Effect::None,
+        };
+        let failure = ended(&harmless, &rules, &rules, &[]);
+        assert!(
+            failure.hints()[0].ends_with("escalate a b c --to NoExecute"),
+            "{failure:?}"
+        );
+    }
+
+    #[test]
     fn a_rule_of_other_hardware_is_escalated_with_the_flag_that_this_needs() {
         let changed = |rule: &str| ChangedIdentity {
             rule: rule.into(),
@@ -661,7 +706,7 @@ mod tests {
         );
         assert_eq!(
             failure.hints(),
-            ["use at least --timeout 311s, or omit --wait"]
+            ["use a longer timeout, such as --timeout 7m, or omit --wait"]
         );
     }
 }

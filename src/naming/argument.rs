@@ -14,8 +14,8 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// Reads all arguments together. `named` are the devices that flags name; a taint without effect
-    /// gets the effect `default`.
+    /// Reads all arguments together. `named` are the devices that flags name, and `beside_hardware` says whether
+    /// further arguments are hardware IDs; a taint without effect gets the effect `default`.
     ///
     /// An argument with `=` or `:` is a taint. So is a bare `PREFIX/NAME`, which can be no device,
     /// where devices are named beside it and no other argument is a taint: its prefix has to be a
@@ -27,6 +27,7 @@ impl Targets {
     pub fn parse(
         texts: &[String],
         named: &[DeviceSelector],
+        beside_hardware: bool,
         default: &Effect,
     ) -> Result<Self, NamingError> {
         let mut targets = Self::default();
@@ -46,7 +47,7 @@ impl Targets {
         let explicit = !targets.taints.is_empty();
         for (text, error) in unclear {
             let mut devices = targets.selectors.iter().chain(named).peekable();
-            let with_devices = devices.peek().is_some();
+            let with_devices = beside_hardware || devices.peek().is_some();
             let key = if explicit || !with_devices {
                 None
             } else {
@@ -67,7 +68,7 @@ mod tests {
 
     fn targets(line: &str) -> Result<String, NamingError> {
         let texts: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let targets = Targets::parse(&texts, &[], &Effect::None)?;
+        let targets = Targets::parse(&texts, &[], false, &Effect::None)?;
         let devices = targets.selectors.iter().map(device::format);
         let taints = targets.taints.iter().map(ToString::to_string);
         Ok(devices.chain(taints).collect::<Vec<_>>().join(" "))
@@ -85,7 +86,7 @@ mod tests {
         }
         let named = [device::parse("gpu.example.com").expect("a driver")];
         let texts = ["example.com/maintenance".to_owned()];
-        let found = Targets::parse(&texts, &named, &Effect::NoSchedule).expect("a taint");
+        let found = Targets::parse(&texts, &named, false, &Effect::NoSchedule).expect("a taint");
         assert_eq!(
             found.taints[0].to_string(),
             "example.com/maintenance:NoSchedule"

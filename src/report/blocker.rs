@@ -128,7 +128,7 @@ impl Blocker {
             OpenCondition::Settling { settle } => Self::of(
                 BlockerReason::Settling,
                 format!(
-                    "the condition has been met for less than {}s (--settle)",
+                    "according to the API, the condition has been met, but for less than {}s (--settle)",
                     settle.as_secs_f64()
                 ),
             ),
@@ -510,7 +510,8 @@ mod tests {
             shown(&OpenCondition::Settling { settle }),
             (
                 BlockerReason::Settling,
-                "the condition has been met for less than 10s (--settle)".to_owned()
+                "according to the API, the condition has been met, but for less than 10s (--settle)"
+                    .to_owned()
             )
         );
     }

@@ -301,8 +301,10 @@ fn not_free(device: &DeviceRelease<'_>) -> Option<String> {
     }
     // Use comes before the state of the node: uncordoning it would not free a device in use.
     if !device.partition_pods.is_empty() {
-        let pods = counted(device.partition_pods.len(), "pod");
-        return Some(format!("but in use through partitions ({pods} per device)"));
+        let pods = device.partition_pods.len();
+        return Some(format!(
+            "but in use through partitions (pods per device: {pods})"
+        ));
     }
     if device.is_blocked_partition {
         return Some(
@@ -712,7 +714,7 @@ mod tests {
                 &BTreeSet::new()
             ),
             [
-                "1 device untainted, but in use through partitions (1 pod per device): \
+                "1 device untainted, but in use through partitions (pods per device: 1): \
                  gpu.example.com/node-7/gpu-3",
                 "1 device untainted, but other devices of the same hardware use up the shared counters: \
                  gpu.example.com/node-7/gpu-2",

@@ -169,7 +169,7 @@ fn a_taint_without_its_effect_behind_other_choices_is_told_as_that() {
     assert_snapshot!(preview("--pod research/notebook-anna example.com/x").shown(), @r#"
     [stderr]
     error: cannot tell whether "example.com/x" is a taint or a device
-    hint: for a taint, add an effect (NoExecute, NoSchedule or None): example.com/x:NoExecute
+    hint: for a taint, add its effect (None, NoSchedule or NoExecute), such as example.com/x:None
     hint: for devices: 'example.com/x/*' or '*/example.com/x'
     [exit status: 2]
     "#);

@@ -108,8 +108,9 @@ fn other_node(wanted: &NodeName, node: &NodeName, proof: &NodeProof) -> Failure 
             format!("it is the kubelet of node {node}")
         }
     };
-    Failure::usage(format!("this is not the kubelet of node {wanted}: {why}"))
-        .hint(format!("to query this kubelet: --node {node}"))
+    Failure::usage(format!("this is not the kubelet of node {wanted}: {why}")).hint(format!(
+        "use the socket of the kubelet of node {wanted}, or run the command on that node"
+    ))
 }
 
 /// The nodes of some pods that the kubelet lists and that use no device, so that they were not read.

@@ -13,6 +13,10 @@ use crate::naming::device;
 use crate::naming::nearest::nearest;
 use crate::naming::phrase::each_once;
 
+/// How hardware IDs are found, which the plain list of devices does not show.
+pub(super) const SHOW_ATTRIBUTES: &str =
+    "list the devices and their hardware IDs with `kubectl devicetaint devices --show-attributes`";
+
 /// Nothing meets the `conditions`: most likely one of them names what is not there.
 #[must_use]
 pub fn nothing(
@@ -164,7 +168,7 @@ fn no_such_name(
     let failure = no_such_device(first, &known, snapshot);
     match (&first.driver, &first.pool, &first.device) {
         (Some(word), None, None) => failure.hint(format!(
-            "to use {word} as a taint, add an effect: {word}:NoExecute"
+            "to use {word} as a taint, add its effect, such as {word}:None"
         )),
         _ => failure.detail(format!(
             "the filters apply only to devices that match {}",
@@ -190,7 +194,11 @@ fn no_such_value(conditions: &[AttributeCondition], snapshot: &Snapshot) -> Fail
         .filter(is_named)
         .flat_map(|condition| nearest(condition.name(), attributes(snapshot, condition.name())))
         .collect();
-    meant(failure, &names.into_iter().collect::<Vec<_>>())
+    let names: Vec<String> = names.into_iter().collect();
+    if names.is_empty() {
+        return failure.hint(SHOW_ATTRIBUTES);
+    }
+    meant(failure, &names)
 }
 
 /// The number of a condition that is one of those on every attribute that identifies hardware: it was typed
@@ -349,7 +357,7 @@ mod tests {
             // Another value is of other hardware.
             (
                 DeviceCondition::Attribute(vec![AttributeCondition::is("uuid", "GPU-76")]),
-                "list the devices with `kubectl devicetaint devices`",
+                SHOW_ATTRIBUTES,
             ),
         ] {
             let shown = format!("{condition:?}");
@@ -374,7 +382,7 @@ mod tests {
             &snapshot(),
             &semantics,
         );
-        let hint = "to use maintenance as a taint, add an effect: maintenance:NoExecute";
+        let hint = "to use maintenance as a taint, add its effect, such as maintenance:None";
         assert!(
             failure.hints().iter().any(|found| found == hint),
             "{failure:?}"

@@ -57,8 +57,10 @@ impl Choice {
     /// What is no name; no way to say it or more than one; a taint beside what has its own.
     pub fn parse(typed: &DeviceArguments, purpose: Purpose) -> Result<Self, Failure> {
         // Before taints are looked for: `uuid=GPU-18db…` has the form of one.
+        let all_arguments = typed.arguments.len();
         let (hardware, typed) = &without_hardware(typed);
-        let (named, taint) = arguments(typed, purpose)?;
+        let beside_hardware = typed.arguments.len() < all_arguments;
+        let (named, taint) = arguments(typed, beside_hardware, purpose)?;
         let filter = DeviceFilter::parse(hardware)?;
         // Manifests bring taints of their own.
         if purpose == Purpose::Add && taint.is_none() && typed.filenames.is_empty() {
@@ -281,15 +283,16 @@ impl ChoiceBasis {
     }
 }
 
-/// The devices, each once, and the taint among the arguments.
+/// The devices, each once, and the taint among the arguments, which stand beside hardware IDs or not.
 fn arguments(
     typed: &DeviceArguments,
+    beside_hardware: bool,
     purpose: Purpose,
 ) -> Result<(Vec<DeviceSelector>, Option<Taint>), Failure> {
     let Targets {
         selectors,
         mut taints,
-    } = targets(typed, purpose)?;
+    } = targets(typed, beside_hardware, purpose)?;
     if let [first, second, ..] = taints.as_slice() {
         let failure = Failure::usage(format!("more than one taint: {first} and {second}"));
         return Err(meant_as_hardware(&typed.arguments, failure));
@@ -305,7 +308,11 @@ fn arguments(
 
 /// The arguments, understood in one way whatever devices are named for: what is looked at can be added
 /// by changing the verb.
-fn targets(typed: &DeviceArguments, purpose: Purpose) -> Result<Targets, Failure> {
+fn targets(
+    typed: &DeviceArguments,
+    beside_hardware: bool,
+    purpose: Purpose,
+) -> Result<Targets, Failure> {
     let texts = &typed.arguments;
     // A trailing dash removes a taint in kubectl. A command that adds taints must not read it as part of a
     // key.
@@ -323,7 +330,7 @@ fn targets(typed: &DeviceArguments, purpose: Purpose) -> Result<Targets, Failure
     }
     let all = typed.all_devices.then(DeviceSelector::default);
     let beside: Vec<DeviceSelector> = typed.flags.iter().cloned().chain(all).collect();
-    Targets::parse(texts, &beside, &Effect::None).map_err(|error| {
+    Targets::parse(texts, &beside, beside_hardware, &Effect::None).map_err(|error| {
         if let NamingError::TwoSegments {
             argument,
             suggestions,
@@ -382,7 +389,7 @@ fn without_effect(argument: &str, suggestions: &[String; 2]) -> Failure {
         "cannot tell whether {argument:?} is a taint or a device"
     ))
     .hint(format!(
-        "for a taint, add an effect (NoExecute, NoSchedule or None): {argument}:NoExecute"
+        "for a taint, add its effect (None, NoSchedule or NoExecute), such as {argument}:None"
     ))
     .hint(format!("for devices: {}", devices.join(" or ")))
 }
@@ -577,27 +584,23 @@ mod tests {
             filters,
             ..typed(arguments)
         };
-        for typed in [
-            with(&["example.com/x"], by_pod()),
-            with(
-                &["uuid=GPU-1", "example.com/x"],
-                DeviceFilterFlags::default(),
-            ),
-        ] {
-            for purpose in [Purpose::Assess, Purpose::Add] {
-                let failure = Choice::parse(&typed, purpose).unwrap_err();
-                assert_eq!(
-                    failure.to_string(),
-                    "cannot tell whether \"example.com/x\" is a taint or a device"
-                );
-                let hint = &failure.hints()[0];
-                assert!(hint.contains("example.com/x:NoExecute"), "{hint}");
-            }
+        for purpose in [Purpose::Assess, Purpose::Add] {
+            let unclear = with(&["example.com/x"], by_pod());
+            let failure = Choice::parse(&unclear, purpose).unwrap_err();
+            assert_eq!(
+                failure.to_string(),
+                "cannot tell whether \"example.com/x\" is a taint or a device"
+            );
+            // What is pasted evicts no pod.
+            let hint = &failure.hints()[0];
+            assert!(hint.ends_with("example.com/x:None"), "{hint}");
         }
-        // Beside devices that are named it is a taint; a value says so, too.
+        // Beside devices that are named it is a taint, also by their hardware; a value says so, too.
         let named = with(&["gpu.example.com/*/gpu-0", "example.com/x"], by_pod());
         let valued = with(&["example.com/x=y"], by_pod());
-        for typed in [named, valued] {
+        let by_uuid = typed(&["uuid=GPU-1", "example.com/x"]);
+        let by_number = typed(&["example.com/x", "GPU-18db2cf4-4a53-1f4c-9cf1-0f4a6d0a5b1c"]);
+        for typed in [named, valued, by_uuid, by_number] {
             assert!(Choice::parse(&typed, Purpose::Add).is_ok(), "{typed:?}");
         }
     }

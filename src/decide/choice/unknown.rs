@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::no_match::SHOW_ATTRIBUTES;
 use super::numbers::word_of;
 use crate::decide::identity::new_names;
 use crate::engine::{self, PoolSlices, ProposedTaint, Semantics, slices_of_pool};
@@ -95,7 +96,11 @@ pub fn no_such_device(
         [only] => failure.hint(format!("did you mean {only}?")),
         several => failure.hint(format!("did you mean one of {}?", several.join(", "))),
     };
-    failure.hint("list the devices with `kubectl devicetaint devices`")
+    // The word may be a hardware ID, which the plain list does not show.
+    failure.hint(match word_of(selector) {
+        Some(_) => SHOW_ATTRIBUTES,
+        None => "list the devices with `kubectl devicetaint devices`",
+    })
 }
 
 /// The name by which the hardware of the device is published now, with the first rule that recorded this hardware.

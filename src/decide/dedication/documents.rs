@@ -172,8 +172,8 @@ mod tests {
         let failure = typed_taint("example.com/maintenance").unwrap_err();
         assert_eq!(
             failure.hints()[0],
-            "for a taint, add an effect (NoExecute, NoSchedule or None): \
-            example.com/maintenance:NoExecute"
+            "for a taint, add its effect (None, NoSchedule or NoExecute), such as \
+            example.com/maintenance:None"
         );
         assert_eq!(typed_taint("node-7/gpu-0").unwrap(), None);
         assert_eq!(typed_taint("gpu.example.com/node-7/gpu-0").unwrap(), None);

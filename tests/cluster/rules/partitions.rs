@@ -189,7 +189,7 @@ fn a_card_in_use_through_its_partitions_does_not_look_unused() {
     world
         .run(&format!("remove {name}"))
         .ended(0)
-        .saying("1 device untainted, but in use through partitions (1 pod per device)");
+        .saying("1 device untainted, but in use through partitions (pods per device: 1)");
 }
 
 /// Two drivers publish one card: what the one has given away, the other must not offer.
