@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::outcomes::RuleResult;
 use crate::error::Failure;
 
 /// The changes that a command makes, one after the other, and what it waits for after that.
@@ -12,7 +13,7 @@ pub struct Ledger(Mutex<LedgerState>);
 struct LedgerState {
     planned: Vec<Planned>,
     under_way: Option<UnderWay>,
-    done: Vec<String>,
+    done: Vec<Done>,
     unchanged: Vec<String>,
     left: Option<String>,
     advice: Vec<String>,
@@ -23,6 +24,78 @@ struct LedgerState {
 struct Planned {
     name: String,
     goal: RuleGoal,
+}
+
+/// What became of an object, by all changes that were made of it.
+#[derive(Debug)]
+struct Done {
+    name: String,
+    /// Whether the command created it: then it is not there by anything else.
+    is_own: bool,
+    last: LedgerResult,
+}
+
+/// The result of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LedgerResult {
+    /// It was made, with this result.
+    Made(RuleResult),
+    /// What the command did could not be taken back: another user or program has changed the object since.
+    NotReverted,
+}
+
+impl LedgerResult {
+    /// The result as it is printed after the name.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Made(result) => result.as_str(),
+            Self::NotReverted => "not reverted: another user or program changed it",
+        }
+    }
+
+    /// Whether the object exists no more.
+    fn is_removal(self) -> bool {
+        match self {
+            Self::Made(
+                RuleResult::Deleted
+                | RuleResult::AlreadyDeleted
+                | RuleResult::Gone
+                | RuleResult::NotFound,
+            ) => true,
+            Self::Made(
+                RuleResult::Created
+                | RuleResult::Configured
+                | RuleResult::Unchanged
+                | RuleResult::DeletionRequested
+                | RuleResult::Reverted
+                | RuleResult::Failed
+                | RuleResult::Unknown,
+            )
+            | Self::NotReverted => false,
+        }
+    }
+
+    /// Whether the object is there, as the command left it.
+    fn is_change(self) -> bool {
+        matches!(
+            self,
+            Self::Made(RuleResult::Configured | RuleResult::Reverted)
+        )
+    }
+}
+
+impl Done {
+    /// Notes a further result. Of an object that the command created, that is what counts while it is there.
+    fn and_then(&mut self, next: LedgerResult) {
+        if !(self.is_own && next.is_change()) {
+            self.last = next;
+        }
+    }
+
+    /// Whether the command created the object, and it is gone: it leaves nothing behind.
+    fn is_temporary(&self) -> bool {
+        self.is_own && self.last.is_removal()
+    }
 }
 
 /// A change that was sent, or is about to be.
@@ -95,18 +168,30 @@ impl Ledger {
         self.state().under_way = Some(UnderWay { name, kind });
     }
 
-    /// It was made: `NAME VERB`.
-    pub fn done(&self, name: &str, verb: &str) {
+    /// It was made, with this result.
+    pub fn done(&self, name: &str, result: LedgerResult) {
         let mut state = self.state();
         state.settle(name);
-        state.done.push(format!("{name} {verb}"));
+        state.unchanged.retain(|unchanged| unchanged != name);
+        // An object is listed once, however often it is changed: a long list hides what follows it.
+        match state.done.iter_mut().find(|done| done.name == name) {
+            Some(done) => done.and_then(result),
+            None => state.done.push(Done {
+                name: name.to_owned(),
+                is_own: result == LedgerResult::Made(RuleResult::Created),
+                last: result,
+            }),
+        }
     }
 
     /// There was nothing to change.
     pub fn unchanged(&self, name: &str) {
         let mut state = self.state();
         state.settle(name);
-        state.unchanged.push(name.to_owned());
+        let mut done = state.done.iter();
+        if !done.any(|done| done.name == name) && !state.unchanged.iter().any(|it| it == name) {
+            state.unchanged.push(name.to_owned());
+        }
     }
 
     /// It was not made.
@@ -200,13 +285,17 @@ impl LedgerState {
     }
 
     fn changes(&self) -> Vec<String> {
-        if self.is_complete() && self.done.is_empty() {
+        let done = self.done.iter().filter(|done| !done.is_temporary());
+        let done: Vec<String> = done
+            .map(|done| format!("{} {}", done.name, done.last.as_str()))
+            .collect();
+        if self.is_complete() && done.is_empty() {
             return vec!["nothing was changed".to_owned()];
         }
-        let done = if self.done.is_empty() {
+        let done = if done.is_empty() {
             "nothing".to_owned()
         } else {
-            self.done.join(", ")
+            done.join(", ")
         };
         let mut lines = vec![format!("changed: {done}")];
         if !self.unchanged.is_empty() {
@@ -258,7 +347,7 @@ mod tests {
         );
         ledger.plan(["a", "b", "c"].map(str::to_owned), RuleGoal::Changed);
         ledger.begin("a", Sending::Change);
-        ledger.done("a", "created");
+        ledger.done("a", LedgerResult::Made(RuleResult::Created));
         ledger.begin("b", Sending::Change);
         assert_eq!(
             account(&ledger, Incompleteness::Passing),
@@ -276,7 +365,7 @@ mod tests {
     fn whoever_interrupts_a_wait_is_told_what_is_left_and_how_to_go_on() {
         let ledger = Ledger::default();
         ledger.plan(["a".to_owned()], RuleGoal::Changed);
-        ledger.done("a", "configured");
+        ledger.done("a", LedgerResult::Made(RuleResult::Configured));
         ledger.advise(["wait on".to_owned()]);
         ledger.left("1 pod");
         assert_eq!(
@@ -285,10 +374,64 @@ mod tests {
         );
         ledger.plan(["a", "b"].map(str::to_owned), RuleGoal::Reverted);
         ledger.begin("a", Sending::Change);
-        ledger.done("a", "reverted");
+        ledger.done("a", LedgerResult::Made(RuleResult::Reverted));
         assert_eq!(
             account(&ledger, Incompleteness::Passing)[..2],
-            ["changed: a configured, a reverted", "not reverted: b"]
+            ["changed: a reverted", "not reverted: b"]
+        );
+    }
+
+    #[test]
+    fn an_object_is_listed_once_and_one_that_came_and_went_is_not() {
+        use RuleResult::{
+            AlreadyDeleted, Configured, Created, Deleted, DeletionRequested, Gone, NotFound,
+            Reverted, Unknown,
+        };
+        for (results, shown) in [
+            (&[Created, Configured, Configured][..], "changed: a created"),
+            (&[Configured, Configured], "changed: a configured"),
+            (&[Created, Reverted], "changed: a created"),
+            (&[Created, Unknown], "changed: a unknown"),
+            (&[Configured, Deleted], "changed: a deleted"),
+            (
+                &[Created, DeletionRequested],
+                "changed: a deletion requested",
+            ),
+            (&[Created, Deleted], "nothing was changed"),
+            (&[Created, DeletionRequested, Gone], "nothing was changed"),
+            (
+                &[Created, Configured, AlreadyDeleted],
+                "nothing was changed",
+            ),
+            (&[Created, Deleted, Gone], "nothing was changed"),
+            (&[Created, NotFound], "nothing was changed"),
+            (&[Deleted, Created], "changed: a created"),
+            (&[Deleted, Created, Deleted], "changed: a deleted"),
+            (&[Gone], "changed: a gone"),
+            // The second comparison with the controller creates rules of the same names.
+            (&[Created, Deleted, Created], "changed: a created"),
+        ] {
+            let ledger = Ledger::default();
+            for result in results {
+                ledger.done("a", LedgerResult::Made(*result));
+            }
+            let account = account(&ledger, Incompleteness::Passing);
+            assert_eq!(account, [shown], "{results:?}");
+        }
+        let ledger = Ledger::default();
+        ledger.unchanged("b");
+        ledger.unchanged("b");
+        ledger.unchanged("c");
+        ledger.done("c", LedgerResult::Made(Created));
+        ledger.done("a", LedgerResult::Made(Created));
+        ledger.unchanged("a");
+        ledger.done("a", LedgerResult::NotReverted);
+        assert_eq!(
+            account(&ledger, Incompleteness::Passing),
+            [
+                "changed: c created, a not reverted: another user or program changed it",
+                "unchanged: b"
+            ]
         );
     }
 

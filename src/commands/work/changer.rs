@@ -19,7 +19,7 @@ use crate::commands::context::Context;
 use crate::decide::chooser::gone;
 use crate::decide::conflict::{is_still_there, look_first};
 use crate::decide::effect::{Revert, too_old_for_none};
-use crate::decide::ledger::{RuleGoal, Sending};
+use crate::decide::ledger::{LedgerResult, RuleGoal, Sending};
 use crate::decide::outcomes::{RuleOutcome, RuleResult, as_it_was, changed_by, made_as};
 use crate::decide::{
     self, AddStep, ConflictOutcome, Downgrade, Existing, Outcomes, RuleDraft, RulePatch, Terms,
@@ -408,14 +408,12 @@ impl<'a> Changer<'a> {
                 }
             }
         };
-        let verb = match &back {
-            Revert::GiveBack => "reverted",
-            Revert::Gone => "gone",
-            Revert::Otherwise(_) | Revert::TakenOver(_) => {
-                "not reverted: another user or program changed it"
-            }
+        let result = match &back {
+            Revert::GiveBack => LedgerResult::Made(RuleResult::Reverted),
+            Revert::Gone => LedgerResult::Made(RuleResult::Gone),
+            Revert::Otherwise(_) | Revert::TakenOver(_) => LedgerResult::NotReverted,
         };
-        self.context.ledger.done(name, verb);
+        self.context.ledger.done(name, result);
         if back == Revert::GiveBack {
             self.outcomes.add(as_it_was(before, RuleResult::Reverted));
             self.tell();
@@ -490,7 +488,7 @@ impl<'a> Changer<'a> {
             if rule.changed == Some(false) {
                 ledger.unchanged(&rule.name);
             } else {
-                ledger.done(&rule.name, rule.result.as_str());
+                ledger.done(&rule.name, LedgerResult::Made(rule.result));
             }
         }
         let line = ChangedRule::from(&rule).line(self.change.dry_run);
@@ -518,7 +516,8 @@ impl<'a> Changer<'a> {
 
     /// The command cannot go on, since what it has `done` was changed again by somebody else.
     fn lost_again(&mut self, done: RuleOutcome, failure: Failure) -> Failure {
-        self.context.ledger.done(&done.name, done.result.as_str());
+        let result = LedgerResult::Made(done.result);
+        self.context.ledger.done(&done.name, result);
         self.outcomes.add(done.with_error(failure.to_string()));
         self.tell();
         failure

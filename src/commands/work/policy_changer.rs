@@ -7,7 +7,8 @@ use super::policies::PolicyObjects;
 use crate::cluster::{ClusterError, Removal};
 use crate::commands::context::Context;
 use crate::decide::dedication::{PolicyKind, PolicyStep, object_name};
-use crate::decide::ledger::{RuleGoal, Sending};
+use crate::decide::ledger::{LedgerResult, RuleGoal, Sending};
+use crate::decide::outcomes::RuleResult;
 use crate::error::Failure;
 
 /// Whether each change is told on a line of its own.
@@ -37,10 +38,10 @@ impl PolicyChanger<'_> {
         let mut has_changed = false;
         for step in steps {
             let name = named(step);
-            let verb = match step {
-                PolicyStep::Create(_) => "created",
-                PolicyStep::Change { .. } => "configured",
-                PolicyStep::Keep(_) => "unchanged",
+            let result = match step {
+                PolicyStep::Create(_) => RuleResult::Created,
+                PolicyStep::Change { .. } => RuleResult::Configured,
+                PolicyStep::Keep(_) => RuleResult::Unchanged,
             };
             if let Some(mode) = self.change.mode().filter(|_| step.is_open()) {
                 self.begin(&name);
@@ -52,11 +53,12 @@ impl PolicyChanger<'_> {
                 match step {
                     PolicyStep::Keep(_) => self.context.ledger.unchanged(&name),
                     PolicyStep::Create(_) | PolicyStep::Change { .. } => {
-                        self.context.ledger.done(&name, verb);
+                        let result = LedgerResult::Made(result);
+                        self.context.ledger.done(&name, result);
                     }
                 }
             }
-            self.tell(&name, verb)?;
+            self.tell(&name, result.as_str())?;
         }
         Ok(has_changed)
     }
@@ -78,15 +80,16 @@ impl PolicyChanger<'_> {
                 }
                 None => Removal::Deleted,
             };
-            let verb = match removal {
-                Removal::Deleted => "deleted",
-                Removal::Gone => "gone",
-                Removal::Requested | Removal::Leaving => "deletion requested",
+            let result = match removal {
+                Removal::Deleted => RuleResult::Deleted,
+                Removal::Gone => RuleResult::Gone,
+                Removal::Requested | Removal::Leaving => RuleResult::DeletionRequested,
             };
             if self.is_real() {
-                self.context.ledger.done(&full_name, verb);
+                let made = LedgerResult::Made(result);
+                self.context.ledger.done(&full_name, made);
             }
-            self.tell(&full_name, verb)?;
+            self.tell(&full_name, result.as_str())?;
         }
         Ok(())
     }
