@@ -65,6 +65,20 @@ impl fmt::Display for WhyCount {
     }
 }
 
+impl WhyCount {
+    /// The reason for a drain, whose pods are evicted or replaced by a restart.
+    #[must_use]
+    pub fn of_drain(&self) -> String {
+        match self {
+            Self::EveryDevice | Self::EveryDeviceForTheScheduler => self.to_string(),
+            Self::SystemPods => format!("pods in {SYSTEM} leave the devices"),
+            Self::Namespaces(count) => {
+                format!("pods in {} namespaces leave the devices", count.counted())
+            }
+        }
+    }
+}
+
 /// The namespace of what keeps the cluster alive.
 const SYSTEM: &str = "kube-system";
 
@@ -227,6 +241,13 @@ mod tests {
     fn more_than_one_namespace_asks_for_the_number() {
         let why = WhyCount::Namespaces(Count::known(2));
         assert_eq!(why.to_string(), "pods in 2 namespaces are evicted");
+        assert_eq!(why.of_drain(), "pods in 2 namespaces leave the devices");
+        assert_eq!(
+            WhyCount::SystemPods.of_drain(),
+            "pods in kube-system leave the devices"
+        );
+        let every = WhyCount::EveryDevice;
+        assert_eq!(every.of_drain(), every.to_string());
         let expected = Consent::PodCount {
             pods: Count::known(3),
             why,

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::expectation::{ApprovalRefusal, Expectation, UnreadableExpectation, objections};
 use super::proposal::{Drains, ProposedRule, lines};
-use super::question::Question;
+use super::question::{CountedPods, Question};
 use crate::assess::{Assessment, Consent, ImpactFacts, PodFacts};
 use crate::engine::ProposedTaint;
 use crate::error::Failure;
@@ -168,7 +168,11 @@ pub fn consent(
             Some(pods) => Question::PodCount {
                 action: change.action.to_owned(),
                 pods,
-                why: why.to_string(),
+                why: match change.drains {
+                    Some(_) => why.of_drain(),
+                    None => why.to_string(),
+                },
+                counted: counted_pods(change),
             },
             None => unknown_impact(change),
         })),
@@ -182,9 +186,24 @@ pub fn consent(
 
 /// The action with how many pods it evicts: on a small terminal nothing else of the answer may be left in view.
 fn with_pods(change: &PlannedChange<'_>) -> String {
+    let action = change.action;
     match change.assessment.totals.pods.exact() {
-        None | Some(0) => change.action.to_owned(),
-        Some(pods) => format!("{} and evict {}", change.action, counted(pods, "pod")),
+        None | Some(0) => action.to_owned(),
+        Some(pods) => {
+            let pods = counted(pods, "pod");
+            match counted_pods(change) {
+                CountedPods::Evicted => format!("{action} and evict {pods}"),
+                CountedPods::Leaving => format!("{action} and remove {pods} from the devices"),
+            }
+        }
+    }
+}
+
+/// The pods that the totals count. A drain may restart Deployments, which evicts none of their pods.
+fn counted_pods(change: &PlannedChange<'_>) -> CountedPods {
+    match change.drains {
+        Some(_) => CountedPods::Leaving,
+        None => CountedPods::Evicted,
     }
 }
 
@@ -329,8 +348,8 @@ fn refuse_other_count(approval: &Approval<'_>, change: &PlannedChange<'_>) -> Re
         return Ok(());
     }
     Err(Failure::refused(format!(
-        "--confirm-pods is {confirmed}, but the number of pods that would be evicted is {pods}; \
-        nothing was changed"
+        "--confirm-pods is {confirmed}, but the number of pods that {} is {pods}; nothing was changed",
+        counted_pods(change).would()
     )))
 }
 
@@ -601,6 +620,36 @@ mod tests {
         assert_eq!(
             consent(&YES, &change(&report)).unwrap(),
             ConsentOutcome::Proceed
+        );
+    }
+
+    #[test]
+    fn a_drain_counts_the_pods_that_leave_the_devices_which_it_may_not_evict() {
+        let drains = Drains::ByEviction(Vec::new(), BTreeSet::new());
+        let agreed = |approval: &Approval<'_>, report: &ImpactReport| {
+            let change = PlannedChange {
+                action: "Drain node-7",
+                drains: Some(&drains),
+                ..change(report)
+            };
+            consent(approval, &change)
+        };
+        let asked = |report: &ImpactReport| prompt(agreed(&Approval::default(), report).unwrap());
+        assert_eq!(
+            asked(&in_one_namespace()),
+            "Drain node-7 and remove 3 pods from the devices in prod-eu?"
+        );
+        assert_eq!(
+            asked(&report()),
+            "Drain node-7 in prod-eu? Because pods in 2 namespaces leave the devices, confirm with the number of pods that will leave the devices: type 3"
+        );
+        let other = Approval {
+            confirm_pods: Some(2),
+            ..YES
+        };
+        assert_eq!(
+            agreed(&other, &report()).unwrap_err().to_string(),
+            "--confirm-pods is 2, but the number of pods that would leave the devices is 3; nothing was changed"
         );
     }
 

@@ -30,6 +30,8 @@ pub enum Question {
         pods: usize,
         /// Why a yes is not enough.
         why: String,
+        /// Which pods are counted.
+        counted: CountedPods,
     },
     /// The word `unknown`, to be typed, where it is not known whom a change hits: who sees less must not
     /// get away with less.
@@ -46,6 +48,33 @@ pub enum Question {
     },
 }
 
+/// The pods whose number is confirmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CountedPods {
+    /// Those that are evicted.
+    Evicted,
+    /// Those that a drain evicts, or replaces by a restart: not those on other devices, which a restart replaces, too.
+    Leaving,
+}
+
+impl CountedPods {
+    /// What the pods that are counted will do.
+    fn will(self) -> &'static str {
+        match self {
+            Self::Evicted => "will be evicted",
+            Self::Leaving => "will leave the devices",
+        }
+    }
+
+    /// What the pods that are counted would do.
+    pub(super) fn would(self) -> &'static str {
+        match self {
+            Self::Evicted => "would be evicted",
+            Self::Leaving => "would leave the devices",
+        }
+    }
+}
+
 impl Question {
     /// The question, which names the cluster in which it is done: one that was meant for another cluster
     /// must not be answered by habit.
@@ -54,8 +83,14 @@ impl Question {
         match self {
             Self::Yes { action } | Self::Others { action, .. } => format!("{action} in {cluster}?"),
             // What has to be typed stands at the end, which a small terminal shows.
-            Self::PodCount { action, pods, why } => format!(
-                "{action} in {cluster}? Because {why}, confirm with the number of pods that will be evicted: type {pods}"
+            Self::PodCount {
+                action,
+                pods,
+                why,
+                counted,
+            } => format!(
+                "{action} in {cluster}? Because {why}, confirm with the number of pods that {}: type {pods}",
+                counted.will()
             ),
             Self::Unknown { action } => {
                 format!(
@@ -213,6 +248,7 @@ mod tests {
                 action: action(),
                 pods: 2,
                 why: why(),
+                counted: CountedPods::Evicted,
             },
             Question::Unknown { action: action() },
             Question::Defect {
@@ -228,15 +264,22 @@ mod tests {
 
     #[test]
     fn the_number_that_has_to_be_typed_ends_the_question() {
-        let question = Question::PodCount {
+        let mut question = Question::PodCount {
             action: "Add rule a".to_owned(),
             pods: 15,
             why: "pods in 2 namespaces are evicted".to_owned(),
+            counted: CountedPods::Evicted,
         };
         assert_eq!(
             question.prompt("prod-eu"),
             "Add rule a in prod-eu? Because pods in 2 namespaces are evicted, confirm with the number of pods that will be evicted: type 15"
         );
+        if let Question::PodCount { counted, .. } = &mut question {
+            *counted = CountedPods::Leaving;
+        }
+        let prompt = question.prompt("prod-eu");
+        let end = "the number of pods that will leave the devices: type 15";
+        assert!(prompt.ends_with(end), "{prompt}");
     }
 
     #[test]
@@ -288,6 +331,7 @@ mod tests {
             action: "Evict them".to_owned(),
             pods: 2,
             why: "pods in 2 namespaces are evicted".to_owned(),
+            counted: CountedPods::Evicted,
         };
         for question in [&yes, &count] {
             assert_eq!(
