@@ -155,11 +155,6 @@ fn of_unit(
             })
         })
         .collect();
-    let changed = unit.rules.iter().filter_map(|rule| {
-        let by = rule.metadata.annotation(RuleMetadata::CHANGED_BY)?;
-        Some((rule.last_writer().and_then(|writer| writer.time), by))
-    });
-    let last_changed = changed.max_by_key(|(time, _)| *time);
     DrainUnit {
         name: unit.name.clone(),
         unit_stage: match (unit.progress.stage(), is_open) {
@@ -169,7 +164,7 @@ fn of_unit(
         },
         unit_stage_time: stage_time(unit).map(Time),
         messages,
-        changed_by: last_changed.map(|(_, by)| by.to_owned()),
+        changed_by: unit.changed_by().map(str::to_owned),
         rules: unit
             .rules
             .iter()
@@ -188,7 +183,7 @@ mod tests {
     use crate::decide::drain::testing::idle_drain;
     use crate::decide::drain::{Unit, drains, progress_now};
     use crate::decide::testing::{named, selector};
-    use crate::model::{FieldManager, Gap, Kind, ManagerOperation, Reading};
+    use crate::model::{Effect, FieldManager, Gap, Kind, ManagerOperation, Reading};
     use crate::report::testing::{
         claim_in_use, device, now, pod, published, reading, semantics, slice,
     };
@@ -267,6 +262,25 @@ mod tests {
             let drain = drains(&rules).remove(0);
             let unit = shown_unit(&drain, &reading());
             assert_eq!(unit.changed_by.as_deref(), Some(last));
+        }
+        // The server's times are whole seconds, and the drain records on the other rules at any time.
+        for (first, second) in [(1, 1), (1, 2), (2, 1)] {
+            let mut lowered = changed("a", "bob", first);
+            lowered.taint.effect = Effect::None;
+            for rules in [
+                [lowered.clone(), changed("b", "anna", second)],
+                [changed("b", "anna", second), lowered.clone()],
+            ] {
+                let unit = shown_unit(&drains(&rules).remove(0), &reading());
+                assert_eq!(unit.changed_by.as_deref(), Some("bob"));
+                let line = "rule a was set to effect None by bob";
+                assert_eq!(unit.messages[0], line);
+            }
+            let mut deleted = changed("a", "bob", 1);
+            deleted.metadata.deletion = Some(now());
+            let rules = [deleted, changed("b", "anna", 2)];
+            let unit = shown_unit(&drains(&rules).remove(0), &reading());
+            assert_eq!(unit.changed_by.as_deref(), Some("anna"), "bob changed it");
         }
     }
 

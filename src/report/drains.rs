@@ -71,7 +71,8 @@ pub struct DrainUnit {
     /// Facts about the unit as text, such as the change that reversed it, or that a claim holds a device
     /// again; empty if there are none.
     pub messages: Vec<String>,
-    /// User that last changed one of the unit's rules; null if not recorded.
+    /// User that reversed the unit or, if it is not reversed, last changed one of its rules; null if not
+    /// recorded.
     pub changed_by: Option<String>,
     /// Names of the rules of the unit.
     pub rules: Vec<String>,

@@ -160,6 +160,21 @@ impl DrainState {
 }
 
 impl UnitState {
+    /// The user that reversed it, or else the one that changed one of its rules last, if that is recorded.
+    #[must_use]
+    pub fn changed_by(&self) -> Option<&str> {
+        let changed = self.rules.iter().filter_map(|rule| {
+            let by = rule.metadata.annotation(RuleMetadata::CHANGED_BY)?;
+            // The server notes whole seconds, and notes also records on rules, which are no change of a user. Who deletes
+            // a rule is not recorded.
+            let reverses = rule.metadata.deletion.is_none() && reversal(rule).is_some();
+            let time = rule.last_writer().and_then(|writer| writer.time);
+            Some((reverses, time, by))
+        });
+        let last = changed.max_by_key(|(reverses, time, _)| (*reverses, *time));
+        last.map(|(_, _, by)| by)
+    }
+
     /// Whether as many of its rules are there as once were.
     fn has_all_rules(&self) -> bool {
         most_rules(&self.rules).is_some_and(|most| self.rules.len() >= most)
