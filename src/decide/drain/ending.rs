@@ -280,10 +280,21 @@ impl DrainEnd {
         let failure = restored.fold(failure, Failure::hint);
         // The other units' rules record which units were reversed; without rules, nothing of the drain is left.
         let is_gone = self.unread.is_none() && self.with_rules.is_empty();
-        Err(failure.hint(if is_gone {
-            "to drain these devices again, run the same command again"
+        let way = if is_gone || !names.is_empty() && self.with_rules.is_subset(&names) {
+            "run the same command again"
         } else {
-            "to drain these devices again, use another --name"
+            "use another --name"
+        };
+        // A device is part of one drain at a time, also where its rules no longer have an effect.
+        let mut reversed = self.reversed_names().into_iter();
+        Err(failure.hint(match (reversed.next(), reversed.next()) {
+            _ if names.is_empty() => format!("to drain these devices again, {way}"),
+            (Some(unit), None) => {
+                format!("to drain the devices of unit {unit} again after that, {way}")
+            }
+            (None, None) | (_, Some(_)) => {
+                format!("to drain the devices of these units again after that, {way}")
+            }
         }))
     }
 }
@@ -516,9 +527,31 @@ mod tests {
         weakened.taint.effect = Effect::None;
         let mut left = ended(UnitEnd::Idle);
         left.observe(Ok(&[weakened, rule("b", "node-2")]));
+        let remove =
+            "unit node-1 still has rules; to remove them: kubectl devicetaint restore node-1";
+        let hints = |end: &DrainEnd| end.status().unwrap_err().hints().to_vec();
         assert_eq!(
-            left.status().unwrap_err().hints()[0],
-            "unit node-1 still has rules; to remove them: kubectl devicetaint restore node-1"
+            hints(&left),
+            [
+                remove,
+                "to drain the devices of unit node-1 again after that, use another --name"
+            ]
+        );
+        left.waiting.clear();
+        left.with_rules.remove("node-2");
+        assert_eq!(
+            hints(&left),
+            [
+                remove,
+                "to drain the devices of unit node-1 again after that, run the same command again"
+            ],
+            "nothing is left of the drain then"
+        );
+        let other = ("node-3".to_owned(), "its rules were removed".to_owned());
+        left.skipped.extend([other]);
+        assert_eq!(
+            hints(&left)[1],
+            "to drain the devices of these units again after that, run the same command again"
         );
         assert_eq!(
             failure.details(),
