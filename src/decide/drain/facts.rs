@@ -179,6 +179,12 @@ impl WorkloadState {
         }
     }
 
+    /// Whether as many pods are ready as desired, or no more are created.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.is_ready_as(None)
+    }
+
     /// Whether as many pods are ready as desired, or as `before`, or no more are created.
     #[must_use]
     pub fn is_ready_as(&self, before: Option<i32>) -> bool {
@@ -195,9 +201,11 @@ impl WorkloadState {
     pub fn describe(&self) -> String {
         match (self.ready, self.wanted) {
             (Some(ready), Some(wanted)) => format!("{}: {ready} of {wanted} ready", self.name),
-            (None, _) | (_, None) => {
-                format!("{}: the number of ready pods is unknown", self.name)
-            }
+            (Some(ready), None) => format!(
+                "{}: {ready} ready, the number of desired pods is unknown",
+                self.name
+            ),
+            (None, _) => format!("{}: the number of ready pods is unknown", self.name),
         }
     }
 }
@@ -311,17 +319,25 @@ pub(super) fn workload_of<'a>(pod: &'a Pod, owners: &Owners<'a>) -> Option<&'a W
     telling.or_else(|| above.first().copied())
 }
 
-/// The workloads of `pods` as far as they were read, each with an unschedulable pod of it.
+/// An unschedulable pod of each of the `workloads` that has one among `pods`, as far as owners were read. A pod counts for
+/// each of its owners: the run that recorded a ReplicaSet may have been unable to read the Deployment.
 #[must_use]
-pub fn workloads_of_waiting<'a>(
-    pods: &'a [Pod],
-    reading: &'a Reading,
-) -> BTreeMap<&'a Uid, &'a Pod> {
+pub fn unschedulable_by_workload(
+    pods: &[Pod],
+    reading: &Reading,
+    workloads: &BTreeSet<&Uid>,
+) -> BTreeMap<Uid, UnschedulablePod> {
     let owners = Owners::new(reading);
-    let waiting = pods.iter().filter(|pod| pod.has_no_place().is_some());
-    waiting
-        .filter_map(|pod| Some((&workload_of(pod, &owners)?.uid, pod)))
-        .collect()
+    let mut found = BTreeMap::new();
+    for pod in pods {
+        let Some(unschedulable) = UnschedulablePod::of(pod) else {
+            continue;
+        };
+        let above = owners.owners_of(pod).into_iter();
+        let awaited = above.filter(|owner| workloads.contains(&owner.uid));
+        found.extend(awaited.map(|owner| (owner.uid.clone(), unschedulable.clone())));
+    }
+    found
 }
 
 /// Readiness of the workloads of `pods` in `reading`, by UID, and the workloads that could not be read. The pods may be
@@ -364,7 +380,7 @@ pub fn workload_states(
 mod tests {
     use super::*;
     use crate::decide::drain::testing::{Cluster, owned};
-    use crate::model::Gap;
+    use crate::model::{Gap, Scheduled, Scheduling};
     use crate::report::testing::{impact, now, semantics, with_verdict};
 
     #[test]
@@ -394,16 +410,56 @@ mod tests {
     }
 
     #[test]
-    fn a_workload_of_unknown_numbers_says_so() {
-        let state = WorkloadState {
-            name: "ReplicaSet team-a/web".to_owned(),
-            ready: Some(1),
-            wanted: None,
-            has_ended: false,
+    fn a_pending_pod_counts_for_each_of_its_owners_that_is_waited_for() {
+        let mut cluster = Cluster::default();
+        cluster.deployment("web", 3);
+        let mut waiting = owned("web-4", Some(("ReplicaSet", "web-6d")));
+        waiting.node = None;
+        waiting.scheduling = Some(Box::new(Scheduling {
+            said: Some(Scheduled {
+                is_scheduled: false,
+                since: None,
+                reason: "Unschedulable".into(),
+                message: "Insufficient cpu".into(),
+            }),
+            ..Scheduling::default()
+        }));
+        let maker = waiting.controller.as_ref().unwrap().uid.clone();
+        let top = cluster.reading.snapshot.deployments[0].0.uid.clone();
+        let placed = owned("web-1", Some(("ReplicaSet", "web-6d")));
+        let pods = [placed, waiting];
+        let found = |awaited: &[&Uid]| -> Vec<(Uid, String)> {
+            let awaited = awaited.iter().copied().collect();
+            let found = unschedulable_by_workload(&pods, &cluster.reading, &awaited);
+            let found = found.into_iter();
+            found
+                .map(|(uid, pod)| (uid, pod.name.name.to_string()))
+                .collect()
         };
+        let pending = |uid: &Uid| (uid.clone(), "web-4".to_owned());
+        assert_eq!(found(&[&top]), [pending(&top)]);
+        assert_eq!(found(&[&maker]), [pending(&maker)], "recorded without it");
+        assert_eq!(found(&[&top, &maker]).len(), 2);
+        assert_eq!(found(&[&Uid::from("other")]), []);
+    }
+
+    #[test]
+    fn a_workload_of_unknown_numbers_says_so() {
+        let described = |ready, wanted| {
+            let state = WorkloadState {
+                name: "ReplicaSet team-a/web".to_owned(),
+                ready,
+                wanted,
+                has_ended: false,
+            };
+            state.describe()
+        };
+        let unknown = "ReplicaSet team-a/web: the number of ready pods is unknown";
+        assert_eq!(described(None, Some(1)), unknown);
+        assert_eq!(described(None, None), unknown);
         assert_eq!(
-            state.describe(),
-            "ReplicaSet team-a/web: the number of ready pods is unknown"
+            described(Some(1), None),
+            "ReplicaSet team-a/web: 1 ready, the number of desired pods is unknown"
         );
     }
 

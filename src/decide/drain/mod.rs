@@ -90,8 +90,8 @@ pub use coverage::{refuse_unpublished, scope, untainted_line, untainted_of_unit}
 pub use current_stage::{devices_of, progress_now};
 pub use ending::{DrainEnd, interrupted, next_line};
 pub use facts::{
-    RuleState, UnitFacts, UnitPod, UnschedulablePod, WorkloadState, pods_of, workload_states,
-    workloads_of_waiting,
+    RuleState, UnitFacts, UnitPod, UnschedulablePod, WorkloadState, pods_of,
+    unschedulable_by_workload, workload_states,
 };
 pub use means::Means;
 pub use pause::{AbortAction, PauseStep, abort_patch, pause_step, refuse_aborted};
@@ -103,7 +103,7 @@ pub use pod_class::{Inclusions, PodClass};
 pub use published_hardware::PublishedHardware;
 pub use recorded_workloads::{
     RecordedWorkloads, not_ready, ready_line, recorded_names, recorded_states, recorded_workloads,
-    recording_patch, workloads_to_record,
+    recording_patch, workloads_by_maker, workloads_to_record,
 };
 pub use refusing_budgets::refusing_budgets;
 pub use released::{kept_back, may_be_released};

@@ -111,6 +111,25 @@ fn parse(value: &Value) -> Option<(Uid, RecordedWorkload)> {
     Some((Uid::from(text("uid")?), workload))
 }
 
+/// What is waited for by the direct owners of these pods, each with its workload: that workload, and the direct owner itself
+/// if it is recorded. The run that recorded it may have been unable to read what owns it.
+#[must_use]
+pub fn workloads_by_maker<'a>(
+    pods: impl Iterator<Item = (&'a Pod, &'a Uid)>,
+    recorded: &RecordedWorkloads,
+) -> BTreeMap<&'a Uid, BTreeSet<&'a Uid>> {
+    let mut found: BTreeMap<&Uid, BTreeSet<&Uid>> = BTreeMap::new();
+    for (pod, workload) in pods {
+        let Some(maker) = pod.controller.as_ref().map(|owner| &owner.uid) else {
+            continue;
+        };
+        let itself = recorded.contains_key(maker).then_some(maker);
+        let workloads = found.entry(maker).or_default();
+        workloads.extend(itself.into_iter().chain([workload]));
+    }
+    found
+}
+
 /// The names of these workloads by kind, by which they are read.
 #[must_use]
 pub fn recorded_names(recorded: &RecordedWorkloads) -> BTreeMap<Kind, BTreeSet<NamespacedName>> {
@@ -237,6 +256,32 @@ mod tests {
         assert_eq!(
             ready_line(&found, &cluster.reading),
             "1 workload that had pods on the devices is ready; 1 ended or was deleted"
+        );
+    }
+
+    #[test]
+    fn a_replica_set_is_waited_for_beside_its_deployment_if_it_is_recorded() {
+        let pod = owned("web-1", Some(("ReplicaSet", "web-6d")));
+        let maker = pod.controller.as_ref().expect("an owner").uid.clone();
+        let deployment = Uid::from("web");
+        let by_maker = |recorded: &RecordedWorkloads| -> BTreeSet<Uid> {
+            let pods = [(&pod, &deployment)].into_iter();
+            let found = workloads_by_maker(pods, recorded);
+            assert_eq!(found.len(), 1);
+            found[&maker].iter().map(|uid| (*uid).clone()).collect()
+        };
+        let mut recorded = recorded(&cluster());
+        recorded.retain(|uid, _| *uid != maker);
+        assert_eq!(by_maker(&recorded), [deployment.clone()].into());
+        let set = RecordedWorkload {
+            kind: Kind::ReplicaSet,
+            name: pod.name.clone(),
+            ready: Some(4),
+        };
+        recorded.insert(maker.clone(), set);
+        assert_eq!(
+            by_maker(&recorded),
+            [deployment.clone(), maker.clone()].into()
         );
     }
 

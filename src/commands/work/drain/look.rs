@@ -10,8 +10,9 @@ use crate::commands::work::connect::{Live, failed};
 use crate::decide::Version;
 use crate::decide::drain::{
     RecordedWorkloads, Unit, UnitFacts, UnitPod, UnschedulablePod, pods_of, recorded_names,
-    recorded_states, restart_states, rule_state, rules_of, tainted_since, untainted_line,
-    workload_states, workloads_of_waiting, workloads_to_record,
+    recorded_states, restart_states, rule_state, rules_of, tainted_since,
+    unschedulable_by_workload, untainted_line, workload_states, workloads_by_maker,
+    workloads_to_record,
 };
 use crate::engine::holders::holders;
 use crate::engine::{Impact, PodImpact, ProposedTaint};
@@ -144,11 +145,9 @@ impl UnitObserver<'_> {
         &self,
         view: &ClusterView<Pods>,
     ) -> Result<(BTreeMap<Uid, UnschedulablePod>, Vec<String>), Failure> {
-        let makers: BTreeMap<&Uid, &Uid> = self
-            .seen
-            .values()
-            .filter_map(|(pod, workload)| Some((&pod.controller.as_ref()?.uid, workload.as_ref()?)))
-            .collect();
+        let seen = self.seen.values();
+        let seen = seen.filter_map(|(pod, workload)| Some((pod, workload.as_ref()?)));
+        let makers = workloads_by_maker(seen, &self.recorded);
         let namespaces: BTreeSet<&str> = self
             .seen
             .values()
@@ -179,8 +178,9 @@ impl UnitObserver<'_> {
                     UnschedulablePod::of(&pod),
                 ) {
                     (_, None) => {}
-                    (Some(workload), Some(unschedulable)) => {
-                        found.insert((*workload).clone(), unschedulable);
+                    (Some(workloads), Some(unschedulable)) => {
+                        let workloads = workloads.iter().map(|uid| (*uid).clone());
+                        found.extend(workloads.map(|uid| (uid, unschedulable.clone())));
                     }
                     (None, Some(_)) => others.push(pod),
                 }
@@ -189,7 +189,11 @@ impl UnitObserver<'_> {
                 self.of_new_makers(
                     others,
                     view,
-                    makers.values().copied().chain(self.recorded.keys()),
+                    makers
+                        .values()
+                        .flatten()
+                        .copied()
+                        .chain(self.recorded.keys()),
                 )
                 .await?,
             );
@@ -212,11 +216,8 @@ impl UnitObserver<'_> {
         // A rollout creates a new ReplicaSet after the first pods were observed, so these owners have to be
         // read.
         let reading = self.workloads_of(pods, &view.reading).await?;
-        let waiting = workloads_of_waiting(&reading.snapshot.pods, &reading).into_iter();
-        Ok(waiting
-            .filter(|(uid, _)| workloads.contains(uid))
-            .filter_map(|(uid, pod)| Some((uid.clone(), UnschedulablePod::of(pod)?)))
-            .collect())
+        let pods = &reading.snapshot.pods;
+        Ok(unschedulable_by_workload(pods, &reading, &workloads))
     }
 }
 
