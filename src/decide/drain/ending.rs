@@ -46,15 +46,15 @@ pub struct DrainEnd {
 impl DrainEnd {
     /// The line for a finished unit.
     #[must_use]
-    pub fn line(unit: &str, end: &UnitEnd, accepts_unplaceable: bool) -> String {
+    pub fn line(unit: &str, end: &UnitEnd) -> String {
         match end {
-            UnitEnd::Idle if accepts_unplaceable => format!(
-                "unit {unit}: no claim holds its devices; its workloads are ready, or wait for a device \
-                (--accept-unplaceable)"
-            ),
-            UnitEnd::Idle => {
+            UnitEnd::Idle(unready) if unready.is_empty() => {
                 format!("unit {unit}: no claim holds its devices, and its workloads are ready")
             }
+            UnitEnd::Idle(unready) => format!(
+                "unit {unit}: no claim holds its devices; not all of its workloads are ready: {}",
+                few(unready)
+            ),
             UnitEnd::Held(pods) => format!(
                 "unit {unit}: drained, except for {} that the drain does not evict ({})",
                 counted(pods.len(), "pod"),
@@ -75,14 +75,14 @@ impl DrainEnd {
         // Others that ran beside it may have ended later.
         let is_open = |(_, end): &&(String, UnitEnd)| match end {
             UnitEnd::Blocked(_) | UnitEnd::TakenOver(_) => true,
-            UnitEnd::Idle | UnitEnd::Held(_) | UnitEnd::Reversed(_) => false,
+            UnitEnd::Idle(_) | UnitEnd::Held(_) | UnitEnd::Reversed(_) => false,
         };
         let Some((unit, end)) = self.units.iter().find(is_open) else {
             return self.refuse_reversed();
         };
         let name = word(&self.name);
         match end {
-            UnitEnd::Idle | UnitEnd::Held(_) | UnitEnd::Reversed(_) => self.refuse_reversed(),
+            UnitEnd::Idle(_) | UnitEnd::Held(_) | UnitEnd::Reversed(_) => self.refuse_reversed(),
             UnitEnd::TakenOver(by) => Err(Failure::new(
                 ExitStatus::Failed,
                 format!("drain {} is continued by {by}", self.name),
@@ -214,7 +214,9 @@ impl DrainEnd {
     fn reversed_names(&self) -> BTreeSet<String> {
         let ended = self.units.iter().filter_map(|(unit, end)| match end {
             UnitEnd::Reversed(_) => Some(unit),
-            UnitEnd::Idle | UnitEnd::Held(_) | UnitEnd::Blocked(_) | UnitEnd::TakenOver(_) => None,
+            UnitEnd::Idle(_) | UnitEnd::Held(_) | UnitEnd::Blocked(_) | UnitEnd::TakenOver(_) => {
+                None
+            }
         });
         ended.chain(self.skipped.keys()).cloned().collect()
     }
@@ -240,7 +242,9 @@ impl DrainEnd {
     fn reversed(&self) -> Vec<String> {
         let ended = self.units.iter().filter_map(|(unit, end)| match end {
             UnitEnd::Reversed(why) => Some(format!("unit {unit}: {why}")),
-            UnitEnd::Idle | UnitEnd::Held(_) | UnitEnd::Blocked(_) | UnitEnd::TakenOver(_) => None,
+            UnitEnd::Idle(_) | UnitEnd::Held(_) | UnitEnd::Blocked(_) | UnitEnd::TakenOver(_) => {
+                None
+            }
         });
         let skipped = self
             .skipped
@@ -365,7 +369,7 @@ mod tests {
     #[test]
     fn a_unit_that_is_blocked_taken_over_or_reversed_fails_the_command() {
         for (end, expected) in [
-            (UnitEnd::Idle, ExitStatus::Success),
+            (UnitEnd::Idle(Vec::new()), ExitStatus::Success),
             (
                 UnitEnd::Held(vec!["a/agent".to_owned()]),
                 ExitStatus::Success,
@@ -386,7 +390,8 @@ mod tests {
     #[test]
     fn reversed_units_are_named_wherever_they_were_in_the_order() {
         let mut end = ended(UnitEnd::Reversed("rule a was removed".to_owned()));
-        end.units.push(("node-2".to_owned(), UnitEnd::Idle));
+        end.units
+            .push(("node-2".to_owned(), UnitEnd::Idle(Vec::new())));
         let skipped = ("node-3".to_owned(), "rule c was removed".to_owned());
         end.skipped.extend([skipped]);
         let failure = end.status().unwrap_err();
@@ -463,13 +468,16 @@ mod tests {
             }
         };
         let none: [&str; 0] = [];
-        assert_eq!(details(UnitEnd::Idle, &[one.clone(), two.clone()]), none);
         assert_eq!(
-            details(UnitEnd::Idle, &[lowered.clone(), two.clone()]),
+            details(UnitEnd::Idle(Vec::new()), &[one.clone(), two.clone()]),
+            none
+        );
+        assert_eq!(
+            details(UnitEnd::Idle(Vec::new()), &[lowered.clone(), two.clone()]),
             ["unit node-1: rule a was set to effect None"]
         );
         assert_eq!(
-            details(UnitEnd::Idle, &[one]),
+            details(UnitEnd::Idle(Vec::new()), &[one]),
             ["unit node-2: its rules were removed"]
         );
         let blocked = || UnitEnd::Blocked(vec!["x".to_owned()]);
@@ -492,7 +500,7 @@ mod tests {
     #[test]
     fn an_ended_unit_that_others_reverse_is_shown_while_the_next_is_drained() {
         let rule = |name: &str, unit: &str| drain_rule(name, unit, "NoSchedule");
-        let mut end = ended(UnitEnd::Idle);
+        let mut end = ended(UnitEnd::Idle(Vec::new()));
         end.running = std::mem::take(&mut end.waiting);
         let order = ["node-1".to_owned(), "node-2".to_owned()];
         let stages = |end: &DrainEnd| -> Vec<UnitStage> {
@@ -517,7 +525,7 @@ mod tests {
             failure.hints(),
             ["to drain these devices again, use another --name"]
         );
-        let mut gone = ended(UnitEnd::Idle);
+        let mut gone = ended(UnitEnd::Idle(Vec::new()));
         gone.observe(Ok(&[]));
         assert_eq!(
             gone.status().unwrap_err().hints(),
@@ -525,7 +533,7 @@ mod tests {
         );
         let mut weakened = rule("a", "node-1");
         weakened.taint.effect = Effect::None;
-        let mut left = ended(UnitEnd::Idle);
+        let mut left = ended(UnitEnd::Idle(Vec::new()));
         left.observe(Ok(&[weakened, rule("b", "node-2")]));
         let remove =
             "unit node-1 still has rules; to remove them: kubectl devicetaint restore node-1";
@@ -607,8 +615,15 @@ mod tests {
     fn how_a_unit_ended_is_told_in_a_line() {
         for (end, expected) in [
             (
-                UnitEnd::Idle,
+                UnitEnd::Idle(Vec::new()),
                 "unit n: no claim holds its devices, and its workloads are ready",
+            ),
+            (
+                UnitEnd::Idle(vec![
+                    "Deployment a/b: 0 of 2 ready (no fewer than before the drain)".to_owned(),
+                ]),
+                "unit n: no claim holds its devices; not all of its workloads are ready: Deployment a/b: 0 of 2 ready (no \
+                fewer than before the drain)",
             ),
             (
                 UnitEnd::Held(vec!["a/b".to_owned()]),
@@ -627,7 +642,7 @@ mod tests {
                 "unit n: continued by bob",
             ),
         ] {
-            assert_eq!(DrainEnd::line("n", &end, false), expected);
+            assert_eq!(DrainEnd::line("n", &end), expected);
         }
     }
 }

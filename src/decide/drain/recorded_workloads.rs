@@ -14,7 +14,7 @@ use crate::engine::workloads::Owners;
 use crate::model::{
     DeviceTaintRule, Kind, Namespace, NamespacedName, Pod, Reading, RuleMetadata, Uid,
 };
-use crate::naming::phrase::counted;
+use crate::naming::phrase::{counted, few};
 
 /// Most workloads that are recorded: an annotation may not become too long.
 const MOST: usize = 200;
@@ -198,22 +198,41 @@ pub fn not_ready(
     Ok(short.collect())
 }
 
-/// That all of these workloads are ready, in words; those that were deleted or have ended are not called ready.
+/// That none of these workloads is [`not_ready`], in words. Those that were deleted or have ended are not called ready, nor
+/// those that have fewer ready pods than desired, and no fewer than before the drain.
 #[must_use]
 pub fn ready_line(recorded: &RecordedWorkloads, reading: &Reading) -> String {
     let states = recorded_states(recorded, reading).unwrap_or_default();
-    let ready = states.values().filter(|state| !state.has_ended).count();
-    let over = recorded.len().saturating_sub(ready);
-    let are = if ready == 1 { "is" } else { "are" };
-    let line = format!(
-        "{} that had pods on the devices {are} ready",
-        counted(ready, "workload")
-    );
-    match over {
-        0 => line,
-        1 => format!("{line}; 1 ended or was deleted"),
-        over => format!("{line}; {over} ended or were deleted"),
+    let there = states.values().filter(|state| !state.has_ended);
+    let (ready, short): (Vec<_>, Vec<_>) = there.partition(|state| state.is_complete());
+    let over = recorded.len().saturating_sub(ready.len());
+    let over = over.saturating_sub(short.len());
+    let mut parts = Vec::new();
+    if !ready.is_empty() || short.is_empty() {
+        let count = ready.len();
+        let are = if count == 1 { "is" } else { "are" };
+        parts.push((count, format!("{are} ready")));
     }
+    if !short.is_empty() {
+        let count = short.len();
+        let lines: Vec<String> = short.into_iter().map(WorkloadState::describe).collect();
+        let lines = few(&lines);
+        let have = if count == 1 { "has" } else { "have" };
+        let line = format!("{have} no fewer ready pods than before the drain ({lines})");
+        parts.push((count, line));
+    }
+    if over > 0 {
+        let were = if over == 1 { "was" } else { "were" };
+        parts.push((over, format!("ended or {were} deleted")));
+    }
+    let mut parts = parts.into_iter();
+    let first = parts.next().map(|(count, what)| {
+        let workloads = counted(count, "workload");
+        format!("{workloads} that had pods on the devices {what}")
+    });
+    let others = parts.map(|(count, what)| format!("{count} {what}"));
+    let parts: Vec<String> = first.into_iter().chain(others).collect();
+    parts.join("; ")
 }
 
 #[cfg(test)]
@@ -256,6 +275,29 @@ mod tests {
         assert_eq!(
             ready_line(&found, &cluster.reading),
             "1 workload that had pods on the devices is ready; 1 ended or was deleted"
+        );
+        cluster.reading.snapshot.deployments.clear();
+        assert_eq!(
+            ready_line(&found, &cluster.reading),
+            "0 workloads that had pods on the devices are ready; 2 ended or were deleted"
+        );
+    }
+
+    #[test]
+    fn a_workload_that_is_as_short_of_pods_as_before_is_not_called_ready() {
+        let mut cluster = cluster();
+        let found = recorded(&cluster);
+        cluster.reading.snapshot.deployments[0].0.ready = Some(0);
+        assert_eq!(
+            ready_line(&found, &cluster.reading),
+            "1 workload that had pods on the devices is ready; 1 has no fewer ready pods than before the drain \
+            (Deployment team-a/web: 0 of 4 ready)"
+        );
+        cluster.reading.snapshot.jobs.clear();
+        assert_eq!(
+            ready_line(&found, &cluster.reading),
+            "1 workload that had pods on the devices has no fewer ready pods than before the drain (Deployment \
+            team-a/web: 0 of 4 ready); 1 ended or was deleted"
         );
     }
 

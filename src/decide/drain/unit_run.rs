@@ -452,6 +452,29 @@ impl UnitRun {
         !self.restarts.is_ongoing(uid, facts) && workload.is_ready_as(self.before.get(uid).copied())
     }
 
+    /// The workloads with fewer ready pods than desired, each with the reason why the drain does not wait for it, if it is
+    /// known.
+    fn unready_workloads(&self, facts: &UnitFacts) -> Vec<String> {
+        let short = facts.workloads.iter();
+        let short = short.filter(|(_, state)| !state.is_complete());
+        short
+            .map(|(uid, state)| {
+                let before = self.before.get(uid).copied();
+                // Of a workload that lost no pod to the drain, the latest number is kept, and not that from before.
+                let has_no_fewer = self.touched.contains(uid) && state.is_ready_as(before);
+                let pending = facts.unschedulable.get(uid);
+                let line = state.describe();
+                match pending.filter(|_| self.limits.accepts_unplaceable) {
+                    _ if has_no_fewer => format!("{line} (no fewer than before the drain)"),
+                    Some(pod) => {
+                        format!("{line} (pod {} is pending: --accept-unplaceable)", pod.name)
+                    }
+                    None => line,
+                }
+            })
+            .collect()
+    }
+
     /// Whether the workload was short of pods before the drain, and has as many ready pods as then: its unschedulable pod is
     /// no replacement.
     fn was_short(&self, facts: &UnitFacts, uid: &Uid) -> bool {
@@ -489,7 +512,7 @@ impl UnitRun {
         }
         if facts.pods.is_empty() && facts.other_claims.is_empty() {
             return if facts.is_idle {
-                UnitStep::Finished(facts.end(UnitEnd::Idle))
+                UnitStep::Finished(facts.end(UnitEnd::Idle(self.unready_workloads(facts))))
             } else {
                 self.wait_or_block(is_over, elapsed, facts.why_not_idle())
             };
@@ -863,10 +886,58 @@ mod tests {
             blocked(set.next(&idle(2), seconds(60))),
             ["ReplicaSet team-a/web: 2 of 3 ready"]
         );
-        let done = UnitStep::Finished(UnitEnd::Idle);
+        let done = UnitStep::Finished(UnitEnd::Idle(Vec::new()));
         assert_eq!(set.next(&idle(3), seconds(2)), done);
         // Its pod of this node is pending until the drain is undone.
-        assert_eq!(run(Kind::DaemonSet).next(&idle(2), seconds(0)), done);
+        let short = vec!["ReplicaSet team-a/web: 2 of 3 ready".to_owned()];
+        assert_eq!(
+            run(Kind::DaemonSet).next(&idle(2), seconds(0)),
+            UnitStep::Finished(UnitEnd::Idle(short))
+        );
+    }
+
+    #[test]
+    fn an_idle_unit_names_the_workloads_that_are_not_ready_and_why_it_does_not_wait_for_them() {
+        let one = web("web-1");
+        let idle = |count| UnitFacts {
+            is_idle: true,
+            unschedulable: [(Uid::from("web"), unschedulable("team-a/web-3"))].into(),
+            ..facts(Vec::new(), ready(count))
+        };
+        let end = |limits: UnitLimits, before: i32, now: i32| {
+            let mut run = UnitRun::new(limits);
+            run.next(&facts(vec![one.clone()], ready(before)), seconds(0));
+            accept(&mut run, &one);
+            run.next(&idle(now), seconds(1))
+        };
+        let named = |line: &str| UnitStep::Finished(UnitEnd::Idle(vec![line.to_owned()]));
+        let no_fewer =
+            named("ReplicaSet team-a/web: 0 of 3 ready (no fewer than before the drain)");
+        let accepting = UnitLimits {
+            accepts_unplaceable: true,
+            ..limits()
+        };
+        assert_eq!(end(limits(), 0, 0), no_fewer);
+        assert_eq!(
+            end(limits(), 1, 2),
+            named("ReplicaSet team-a/web: 2 of 3 ready (no fewer than before the drain)")
+        );
+        assert_eq!(end(accepting, 0, 0), no_fewer);
+        assert_eq!(
+            end(accepting, 3, 2),
+            named(
+                "ReplicaSet team-a/web: 2 of 3 ready (pod team-a/web-3 is pending: --accept-unplaceable)"
+            )
+        );
+        let whole = UnitStep::Finished(UnitEnd::Idle(Vec::new()));
+        assert_eq!(end(accepting, 3, 3), whole);
+        // Of a pod that left by itself, no number from before the drain is known.
+        let mut run = UnitRun::new(limits());
+        run.next(&facts(Vec::new(), ready(3)), seconds(0));
+        assert_eq!(
+            run.next(&idle(2), seconds(1)),
+            named("ReplicaSet team-a/web: 2 of 3 ready")
+        );
     }
 
     #[test]
@@ -917,7 +988,11 @@ mod tests {
             run.next(&facts(vec![one.clone()], ready(3)), seconds(0));
             accept(&mut run, &one);
             let step = run.next(&idle(workloads), seconds(1));
-            assert_eq!(step == UnitStep::Finished(UnitEnd::Idle), is_over, "{name}");
+            assert_eq!(
+                step == UnitStep::Finished(UnitEnd::Idle(Vec::new())),
+                is_over,
+                "{name}"
+            );
         }
         let mut unknown = ready(3);
         unknown.get_mut(&Uid::from("web")).unwrap().ready = None;
@@ -1225,7 +1300,7 @@ mod tests {
             ..UnitFacts::default()
         };
         let next = |facts: UnitFacts| UnitRun::new(limits()).next(&facts, seconds(60));
-        assert_eq!(next(idle()), UnitStep::Finished(UnitEnd::Idle));
+        assert_eq!(next(idle()), UnitStep::Finished(UnitEnd::Idle(Vec::new())));
         assert_eq!(
             blocked(next(UnitFacts::default())),
             ["it is not yet known whether the devices are idle"]
@@ -1336,7 +1411,7 @@ mod tests {
     fn only_what_this_run_knows_is_noted() {
         let text = || "x".to_owned();
         for (end, expected) in [
-            (UnitEnd::Idle, Some(UnitProgress::Idle)),
+            (UnitEnd::Idle(Vec::new()), Some(UnitProgress::Idle)),
             (UnitEnd::Held(vec![text()]), Some(UnitProgress::Held)),
             (UnitEnd::Blocked(vec![text()]), Some(UnitProgress::Blocked)),
             (UnitEnd::Reversed(text()), None),
@@ -1452,7 +1527,7 @@ mod tests {
         let step = run.next(&empty(ONGOING), seconds(1));
         assert_eq!(step, UnitStep::WaitUntil(seconds(2)));
         let step = run.next(&empty(RestartProgress::Complete), seconds(1));
-        assert_eq!(step, UnitStep::Finished(UnitEnd::Idle));
+        assert_eq!(step, UnitStep::Finished(UnitEnd::Idle(Vec::new())));
     }
 
     #[test]

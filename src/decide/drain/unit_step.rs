@@ -23,8 +23,9 @@ pub enum UnitStep {
 /// Result of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnitEnd {
-    /// No claim holds its devices, and the workloads of its pods are ready.
-    Idle,
+    /// No claim holds its devices, and the workloads of its pods are ready, except for these, which are not waited for: a
+    /// line each.
+    Idle(Vec<String>),
     /// Only pods that the drain does not evict hold its devices.
     Held(Vec<String>),
     /// Pods could not be evicted, or workloads are not ready, for these reasons.
@@ -40,7 +41,7 @@ impl UnitEnd {
     #[must_use]
     pub fn progress(&self) -> Option<UnitProgress> {
         match self {
-            Self::Idle => Some(UnitProgress::Idle),
+            Self::Idle(_) => Some(UnitProgress::Idle),
             Self::Held(_) => Some(UnitProgress::Held),
             Self::Blocked(_) => Some(UnitProgress::Blocked),
             Self::Reversed(_) | Self::TakenOver(_) => None,

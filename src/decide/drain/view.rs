@@ -122,7 +122,7 @@ pub fn staged_units(order: &[String], end: &DrainEnd) -> Vec<StagedUnit> {
 
 fn stage(end: &UnitEnd) -> UnitStage {
     match end {
-        UnitEnd::Idle => UnitStage::Idle,
+        UnitEnd::Idle(_) => UnitStage::Idle,
         UnitEnd::Held(_) => UnitStage::Held,
         UnitEnd::Blocked(_) => UnitStage::Blocked,
         UnitEnd::Reversed(_) => UnitStage::Reversed,
@@ -314,7 +314,7 @@ impl DrainView<'_> {
 
     fn why_not_evicted(&self, pod: &UnitPod) -> String {
         if let Some(unplaced) = self.run.unplaced_pod(self.facts) {
-            return format!("not evicted yet, waits until pod {unplaced} gets a device");
+            return format!("not evicted yet, waits until pod {unplaced} is scheduled");
         }
         let leaving: Vec<&UnitPod> = self
             .facts
@@ -526,7 +526,9 @@ mod tests {
             let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
             let units = units.iter();
             DrainEnd {
-                units: units.map(|&it| (it.to_owned(), UnitEnd::Idle)).collect(),
+                units: units
+                    .map(|&it| (it.to_owned(), UnitEnd::Idle(Vec::new())))
+                    .collect(),
                 running: names(running),
                 waiting: names(waiting),
                 ..DrainEnd::default()

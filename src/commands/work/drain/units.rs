@@ -133,10 +133,10 @@ impl DrainOrder<'_> {
             StoppedDrain::At(stopped(failure, self.context))
         })?;
         let goes_on = match &over {
-            UnitEnd::Idle | UnitEnd::Held(_) | UnitEnd::Reversed(_) => true,
+            UnitEnd::Idle(_) | UnitEnd::Held(_) | UnitEnd::Reversed(_) => true,
             UnitEnd::Blocked(_) | UnitEnd::TakenOver(_) => false,
         };
-        let line = DrainEnd::line(name, &over, self.limits.accepts_unplaceable);
+        let line = DrainEnd::line(name, &over);
         board.finish(name, |end| end.units.push((name.clone(), over)));
         self.context.printer.note(&line);
         Ok(goes_on)
@@ -381,12 +381,7 @@ impl DrainOrder<'_> {
             let rules: Vec<DeviceTaintRule> = rules.into_iter().map(|stored| stored.fact).collect();
             let rules = rules_of_unit(&rules, self.name, &run.unit.name);
             self.note(rules, &progress, mutation).await?;
-            let accepts = self.limits.accepts_unplaceable;
-            self.happens(
-                run,
-                &progress,
-                &DrainEnd::line(&run.unit.name, &end, accepts),
-            );
+            self.happens(run, &progress, &DrainEnd::line(&run.unit.name, &end));
         }
         if let Some(line) = safety {
             self.context.printer.note(&line);
@@ -402,7 +397,7 @@ impl DrainOrder<'_> {
         rules: &[DeviceTaintRule],
         began: Instant,
     ) -> Result<(UnitEnd, Option<String>), Failure> {
-        if end != UnitEnd::Idle {
+        if !matches!(end, UnitEnd::Idle(_)) {
             return Ok((end, None));
         }
         // What evictions have left of the time, and enough to ask once.

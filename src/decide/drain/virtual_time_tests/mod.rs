@@ -381,11 +381,11 @@ fn drain(seed: u64) -> (UnitEnd, u64) {
         accepts_unplaceable: seed.is_multiple_of(7),
     };
     let may_violate = is_forced || limits.means == Means::Taint;
-    let mut end = UnitEnd::Idle;
+    let mut end = UnitEnd::Idle(Vec::new());
     for unit in 0..simulation.units {
         end = drain_unit(&mut simulation, unit, limits, may_violate, seed);
         match &end {
-            UnitEnd::Idle => assert!(!simulation.holds(unit), "seed {seed}: idle while held"),
+            UnitEnd::Idle(_) => assert!(!simulation.holds(unit), "seed {seed}: idle while held"),
             UnitEnd::Blocked(reasons) => {
                 assert!(!reasons.is_empty(), "seed {seed}: blocked without a reason");
                 break;
@@ -546,10 +546,10 @@ fn drain_together(seed: u64) -> usize {
             };
             if let Some(end) = end {
                 assert!(
-                    end != UnitEnd::Idle || !simulation.holds(unit),
+                    !matches!(end, UnitEnd::Idle(_)) || !simulation.holds(unit),
                     "seed {seed}"
                 );
-                idle += usize::from(end == UnitEnd::Idle);
+                idle += usize::from(matches!(end, UnitEnd::Idle(_)));
                 busy.remove(&unit);
                 runs.remove(&unit);
             }
@@ -606,7 +606,9 @@ fn no_budget_is_violated_unasked_and_nothing_is_idle_while_it_is_held() {
         ends.extend(other.join().expect("no law is broken"));
         ends
     });
-    let idle = ends.iter().filter(|(end, _)| *end == UnitEnd::Idle);
+    let idle = ends
+        .iter()
+        .filter(|(end, _)| matches!(end, UnitEnd::Idle(_)));
     let restarted = idle.clone().filter(|(_, restarts)| *restarts > 0).count();
     assert!(restarted * 50 > ends.len(), "{restarted}");
     let idle = idle.count();
