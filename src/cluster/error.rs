@@ -416,7 +416,7 @@ impl ClusterError {
                 ..
             } => {
                 let advice = format!(
-                    "request `{}` on {}",
+                    "ask for permission to `{}` {}",
                     permission.verb,
                     permission.full_resource()
                 );

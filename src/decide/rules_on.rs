@@ -412,17 +412,17 @@ impl RuleWords<'_> {
             changed.iter().partition(|one| !one.published_as.is_empty());
         let failure = unpublished.iter().fold(failure, |failure, one| {
             failure.detail(format!(
-                "no published device of driver {} is known to be the hardware that rule {} was \
-                 created for",
-                one.device.driver, one.rule
+                "the hardware that rule {} was created for was not found among the published \
+                 devices of driver {}",
+                one.rule, one.device.driver
             ))
         });
         Err(if renamed.is_empty() {
             failure
         } else {
             failure.hint(
-                "to wait for the hardware that a rule was created for: remove the rule, and add one \
-                for the current device name of the hardware",
+                "to wait for the hardware that a rule was created for: replace the rule with one for \
+                the current device name of this hardware, then wait again",
             )
         })
     }
@@ -673,8 +673,8 @@ mod tests {
         assert_eq!(
             failure.details(),
             [
-                "no published device of driver gpu.example.com is known to be the hardware that rule one \
-              was created for"
+                "the hardware that rule one was created for was not found among the published devices of \
+              driver gpu.example.com"
             ]
         );
         assert_eq!(failure.hints().len(), 1, "{failure:?}");

@@ -249,8 +249,8 @@ pub fn ended(
             let names: Vec<String> = devices.iter().map(ToString::to_string).collect();
             let words: Vec<_> = names.iter().map(|name| word(name)).collect();
             failed(format!(
-                "the hardware that rule {rule} was created for is idle, but is now named {}, and no \
-                 taint there blocks new pods: it may be in use again at any time",
+                "rule {rule} no longer taints the hardware that it was created for, which is now named {}; \
+                 the hardware is idle, but may be in use again at any time, because no taint blocks new pods",
                 few(&names)
             ))
             .hint(format!(
@@ -314,7 +314,7 @@ fn to_escalate(
     let escalate = format!("kubectl devicetaint escalate {} --to {to}", names.join(" "));
     if changed.iter().any(|found| rules.contains(&found.rule)) {
         format!(
-            "{purpose}, and accept that the device name in the rule now refers to other hardware: \
+            "{purpose} although the device name in the rule now refers to other hardware: \
              {escalate} --accept-identity-change"
         )
     } else {
@@ -632,7 +632,7 @@ mod tests {
             (
                 &harmless,
                 "a",
-                "to evict pods, and accept that the device name in the rule now refers to other hardware: \
+                "to evict pods although the device name in the rule now refers to other hardware: \
                  kubectl devicetaint escalate a --to NoExecute --accept-identity-change",
             ),
             (
@@ -643,7 +643,7 @@ mod tests {
             (
                 &open,
                 "a",
-                "to block new pods, and accept that the device name in the rule now refers to other \
+                "to block new pods although the device name in the rule now refers to other \
                  hardware: kubectl devicetaint escalate a --to NoSchedule --accept-identity-change",
             ),
         ] {

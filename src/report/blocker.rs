@@ -199,7 +199,7 @@ impl Blocker {
         let message = if let RemovalObjection::Unread(kind) = objection {
             // Slices say which devices are the same hardware.
             format!(
-                "{device} is not released; whether it is the same hardware as a device that the rules select is unknown: {} could not be read",
+                "{device} is not released, and may be the same hardware as a device that the rules select: {} could not be read",
                 kind.plural()
             )
         } else if let RemovalObjection::MayBeSameHardware { device: other } = objection
@@ -293,7 +293,7 @@ impl Blocker {
         // controller evicts the pod all the same, at once or when the seconds are over.
         let message = format!(
             "the pods of {kind}/{} in {} are evicted again each time they are recreated ({} seen); to \
-             prevent this, give their claims a toleration with effect NoExecute and without tolerationSeconds",
+             prevent these evictions, give their claims a toleration with effect NoExecute and without tolerationSeconds",
             name.name,
             name.namespace,
             counted(*evicted, "eviction")
@@ -450,8 +450,8 @@ mod tests {
         );
         assert_eq!(
             held.message,
-            "gpu.example.com/node-7/gpu-9 is not released; whether it is the same hardware as a \
-             device that the rules select is unknown: resourceslices could not be read"
+            "gpu.example.com/node-7/gpu-9 is not released, and may be the same hardware as a \
+             device that the rules select: resourceslices could not be read"
         );
         let absent = |of: &str| {
             let device = testing::device("gpu-8");

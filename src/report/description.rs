@@ -371,10 +371,10 @@ impl View for RuleDescription {
             Section::list(
                 match self.taint.effect == Effect::NoExecute.to_string() {
                     true => {
-                        "Evictions since the taint of this rule was added, by this rule or by another taint (events do not record which)"
+                        "Evictions since the taint of this rule was added (events do not record whether by this rule or by another taint)"
                     }
                     false => {
-                        "Evictions since this rule was created, by this rule or by another taint (events do not record which)"
+                        "Evictions since this rule was created (events do not record whether by this rule or by another taint)"
                     }
                 },
                 self.events_of(Attribution::Possible),

@@ -195,8 +195,8 @@ impl PodResourcesReport {
 }
 
 /// What it may mean that a kubelet lists nothing of what it has noted.
-const NO_CLAIMS: &str = "the kubelet lists no devices of claims, but its checkpoint has claims: their pods are starting or were force-deleted, or the kubelet \
-    cannot list such devices (older than 1.34, or the feature gate KubeletPodResourcesDynamicResources is off)";
+const NO_CLAIMS: &str = "the kubelet lists no DRA devices, but its checkpoint contains claims; possible causes: the pods of these claims are starting or were \
+    force-deleted, or the kubelet cannot list DRA devices (it is older than 1.34, or its feature gate KubeletPodResourcesDynamicResources is off)";
 
 impl PodRow {
     fn has_devices(&self) -> bool {

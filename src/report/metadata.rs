@@ -97,11 +97,11 @@ impl Metadata {
         let server = self.server_version.as_deref().unwrap_or("not known");
         let behaviour = self.semantics.as_ref().map(|semantics| match source {
             Some(DataSource::Cluster) => {
-                format!("server {server}, behavior of Kubernetes {semantics}")
+                format!("server {server}, results for Kubernetes {semantics}")
             }
             // No API server was asked, whose version could stand beside the behaviour that was applied.
             Some(DataSource::Files | DataSource::Kubelet) | None => {
-                format!("behavior of Kubernetes {semantics}")
+                format!("results for Kubernetes {semantics}")
             }
         });
         let observed = self.observed_time.map(|time| format!("as of {time}"));

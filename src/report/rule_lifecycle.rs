@@ -149,7 +149,7 @@ fn holder(holder: &UnreleasedDriver, now: Timestamp) -> String {
     let driver = &holder.driver;
     match holder.presence {
         DriverPresence::Published => {
-            format!("driver {driver}, which hangs, fails, or stopped less than a minute ago")
+            format!("driver {driver}, which may hang, fail, or have stopped less than a minute ago")
         }
         DriverPresence::Gone { seen: None } => {
             format!("driver {driver}, which no longer publishes devices on the node")

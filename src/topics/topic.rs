@@ -133,8 +133,8 @@ A RULE is the name of a DeviceTaintRule, with or without
 devicetaintrule.resource.k8s.io/ before it. Commands whose usage shows
 RULE|DEVICE KEY, such as `escalate`, `list` and `wait`, also accept:
 
-  a hardware ID   rules that taint exactly the device with this ID, or that
-                  record this ID as the hardware of their device;
+  a hardware ID   rules that taint exactly the device with this ID, or in
+                  whose annotations `add` recorded this ID;
                   `list`, `describe`, `wait`: also rules on partitions of
                   this device
   DEVICE KEY      rules that taint exactly DEVICE with a taint of this KEY;

@@ -61,9 +61,9 @@ fn the_whole_chain_has_the_field_of_each_link() {
     Possible fixes:
       without rule node-10-decommission: the pod stays, because none of its devices
           is tainted (DeviceTaintRule node-10-decommission)
-      for later pods, with one more toleration in request gpu of a
-          ResourceClaimTemplate that replaces fold-gpu: the pod stays, because it
-          tolerates the taints that would evict it
+      for later pods, with toleration example.com/decommission:NoExecute added to
+          request gpu of a ResourceClaimTemplate that replaces fold-gpu: the pod
+          stays, because it tolerates the taints that would evict it
           (ResourceClaimTemplate research/fold-gpu:
               .spec.spec.devices.requests[0].exactly.tolerations)
         - key: example.com/decommission

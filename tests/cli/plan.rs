@@ -36,7 +36,7 @@ fn the_plan_ends_with_the_verdict_and_the_next_command() {
     After the plan, 15 devices in the DeviceClasses of the selected devices can still be allocated.
     Optimal: no other set costs less.
     [stderr]
-    warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
+    warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, so that pods that tolerate it are not counted as evicted
     next: kubectl devicetaint preview --from examples/cluster.yaml gpu.example.com/node-10/gpu-1 gpu.example.com/node-10/gpu-2 gpu.example.com/node-10/gpu-3
     [exit status: 0]
     ");

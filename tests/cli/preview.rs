@@ -44,7 +44,7 @@ fn one_device_is_asked_about_without_a_taint() {
     The last evicted pod is gone after about 5m30s (at full grace period; replacements may be evicted again); the device is not free then: not all of its pods are evicted.
     All evicted pods are on node-7, and use gpu.example.com/node-7/gpu-0.
     [stderr]
-    warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
+    warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, so that pods that tolerate it are not counted as evicted
     [exit status: 0]
     ");
 }
@@ -55,7 +55,7 @@ fn several_devices_are_one_question() {
     2 pods in 2 namespaces would be evicted now.
     The last evicted pod is gone after about 30s (at full grace period); then both devices are free.
     [stderr]
-    warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
+    warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, so that pods that tolerate it are not counted as evicted
     [exit status: 0]
     ");
 }
@@ -137,7 +137,7 @@ fn whole_driver_is_one_segment() {
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
     The last evicted pod is gone after about 60m (at full grace period; replacements may be evicted again); 34 of the 40 devices are free then, unless the replacement of an evicted pod gets one; not free: 1 (not all of its pods are evicted), 1 (no pod of its claim is known); not known to be free: 4 (an evicted pod may be recreated and scheduled to the same device).
     [stderr]
-    warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
+    warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, so that pods that tolerate it are not counted as evicted
     [exit status: 0]
     ");
 }
@@ -218,7 +218,7 @@ fn every_device_has_to_be_said_in_so_many_words() {
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
     The last evicted pod is gone after about 60m (at full grace period; replacements may be evicted again); 40 of the 46 devices are free then, unless the replacement of an evicted pod gets one; not free: 1 (not all of its pods are evicted), 1 (no pod of its claim is known); not known to be free: 4 (an evicted pod may be recreated and scheduled to the same device).
     [stderr]
-    warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
+    warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, so that pods that tolerate it are not counted as evicted
     warning: the proposed taint devicetaint.dev/preview:NoExecute selects every device of every driver; set a driver, a pool or a device, unless you mean all of them
     [exit status: 0]
     ");
@@ -639,7 +639,7 @@ fn tripped_guard_leaves_one_json_document_on_stdout() {
     [{"count":3,"expression":"pods.evicted>2","totalCount":null,"tripped":true}]
     "#);
     assert_snapshot!(run.stderr, @"
-    warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, because more pods may tolerate it and stay
+    warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, so that pods that tolerate it are not counted as evicted
     error: guard tripped: pods.evicted>2
     ");
 }

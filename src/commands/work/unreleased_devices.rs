@@ -35,8 +35,7 @@ pub(crate) async fn clear_ended(
     context: &Context,
 ) {
     let left = |rule: &DeviceTaintRule| unreleased_devices::ended(rule, &has_ended);
-    let ended =
-        "recorded pods have ended, so the rule no longer records their devices as unreleased";
+    let ended = "some pods have ended, so the rule no longer records their devices as unreleased";
     clear(names, ended, left, rules, context).await;
 }
 

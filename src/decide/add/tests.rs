@@ -126,8 +126,8 @@ fn the_first_owner_of_a_rule_keeps_it() {
     assert_eq!(
         step.notes(),
         [
-            "rule drain was added by another command and keeps its batch label: \
-             devicetaint.dev/batch=first, not mine"
+            "rule drain was added by another command, and keeps the label \
+             devicetaint.dev/batch=first instead of mine"
         ]
     );
     let kubectl = foreign("drain", "kubectl-create");

@@ -31,8 +31,8 @@ impl AddStep {
         {
             let label = RuleMetadata::BATCH;
             notes.push(format!(
-                "rule {name} was added by another command and keeps its batch label: \
-                 {label}={found}, not {asked}"
+                "rule {name} was added by another command, and keeps the label {label}={found} \
+                 instead of {asked}"
             ));
         }
         let changes_expiry = match self {

@@ -517,7 +517,7 @@ impl DeviceFilter {
         let mend = if self.typed.expressions.is_empty() && self.class.is_none() {
             "compare with a value of the attribute's type, such as 3, 580.12 or 40Gi"
         } else {
-            "make the attribute optional with has(…) or .?x.orValue(…)"
+            "in the CEL expression, make the attribute optional with has(…) or .?x.orValue(…)"
         };
         failure.hint(if limit.takes_skip_errors() {
             format!("{mend}, or skip these devices: --skip-errors")

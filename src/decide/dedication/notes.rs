@@ -60,8 +60,7 @@ pub fn notes(
         .collect();
     if !made_before.is_empty() {
         notes.push(format!(
-            "{} created before the policies cannot get these devices until recreated: {}",
-            counted(made_before.len(), "claim"),
+            "the policies change only new claims; to get these devices, recreate these claims: {}",
             few(&made_before)
         ));
     }

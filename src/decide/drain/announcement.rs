@@ -46,8 +46,10 @@ pub fn refuse_difference(lines: Vec<String>) -> Failure {
     lines
         .into_iter()
         .fold(failure, Failure::detail)
-        .hint("trust the controller, and please report the difference")
-        .hint("to drain without the comparison: --no-announcement")
+        .hint(
+            "the controller decides which pods are evicted, so this preview may be wrong; please report the difference",
+        )
+        .hint("to drain without this comparison: --no-announcement")
 }
 
 #[cfg(test)]

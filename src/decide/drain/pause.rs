@@ -82,7 +82,7 @@ pub fn refuse_aborted(name: &str, units: &[UnitState]) -> Result<(), Failure> {
         ),
     )
     .hint(format!(
-        "restore the drain, then drain again: kubectl devicetaint restore {}",
+        "to drain again, first undo the earlier run: kubectl devicetaint restore {}",
         crate::naming::shell::word(name)
     )))
 }

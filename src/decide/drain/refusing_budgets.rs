@@ -60,7 +60,7 @@ pub fn refusing_budgets(
     };
     let refusing = refused.into_iter().map(|(budget, pods)| {
         format!(
-            "PodDisruptionBudget {budget} allows no eviction now: {} until it does{force}",
+            "PodDisruptionBudget {budget} allows no eviction now: {} until it allows evictions{force}",
             stay(pods)
         )
     });
@@ -148,7 +148,7 @@ mod tests {
         );
         assert_eq!(
             by_eviction(std::slice::from_ref(&refusing)),
-            ["PodDisruptionBudget team-a/budget allows no eviction now: 2 pods stay until it does"]
+            ["PodDisruptionBudget team-a/budget allows no eviction now: 2 pods stay until it allows evictions"]
         );
         // A rollout replaces one of the pods.
         let planned = PlannedRestart {
@@ -168,7 +168,7 @@ mod tests {
         let one = std::slice::from_ref(&refusing);
         assert_eq!(
             lines_beside(&pods, one, &restarts, Means::Auto, None),
-            ["PodDisruptionBudget team-a/budget allows no eviction now: 1 pod stays until it does"]
+            ["PodDisruptionBudget team-a/budget allows no eviction now: 1 pod stays until it allows evictions"]
         );
         let force = Some(Duration::from_secs(30));
         assert_eq!(
@@ -179,7 +179,7 @@ mod tests {
                 force
             ),
             [
-                "PodDisruptionBudget team-a/budget allows no eviction now: 1 pod stays until it does, or until --force evicts by taint"
+                "PodDisruptionBudget team-a/budget allows no eviction now: 1 pod stays until it allows evictions, or until --force evicts by taint"
             ]
         );
         // The controller asks no budget.

@@ -162,7 +162,7 @@ fn refuse_endless(limits: &UnitLimits, pods: &[UnitPod]) -> Result<(), Failure> 
     );
     let others = classes.keys().any(|class| *class != PodClass::KeepsClaim);
     let tolerations = others.then_some(
-        "to keep the other pods: add a NoExecute toleration without tolerationSeconds to their claim templates",
+        "to keep pods on these devices: add a NoExecute toleration without tolerationSeconds to their ResourceClaimTemplates",
     );
     let hints = claims.into_iter().chain(tolerations);
     let failure = hints.fold(failure, Failure::hint);
@@ -682,7 +682,7 @@ mod tests {
         };
         let failure = refused(&monitor, Means::Taint, None).expect("a refusal");
         assert!(
-            failure.hints()[0].starts_with("to keep the other pods"),
+            failure.hints()[0].starts_with("to keep pods on these devices"),
             "{failure}"
         );
         web.is_terminating = true;

@@ -68,7 +68,7 @@ impl Terminations {
             );
         }
         let condition = if self.is_unknown {
-            "if the nodes of these pods are running, which is unknown, "
+            "; longer if a node is not running (nodes could not be read)"
         } else {
             ""
         };
@@ -77,7 +77,7 @@ impl Terminations {
         } else {
             "grace periods"
         };
-        format!("{condition}up to {length} for {what}, plus the time until replacements are ready")
+        format!("up to {length} for {what}, plus the time until replacements are ready{condition}")
     }
 }
 
@@ -155,8 +155,8 @@ mod tests {
         assert_eq!((unread.stuck.len(), unread.is_unknown), (0, true));
         assert_eq!(
             unread.expected_time("30s", false),
-            "if the nodes of these pods are running, which is unknown, up to 30s for grace periods, \
-             plus the time until replacements are ready"
+            "up to 30s for grace periods, plus the time until replacements are ready; longer if a \
+             node is not running (nodes could not be read)"
         );
     }
 

@@ -77,7 +77,7 @@ impl WayOut {
                 "check what its driver publishes: kubectl get resourceslices --field-selector \
                  spec.driver={driver}"
             ),
-            Self::Permission => "request `list` on resourceslices.resource.k8s.io: an admin can \
+            Self::Permission => "ask for permission to `list` resourceslices.resource.k8s.io: an admin can \
                  apply the ClusterRole that --show-role prints, and bind it"
                 .to_owned(),
             Self::Files => "add the ResourceSlices to the input, for example with `kubectl \
@@ -426,7 +426,7 @@ mod tests {
             (
                 "no permission",
                 unread(cluster),
-                "request `list` on resourceslices.resource.k8s.io: an admin can apply the \
+                "ask for permission to `list` resourceslices.resource.k8s.io: an admin can apply the \
                  ClusterRole that --show-role prints",
             ),
             (

@@ -169,7 +169,7 @@ impl SingleChange {
         } = request;
         Self {
             change_type: ChangeType::WithToleration,
-            message: format!("with one more toleration in request {name} of a new claim"),
+            message: format!("with toleration {toleration} added to request {name} of a new claim"),
             fix: Some(format!(
                 "add toleration {toleration} to request {name} of a new claim"
             )),
@@ -324,7 +324,8 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
         VerdictChange::WithToleration(wanted) => SingleChange {
             // The spec of a claim cannot be changed.
             message: format!(
-                "for later pods, with one more toleration in request {} of {}",
+                "for later pods, with toleration {} added to request {} of {}",
+                wanted.toleration,
                 wanted.request,
                 origin_of(&wanted.claim, chain)
             ),

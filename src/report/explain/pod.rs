@@ -123,7 +123,7 @@ pub fn explain_unread_pod(name: &NamespacedName, why: &str, basis: &Basis<'_>) -
     let mut steps: Vec<Step> = steps.collect();
     if steps.is_empty() {
         let text = format!(
-            "no claim that was read is reserved for a pod named {}",
+            "none of the claims that could be read is reserved for a pod named {}",
             name.name
         );
         steps.push(Step::new(StepType::Claim, text, None));

@@ -273,7 +273,7 @@ pub(super) fn root_cause(
         },
         RootCause::TaintCombination(owners) if owners.is_empty() => {
             "waits for devices that are excluded by taints; a node has enough devices if all taints are \
-             removed; whether removing fewer would be enough was not computed"
+             removed; fewer taints may be enough, but this was not computed"
                 .to_owned()
         }
         RootCause::TaintCombination(owners) => format!(

@@ -268,7 +268,7 @@ mod tests {
             heading.origin[..3],
             [
                 "Context prod",
-                "server not known, behavior of Kubernetes 1.37",
+                "server not known, results for Kubernetes 1.37",
                 "as of 2026-11-21T01:00:34Z"
             ]
         );

@@ -60,7 +60,7 @@ const ROWS: &[Row] = &[
         before: &["freeze driver"],
         pod: |_| {},
         reason: "DriverDown",
-        words: &["which hangs, fails, or stopped", ADVICE],
+        words: &["which may hang, fail, or have stopped", ADVICE],
         published: Some(true),
         mended: &["thaw driver"],
     },
