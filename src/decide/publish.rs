@@ -318,8 +318,8 @@ pub fn check(
             ),
         )
         .hint(
-            "trust the controller, and please report the difference; attach the file that this \
-            command writes: kubectl devicetaint snapshot --redact -o FILE",
+            "the controller decides which pods are evicted, so this preview may be wrong; please report \
+            the difference, and attach the file that this command writes: kubectl devicetaint snapshot --redact -o FILE",
         ));
     }
     if !silent.is_empty() {

@@ -92,7 +92,7 @@ fn guards() -> String {
          'devices.selected>=50%'. QUANTITY is a whole number, or a percentage if the\nsignal has \
          a % in the list. A guard trips if the comparison is true, or may be\ntrue because \
          the value is unknown.\n\nIf a guard of --abort-if or of a policy trips, the command \
-         changes nothing and\nexits with code 4. But a drain that has already begun starts no \
+         changes nothing and\nexits with code 4. If it trips during a drain, the drain starts no \
          further\nunit (device, node or pool), and exits with code 5. If a guard of\n\
          --pause-if trips, a drain waits until the guard no longer trips, at most for\n\
          --timeout. The comparison of `plan --keep-available` is the opposite of a guard:\nit \
@@ -133,8 +133,8 @@ A RULE is the name of a DeviceTaintRule, with or without
 devicetaintrule.resource.k8s.io/ before it. Commands whose usage shows
 RULE|DEVICE KEY, such as `escalate`, `list` and `wait`, also accept:
 
-  a hardware ID   rules that taint exactly the device with this ID, or in
-                  whose annotations `add` recorded this ID;
+  a hardware ID   rules that taint exactly the device with this ID, or that
+                  have this ID in an annotation;
                   `list`, `describe`, `wait`: also rules on partitions of
                   this device
   DEVICE KEY      rules that taint exactly DEVICE with a taint of this KEY;

@@ -64,8 +64,8 @@ pub(super) fn versions() -> String {
         the allocation of all devices. For old reservedFor\nentries, see kubernetes#135686 \
         below.\n\nThe feature gate DRAWorkloadResourceClaims has existed since 1.36, and is \
         off\nby default. With it, a claim that is reserved for a PodGroup is reserved for all\npods \
-        of the group. If the gate is enabled in your cluster, add\n--feature-gates \
-        DRAWorkloadResourceClaims=true.\n",
+        of the group. If the gate is enabled in your cluster, run the plugin\nwith \
+        --feature-gates DRAWorkloadResourceClaims=true.\n",
     );
     text.push_str(&defects());
     text

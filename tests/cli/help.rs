@@ -280,7 +280,7 @@ fn guards_are_explained() {
     true because the value is unknown.
 
     If a guard of --abort-if or of a policy trips, the command changes nothing and
-    exits with code 4. But a drain that has already begun starts no further
+    exits with code 4. If it trips during a drain, the drain starts no further
     unit (device, node or pool), and exits with code 5. If a guard of
     --pause-if trips, a drain waits until the guard no longer trips, at most for
     --timeout. The comparison of `plan --keep-available` is the opposite of a guard:

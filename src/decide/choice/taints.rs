@@ -76,7 +76,10 @@ fn unnamed() -> Warning {
         message: "no taint specified: this command assumes a taint that only wildcard tolerations \
             match"
             .to_owned(),
-        fix: Some("specify the taint, so that pods that tolerate it are not counted as evicted".to_owned()),
+        fix: Some(
+            "specify the taint, so that pods that tolerate it are not counted as evicted"
+                .to_owned(),
+        ),
     }
 }
 

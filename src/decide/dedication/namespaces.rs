@@ -127,7 +127,7 @@ fn refused_system(members: &Members) -> Failure {
     ));
     match members {
         Members::Namespaces(_) => {
-            failure.hint("remove it from --to; --allow lets its claims tolerate the taint")
+            failure.hint("remove it from --to; to let its claims tolerate the taint, use --allow")
         }
         Members::Selected(_) => failure.hint(format!(
             "exclude it: 'kubernetes.io/metadata.name!={SYSTEM}'"

@@ -148,7 +148,9 @@ mod tests {
         );
         assert_eq!(
             by_eviction(std::slice::from_ref(&refusing)),
-            ["PodDisruptionBudget team-a/budget allows no eviction now: 2 pods stay until it allows evictions"]
+            [
+                "PodDisruptionBudget team-a/budget allows no eviction now: 2 pods stay until it allows evictions"
+            ]
         );
         // A rollout replaces one of the pods.
         let planned = PlannedRestart {
@@ -168,7 +170,9 @@ mod tests {
         let one = std::slice::from_ref(&refusing);
         assert_eq!(
             lines_beside(&pods, one, &restarts, Means::Auto, None),
-            ["PodDisruptionBudget team-a/budget allows no eviction now: 1 pod stays until it allows evictions"]
+            [
+                "PodDisruptionBudget team-a/budget allows no eviction now: 1 pod stays until it allows evictions"
+            ]
         );
         let force = Some(Duration::from_secs(30));
         assert_eq!(

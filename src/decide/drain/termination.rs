@@ -67,7 +67,7 @@ impl Terminations {
                 few(&self.stuck)
             );
         }
-        let condition = if self.is_unknown {
+        let caveat = if self.is_unknown {
             "; longer if a node is not running (nodes could not be read)"
         } else {
             ""
@@ -77,7 +77,7 @@ impl Terminations {
         } else {
             "grace periods"
         };
-        format!("up to {length} for {what}, plus the time until replacements are ready{condition}")
+        format!("up to {length} for {what}, plus the time until replacements are ready{caveat}")
     }
 }
 

@@ -77,9 +77,11 @@ impl WayOut {
                 "check what its driver publishes: kubectl get resourceslices --field-selector \
                  spec.driver={driver}"
             ),
-            Self::Permission => "ask for permission to `list` resourceslices.resource.k8s.io: an admin can \
+            Self::Permission => {
+                "ask for permission to `list` resourceslices.resource.k8s.io: an admin can \
                  apply the ClusterRole that --show-role prints, and bind it"
-                .to_owned(),
+                    .to_owned()
+            }
             Self::Files => "add the ResourceSlices to the input, for example with `kubectl \
                 devicetaint \
                  snapshot`"

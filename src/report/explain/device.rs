@@ -387,7 +387,7 @@ fn against(exclusion: &Exclusion) -> String {
     match exclusion {
         Exclusion::Class(_) | Exclusion::Selector(_) => "a selector excludes it".to_owned(),
         Exclusion::ClassFails(_, why) | Exclusion::SelectorFails(_, why) => {
-            format!("a selector fails with an error for it: {why}")
+            format!("a selector fails with an error for the device: {why}")
         }
         Exclusion::Node => "its nodes do not exist".to_owned(),
         Exclusion::Tainted(taint, owner) => {
