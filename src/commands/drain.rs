@@ -235,7 +235,7 @@ pub(super) struct DrainArgs {
 
     /// If a guard ends the drain, keep or deescalate the rules of units that have not started
     ///
-    /// `deescalate` sets their effect to None, so that new pods can use the devices. Such a drain cannot be
+    /// `deescalate` sets their effect to None, so that new pods can use the devices. The drain then cannot be
     /// continued; `restore` removes its rules.
     #[arg(
         long,
@@ -257,11 +257,11 @@ pub(super) struct DrainArgs {
     #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml"], help_heading = "Output")]
     output: Option<String>,
 
-    /// When a unit is idle, query the kubelets of its nodes, through debug pods of this image
+    /// When no claim holds the devices of a unit, query the kubelets of its nodes, through debug pods of this image
     ///
-    /// The image's entry point must be this program. With this flag, such a unit is done only when these kubelets
-    /// have released its devices and all other devices on the same hardware. The devices are then reported as
-    /// safe to pull, that is, to remove from the machine. Needs permission to create, get and delete pods, and to
+    /// The image's entry point must be this program. With this flag, a unit is `idle` only when these kubelets have
+    /// released its devices and all other devices on the same hardware. The devices are then reported as safe to
+    /// pull, that is, to remove from the machine. Needs permission to create, get and delete pods, and to
     /// get pods/log.
     #[arg(long, value_name = "IMAGE", value_parser = NonEmptyStringValueParser::new(), help_heading = "Kubelet", hide_short_help = true)]
     debug_image: Option<String>,

@@ -44,10 +44,10 @@ use crate::report::explain::{
 /// matches, and what happens to their pods.
 ///
 /// Below the outcome are the steps that lead to it: claims and requests, devices and their pools, taints and their
-/// times, and tolerations. If the output for a pod has a line WHY (the cause of its outcome), the table omits the
-/// steps, and `-o wide` shows them. `-o wide` also shows the object and field of each step, and changes that would
-/// lead to another outcome. If many similar steps follow each other, such as the devices of a request, only the first
-/// eight are shown; `-o json` has all steps.
+/// times, and tolerations. For most pods, a line WHY with the cause of the outcome replaces these steps; `-o wide`
+/// shows both. `-o wide` also shows the object and field of each step, and changes that would lead to another outcome.
+/// If many similar steps follow each other, such as the devices of a request, only the first eight are shown; `-o json`
+/// has all steps.
 ///
 /// To explain what a proposed taint would do, add DEVICE and TAINT, or -f, as in `preview`. To explain what an
 /// existing rule does to a pod or device, add --rule NAME; to explain the rule itself, use rule/NAME as TARGET.
@@ -59,9 +59,8 @@ pub(super) struct ExplainArgs {
     /// optionally, a proposed taint: DEVICE TAINT
     ///
     /// Also accepts NAMESPACE/NAME for a pod, `pod NAME` as two words, and the output of `-o name`. A pod without a
-    /// namespace is looked up in the namespace of --namespace; without --namespace, in all namespaces (the pod of the
-    /// flag --pod: in `default`). Further arguments without a type are a proposed taint: DRIVER/POOL/DEVICE, and
-    /// KEY[=VALUE][:EFFECT].
+    /// namespace is looked up in the namespace of --namespace; without --namespace, in all namespaces. Further
+    /// arguments without a type are a proposed taint: DRIVER/POOL/DEVICE, and KEY[=VALUE][:EFFECT].
     #[arg(value_name = "TARGET|DEVICE|TAINT", add = Values::Subjects)]
     targets: Vec<String>,
 

@@ -47,9 +47,9 @@ use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
 ///
 /// `no (terminating)`: the controller reports no evictions, but pods are still terminating.
 ///
-/// `yes (stale)`: the controller reports evictions, but no pod is left to evict.
+/// `yes (stale)`: the condition reports evictions, but is outdated: no pod is left to evict.
 ///
-/// `stale`: the condition is for an earlier generation of the rule.
+/// `stale`: the condition is outdated: it was written for an earlier generation of the rule.
 ///
 /// `<none>`: the rule has no such condition.
 ///

@@ -72,7 +72,10 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct MakeRoomArgs {
-    /// pod/NAME or claim/NAME, in --namespace or in all namespaces
+    /// The pending pod: pod/NAME, or claim/NAME for the pod that uses this claim
+    ///
+    /// In --namespace, or in all namespaces. If several pending pods use the claim, the pod with the highest
+    /// priority is chosen.
     #[arg(value_name = "TARGET", add = Values::Subjects)]
     target: Option<String>,
 

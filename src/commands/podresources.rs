@@ -41,7 +41,7 @@ use crate::report::{DeviceRemovalReport, PodResourcesReport};
 
 /// Query the kubelet of this node for devices in use
 ///
-/// Run this command on the node as root, in a pod that mounts the kubelet's directory, or elsewhere with
+/// Run this command on the node, as root or in a pod that mounts the kubelet's directory. On any other machine, add
 /// --via-debug. The kubelet knows the devices of its containers even if the API does not.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]

@@ -41,10 +41,11 @@ const INTERVAL: Duration = Duration::from_secs(2);
 /// Undo a drain: make its devices schedulable again
 ///
 /// Removes only rules that `drain` created: all rules of a drain, or those of one of its nodes, pools or devices.
-/// Then waits until the devices can be allocated, and names what prevents this: a taint of the driver, another rule,
-/// or a cordoned node. If only other rules prevent it, the command does not wait, and ends with exit code 5. Then
-/// waits until each workload that had pods on the devices has as many ready pods as before the drain, and names the
-/// workloads that do not.
+///
+/// Then waits until the devices can be allocated, and after that until each workload that had pods on the devices has
+/// as many ready pods as before the drain. Names what prevents this: a taint of the driver, another rule, a cordoned
+/// node, or a workload that is not ready. If only other rules prevent the allocation, the command does not wait for
+/// them: it ends at once with exit code 5.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RestoreArgs {

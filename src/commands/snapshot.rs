@@ -22,9 +22,9 @@ use crate::report::snapshot::SnapshotAccount;
 /// YAML if FILENAME ends in .yaml or .yml; with .gz after that, the file is compressed. Without --redact, a preview
 /// of the file gives the same result as a live preview. A file written with -o is readable only by its owner.
 ///
-/// With --redact, the names of objects, pools and devices, and the labels that PodDisruptionBudgets select pods by,
-/// are replaced by hashes that differ from run to run. Device attributes and everything that a preview does not need
-/// are removed. CEL expressions are removed, too, except those that use only device.driver and
+/// With --redact, the names of objects, pools and devices, and the keys and values of labels, are replaced by hashes.
+/// The hashes differ from run to run. All device attributes are removed, and everything else that a preview does not
+/// need. CEL expressions are removed, too, except those that use only device.driver and
 /// device.allowMultipleAllocations. If a claim has constraints, or if an expression of the claim or of its
 /// DeviceClass was removed, a preview of the file cannot tell whether the claim can be reallocated.
 ///

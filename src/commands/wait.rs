@@ -75,8 +75,8 @@ use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 pub(super) struct WaitArgs {
     /// Rules by name or by hardware (UUID, serial number, PCI address), or devices and the KEY of their taint
     ///
-    /// A device is DRIVER/POOL/DEVICE. Instead of KEY, KEY=VALUE and KEY:EFFECT are also accepted. Each of these may
-    /// end in `-`, as in `kubectl taint`.
+    /// A device is DRIVER/POOL/DEVICE. Instead of KEY, KEY=VALUE and KEY:EFFECT are also accepted. A final `-`, as in
+    /// `kubectl taint`, is accepted and ignored.
     ///
     /// A hardware ID without KEY selects the rules that taint exactly this device or one of its partitions, and the
     /// rules whose annotation devicetaint.dev/identity has this ID. When the plugin creates a rule for a device, it
@@ -107,8 +107,8 @@ pub(super) struct WaitArgs {
     /// Also query the kubelet of this node, and wait until it has released the rules' devices
     ///
     /// The command must run on the node, as root. The kubelet knows the devices of force-deleted pods; the API
-    /// does not. The command is refused if the rules select no device of the node. Like --via-debug, only with
-    /// --for evicted or idle.
+    /// does not. The command is refused if the rules select no device of the node. This flag and --via-debug
+    /// can be used only with --for evicted or idle.
     #[arg(long, value_name = "SOCKET", num_args = 0..=1, require_equals = true, default_missing_value = SOCKET, conflicts_with = "via_debug")]
     verify_node: Option<PathBuf>,
 

@@ -138,7 +138,7 @@ RULE|DEVICE KEY, such as `escalate`, `list` and `wait`, also accept:
                   `list`, `describe`, `wait`: also rules on partitions of
                   this device
   DEVICE KEY      rules that taint exactly DEVICE with a taint of this KEY;
-                  KEY may end in `-`, as in `kubectl taint`
+                  a final `-`, as in `kubectl taint`, is ignored
 
 In these commands, -l selects rules by labels.
 ";

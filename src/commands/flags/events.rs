@@ -21,7 +21,8 @@ pub(crate) struct EventsArgs {
 pub(crate) const WATCHED: &str = "With --watch, append each new result to a file, as JSON Lines";
 /// Its description.
 pub(crate) const WATCHED_LONG: &str = "With --watch, append each new result to a file, as JSON Lines\n\nEach \
-    line is a JSON object of kind CommandEvent, and is written immediately. A write error does not stop the command, \
+    line is a JSON object of kind CommandEvent with the names in the new result, and the names that \
+    were added or removed. Each line is written immediately. A write error does not stop the command, \
     but makes an otherwise successful command exit with code 1.";
 
 impl EventsArgs {

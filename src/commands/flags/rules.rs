@@ -11,8 +11,8 @@ use crate::naming::labels::LabelSelector;
 pub(crate) struct RuleArgs {
     /// Rules by name or by hardware (UUID, serial number, PCI address), or devices and the KEY of their taint
     ///
-    /// A device is DRIVER/POOL/DEVICE. Instead of KEY, KEY=VALUE and KEY:EFFECT are also accepted. Each of these may
-    /// end in `-`, as in `kubectl taint`.
+    /// A device is DRIVER/POOL/DEVICE. Instead of KEY, KEY=VALUE and KEY:EFFECT are also accepted. A final `-`, as in
+    /// `kubectl taint`, is accepted and ignored.
     ///
     /// A hardware ID without KEY selects the rules that taint exactly this device, and the rules whose annotation
     /// devicetaint.dev/identity has this ID. When the plugin creates a rule for a device, it records the hardware of

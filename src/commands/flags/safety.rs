@@ -34,9 +34,9 @@ pub(crate) struct SafetyArgs {
     /// all three cases, the command is refused if a device that is selected by name was replaced since the report.
     /// With hardware:…, this is the only check: the impact may be larger than in the report.
     ///
-    /// With a file, the command is also refused if the taints or their selectors differ, or if a pod would be evicted
-    /// that is not evicted in the file, or earlier than in the file. It is also refused if the evictions depend on
-    /// data that could be read for the file, but cannot be read now.
+    /// With a file, the command is also refused if the taints or their selectors differ, if a pod would be evicted
+    /// that the file does not list as evicted, or if a pod would be evicted earlier than in the file. It is also
+    /// refused if the evictions depend on data that could be read for the file, but cannot be read now.
     ///
     /// With sha256:…, the command is also refused if the taints, their selectors, the pods or their outcomes differ
     /// in any way, even if the impact is smaller.
