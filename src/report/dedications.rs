@@ -179,9 +179,9 @@ pub struct DedicatedDeviceReport {
 pub enum DedicatedUsage {
     /// No claim holds the device, except with admin access.
     Free,
-    /// Only claims that may use the device hold it.
+    /// Claims hold the device, and all of these claims may use it.
     Used,
-    /// A claim that may not use the device holds it, until its pods end or are evicted.
+    /// At least one of the claims that hold the device may not use it, and keeps it until its pods end or are evicted.
     UsedByOthers,
     /// Unknown: claims or admission policies could not be read.
     Unknown,

@@ -94,11 +94,11 @@ pub enum RemovalCode {
     NotReserved,
     /// A pod still uses the device, although a taint on the device evicts the pod.
     TaintedAndInUse,
-    /// The kubelet has prepared the device for a claim and not released it, but lists no pod that uses the
-    /// device: the pod may have been force-deleted.
+    /// According to the kubelet's checkpoint, the device is prepared for a claim, but the kubelet lists no pod that
+    /// uses the device: the pod may have been force-deleted.
     Prepared,
-    /// The kubelet is preparing a claim, and its checkpoint does not list the claim's devices yet: the device may
-    /// be one of them.
+    /// The kubelet's checkpoint lists a claim without its devices, for example while they are being prepared: the
+    /// device may be one of them.
     MayBePrepared,
     /// A claim holds the device, but the kubelet lists no container that uses the device.
     ClaimedAndUnused,

@@ -105,11 +105,11 @@ pub struct Release {
     pub unknown_effect_blocks: bool,
     /// Whether the server renews timeAdded if the effect changes.
     pub server_renews_time_added: bool,
-    /// Whether an outdated entry in a claim's reservedFor (its pod is gone or was replaced) keeps a new rule from
-    /// evicting the pods of later entries.
+    /// Whether an outdated entry in a claim's reservedFor (its pod is gone or was replaced) hides the pods of later
+    /// entries: a new rule does not evict them.
     pub stale_reservation_hides: bool,
-    /// Whether a new rule makes the eviction controller re-evaluate also the pods of claims without a tainted
-    /// device.
+    /// Whether the eviction controller, when a rule is created, also checks the pods of allocated claims without a
+    /// tainted device. If so, it can evict a pod that an outdated entry in another claim's reservedFor hides.
     pub untainted_claims_are_followed: bool,
     /// Whether pods that use a device through an extended resource are evicted.
     pub evicts_extended_resources: bool,

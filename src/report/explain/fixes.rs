@@ -43,7 +43,7 @@ pub enum ChangeType {
     Scheduled,
     /// The claim is reserved for the pod.
     Reserved,
-    /// The claim belongs to the pod: it was generated for the pod.
+    /// The claim is replaced by one that is generated for the pod.
     Owned,
 }
 

@@ -88,9 +88,9 @@ pub enum RootCauseCode {
     /// keeps the pod off that node. Either the scheduler has not tried yet, or the cause is something else, such
     /// as too little free CPU or memory.
     Elsewhere,
-    /// One taint: removing any one of the taints in `fixes` suffices.
+    /// A single taint. If `fixes` lists several taints, it is enough to remove one of them.
     Taint,
-    /// Several taints: removing one of them does not suffice; `combinedFix` lists the taints to remove
+    /// Several taints: it is not enough to remove one of them. `combinedFix` lists the taints to remove
     /// together.
     Taints,
     /// A constraint of the claim: without it, some node has enough devices.
