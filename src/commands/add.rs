@@ -55,8 +55,8 @@ use crate::report::rules::ObjectList;
 ///
 /// DEVICE is DRIVER/POOL/DEVICE with * for any, the name of a driver, or a hardware ID such as uuid=GPU-18db… or
 /// 0000:17:00.0. TAINT is KEY[=VALUE][:EFFECT]. An argument with = or : that is not a hardware ID is a TAINT. A KEY
-/// alone, such as example.com/maintenance, is accepted beside names of devices (DRIVER, DRIVER/POOL/DEVICE, --driver)
-/// and --all-devices. Beside hardware IDs, --node, --where and similar flags, add :EFFECT to the KEY.
+/// alone, such as example.com/maintenance, is accepted beside a DEVICE, --driver and --all-devices. Beside --node,
+/// --where and similar flags, add :EFFECT to the KEY.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct AddArgs {

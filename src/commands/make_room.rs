@@ -72,7 +72,7 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct MakeRoomArgs {
-    /// The pending pod: pod/NAME, or claim/NAME for the pod that uses this claim
+    /// The pending pod: pod/NAME, or claim/NAME if it uses the claim
     ///
     /// In --namespace, or in all namespaces. If several pending pods use the claim, the pod with the highest
     /// priority is chosen.

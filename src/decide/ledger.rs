@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::outcomes::RuleResult;
+use super::rule_result::RuleResult;
 use crate::error::Failure;
 
 /// The changes that a command makes, one after the other, and what it waits for after that.

@@ -76,6 +76,7 @@ pub mod publish;
 pub mod question;
 pub mod recovery;
 pub mod risk;
+pub mod rule_result;
 pub mod rules_on;
 #[cfg(test)]
 pub(crate) mod testing;

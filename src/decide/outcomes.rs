@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::chooser::{Chooser, SelectedRules};
 use super::draft::{RuleDraft, RulePatch};
 use super::proposal::ProposedRule;
+pub use super::rule_result::RuleResult;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, RuleMetadata, Taint};
 
@@ -68,74 +69,6 @@ pub struct RuleOutcome {
     pub error: Option<String>,
     /// The rule with all its fields, where they were asked for.
     pub manifest: Option<Value>,
-}
-
-/// Result of a change to a rule, in the terms of kubectl; with a dry run, the result that the change would
-/// have.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-pub enum RuleResult {
-    /// The rule was created.
-    Created,
-    /// The rule was changed.
-    Configured,
-    /// The rule was already as requested.
-    Unchanged,
-    /// This command deleted the rule.
-    Deleted,
-    /// Another client had already deleted the rule.
-    AlreadyDeleted,
-    /// The rule is being deleted, and exists until its finalizers are removed; `changed` shows
-    /// whether this command requested the deletion.
-    DeletionRequested,
-    /// The rule is deleted, but the response to this command was lost: another client may have
-    /// deleted it.
-    Gone,
-    /// The rule was changed, and the change was then reverted; `changed` is true.
-    Reverted,
-    /// No rule of that name exists.
-    NotFound,
-    /// The change failed, and the rule is unchanged.
-    Failed,
-    /// Unknown: the response to the change was lost, and the rule could not be read afterwards.
-    Unknown,
-}
-
-impl RuleResult {
-    /// The result as it is printed after the name of the rule.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Configured => "configured",
-            Self::Unchanged => "unchanged",
-            Self::Deleted => "deleted",
-            Self::AlreadyDeleted => "already deleted",
-            Self::DeletionRequested => "deletion requested",
-            Self::Gone => "gone",
-            Self::Reverted => "reverted",
-            Self::NotFound => "not found",
-            Self::Failed => "failed",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    /// Whether a rule with this result was changed; absent when that is not known.
-    #[must_use]
-    pub fn changed(self) -> Option<bool> {
-        match self {
-            // Only the default for `DeletionRequested`: where another asked for it before, `with_changed` says so.
-            Self::Created | Self::Configured | Self::Deleted | Self::DeletionRequested => {
-                Some(true)
-            }
-            // As it was, but not untouched: others have seen the state between.
-            Self::Reverted => Some(true),
-            Self::Unchanged | Self::AlreadyDeleted | Self::NotFound | Self::Failed => Some(false),
-            // The reply was lost: `false` would say that this command has left the rule alone.
-            Self::Gone | Self::Unknown => None,
-        }
-    }
 }
 
 impl RuleOutcome {

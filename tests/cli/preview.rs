@@ -176,8 +176,8 @@ fn a_taint_without_its_effect_behind_other_choices_is_told_as_that() {
     assert_snapshot!(preview("--pod research/notebook-anna maintenance").shown(), @"
     [stderr]
     error: no driver or hardware ID maintenance
-    hint: list the devices with `kubectl devicetaint devices --from examples/cluster.yaml`
-    hint: to use maintenance as a taint, add an effect: maintenance:NoExecute
+    hint: list the devices and their hardware IDs with `kubectl devicetaint devices --from examples/cluster.yaml --show-attributes`
+    hint: to use maintenance as a taint, add its effect, such as maintenance:None
     [exit status: 1]
     ");
     assert_snapshot!(preview("UUID=GPU-1").shown(), @"

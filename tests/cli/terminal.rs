@@ -197,7 +197,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
 
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank
-        has 1 ready pod and would have none left; replacements may be evicted too: their claims tolerate the taint only for
+        has 1 ready pod and would have none left; replacements may be evicted too: claims tolerate the taint only for
         scheduling or for a limited time
       warning   research/notebook-anna: has no controller: nothing recreates it
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::idle::IdleName;
-use super::unknown::no_such_device;
+use super::unknown::{SHOW_ATTRIBUTES, no_such_device};
 use crate::decide::identity::identifying_attributes::KNOWN;
 use crate::engine::expression::AttributeCondition;
 use crate::engine::{self, DeviceCondition, Semantics, filter_devices};
@@ -12,10 +12,6 @@ use crate::model::{Device, DeviceId, DeviceSelector, Kind, NamespacedName, Readi
 use crate::naming::device;
 use crate::naming::nearest::nearest;
 use crate::naming::phrase::each_once;
-
-/// How hardware IDs are found, which the plain list of devices does not show.
-pub(super) const SHOW_ATTRIBUTES: &str =
-    "list the devices and their hardware IDs with `kubectl devicetaint devices --show-attributes`";
 
 /// Nothing meets the `conditions`: most likely one of them names what is not there.
 #[must_use]

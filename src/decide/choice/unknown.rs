@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::no_match::SHOW_ATTRIBUTES;
 use super::numbers::word_of;
 use crate::decide::identity::new_names;
 use crate::engine::{self, PoolSlices, ProposedTaint, Semantics, slices_of_pool};
@@ -15,6 +14,10 @@ use crate::naming::nearest::nearest;
 use crate::naming::phrase::counted;
 use crate::naming::shell::word;
 use crate::naming::{device, suggest};
+
+/// How hardware IDs are found, which the plain list of devices does not show.
+pub(super) const SHOW_ATTRIBUTES: &str =
+    "list the devices and their hardware IDs with `kubectl devicetaint devices --show-attributes`";
 
 /// What to do where there is no device at all. A driver that `rules` select is there, or was: then nothing has to be
 /// installed.

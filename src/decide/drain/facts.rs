@@ -150,6 +150,15 @@ impl UnitPod {
     }
 }
 
+/// What has to happen before a pod is evicted.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum EvictionObstacle<'a> {
+    /// This pod has to be gone.
+    Pod(&'a UnitPod),
+    /// The workload with this UID has to be ready again.
+    Workload(&'a Uid),
+}
+
 /// Readiness of a workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadState {
@@ -194,6 +203,21 @@ impl WorkloadState {
         };
         // A workload that was short of pods before the drain cannot be expected to be complete after it.
         self.has_ended || is_enough(self.wanted) || is_enough(before)
+    }
+
+    /// Ready and desired pods, in words, with the reason why a drain does not wait for more: there are no fewer than before
+    /// it, or a pending pod is accepted.
+    pub(super) fn describe_accepted(
+        &self,
+        has_no_fewer: bool,
+        accepted: Option<&UnschedulablePod>,
+    ) -> String {
+        let line = self.describe();
+        match accepted {
+            _ if has_no_fewer => format!("{line} (no fewer than before the drain)"),
+            Some(pod) => format!("{line} (pod {} is pending: --accept-unplaceable)", pod.name),
+            None => line,
+        }
     }
 
     /// Ready and desired pods, in words.

@@ -621,7 +621,7 @@ mod tests {
         let (lines, refused) = of(Means::Auto);
         assert_eq!(refused, None);
         insta::assert_snapshot!(lines, @"
-        Pods are removed by restarting their Deployments, which start new pods first; other pods by the Eviction API, which respects budgets
+        Pods are removed by restarting their Deployments, which start new pods first; other pods through the Eviction API, which respects budgets
           restarts Deployment team-a/web (3 pods, 2 of them on other devices)
           2 pods leave the devices, and restarts also replace other pods: 4 pods in all
           evicts pods that their workload recreates: team-a/api

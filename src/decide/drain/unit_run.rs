@@ -11,14 +11,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::facts::{RuleState, UnitFacts, UnitPod, WorkloadState};
+use super::facts::{EvictionObstacle, RuleState, UnitFacts, UnitPod, WorkloadState};
 use super::means::Means;
 use super::pod_class::{PodClass, Treatment};
 use super::recorded_workloads::RecordedWorkloads;
 use super::restart::RestartState;
 use super::restart_run::{Departure, RestartReply, RestartRun};
 use super::unit_limits::UnitLimits;
-use super::unit_step::{EvictionReply, UnitEnd, UnitStep};
+use super::unit_step::{EvictionReply, Refusal, UnitEnd, UnitStep};
 use crate::model::{Kind, NamespacedName, Uid};
 
 /// Delay before the first retry of a refused eviction.
@@ -29,23 +29,6 @@ const LONGEST_RETRY: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_secs(1);
 /// Looks of the wait after which it has seen how the last pod went.
 const LOOKS: usize = 2;
-
-/// What has to happen before a pod is evicted.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum EvictionObstacle<'a> {
-    /// This pod has to be gone.
-    Pod(&'a UnitPod),
-    /// The workload with this UID has to be ready again.
-    Workload(&'a Uid),
-}
-
-/// A refused eviction.
-#[derive(Clone, Debug)]
-struct Refusal {
-    message: String,
-    retry_at: Duration,
-    wait: Duration,
-}
 
 /// One unit while it is drained.
 #[derive(Clone, Debug)]
@@ -463,14 +446,8 @@ impl UnitRun {
                 // Of a workload that lost no pod to the drain, the latest number is kept, and not that from before.
                 let has_no_fewer = self.touched.contains(uid) && state.is_ready_as(before);
                 let pending = facts.unschedulable.get(uid);
-                let line = state.describe();
-                match pending.filter(|_| self.limits.accepts_unplaceable) {
-                    _ if has_no_fewer => format!("{line} (no fewer than before the drain)"),
-                    Some(pod) => {
-                        format!("{line} (pod {} is pending: --accept-unplaceable)", pod.name)
-                    }
-                    None => line,
-                }
+                let accepted = pending.filter(|_| self.limits.accepts_unplaceable);
+                state.describe_accepted(has_no_fewer, accepted)
             })
             .collect()
     }

@@ -61,3 +61,14 @@ pub enum EvictionReply {
     /// Whether the pod was evicted is unknown.
     Unknown,
 }
+
+/// A refused eviction.
+#[derive(Clone, Debug)]
+pub(super) struct Refusal {
+    /// The response of the server.
+    pub(super) message: String,
+    /// Time since the unit began at which the eviction is tried again.
+    pub(super) retry_at: Duration,
+    /// How long is waited before it is tried again.
+    pub(super) wait: Duration,
+}

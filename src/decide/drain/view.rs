@@ -11,11 +11,11 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::ending::DrainEnd;
-use super::facts::{UnitFacts, UnitPod};
+use super::facts::{EvictionObstacle, UnitFacts, UnitPod};
 use super::pod_class::Treatment;
 use super::restart_run::Departure;
 use super::stage::UnitStage;
-use super::unit_run::{EvictionObstacle, UnitRun};
+use super::unit_run::UnitRun;
 use super::unit_step::UnitEnd;
 use crate::model::Uid;
 use crate::naming::age::human_duration;
