@@ -173,7 +173,8 @@ fn contexts(
     if let Clusters::One(why) = profile.clusters {
         return Err(
             Failure::usage(format!("only one --context is allowed: {why}")).hint(
-                "`preview`, `list` and `devices` accept several contexts without --from, --publish and --watch",
+                // Without the names of their flags: a hint names only flags of the command that was run.
+                "several contexts are accepted by `preview`, `list` and `devices`, for a single report of live clusters",
             ),
         );
     }

@@ -221,7 +221,7 @@ fn the_first_command_keeps_its_rule() {
     world
         .run(&format!("add GPU1 {KEY}=x"))
         .ended(0)
-        .saying("was added by another command and keeps its batch");
+        .saying("was added by another command, and keeps the label");
     assert_eq!(block_on(world.rules()), before);
 }
 

@@ -115,5 +115,5 @@ fn a_wait_ends_when_pods_are_created_again_and_evicted_again() {
             "the pods of DaemonSet/exporter in {} are evicted again each time they are recreated (",
             world.namespace
         ))
-        .saying("seen); to prevent this, give their claims a toleration with effect NoExecute");
+        .saying("seen); to prevent these evictions, give their claims a toleration with effect NoExecute");
 }
