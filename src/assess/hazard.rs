@@ -161,7 +161,7 @@ hazards! {
         meaning: "its pod group stops working without it, or restarts as a whole",
         find: HazardEvidence::gang,
     }
-    /// No other devices fit its claim.
+    /// Too few other devices are available to its claim.
     NoReplacement {
         code: "no-replacement",
         severity: Warning,
@@ -170,7 +170,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Replacements],
-        meaning: "one of its claims cannot be reallocated: no other devices are available to the claim",
+        meaning: "one of its claims cannot be reallocated: too few other devices are available to the claim",
         find: HazardEvidence::no_replacement,
     }
     /// Its Job fails for good.

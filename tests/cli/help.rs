@@ -219,8 +219,8 @@ fn hazards_are_explained() {
     last-replica             danger   its workload would have no ready pod left
     gang                     danger   its pod group stops working without it, or
                                       restarts as a whole
-    no-replacement           warning  one of its claims cannot be reallocated: no
-                                      other devices are available to the claim
+    no-replacement           warning  one of its claims cannot be reallocated: too
+                                      few other devices are available to the claim
     job-fails                danger   the eviction makes its Job fail permanently:
                                       nothing recreates the pod
     job-restart              warning  its Job may recreate it, count the eviction as

@@ -57,7 +57,7 @@ fn what_a_plan_costs_is_told_with_the_assessment_of_its_set() {
 
     2 pods in 2 namespaces would be evicted now.
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
-    2 claims cannot be reallocated: no other devices are available to them.
+    2 claims cannot be reallocated: too few other devices are available to them.
     The last evicted pod is gone after about 60m (at full grace period); then all 5 devices are free.
     All evicted pods are on node-3.
 

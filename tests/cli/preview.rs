@@ -104,7 +104,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
 
     4 pods in 2 namespaces would be evicted: 3 now, 1 later (last in 5m at 2026-11-20T10:20:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
-    3 claims cannot be reallocated: no other devices are available to them.
+    3 claims cannot be reallocated: too few other devices are available to them.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
     Guard claims.unplaceable>2 tripped: the value is 3.
     The last evicted pod is gone after about 5m30s (at full grace period; replacements may be evicted again); 3 of the 4 devices are free then; not free: 1 (not all of its pods are evicted).
@@ -133,7 +133,7 @@ fn whole_driver_is_one_segment() {
     assert_snapshot!(preview("gpu.example.com").answer(), @"
     15 pods in 4 namespaces would be evicted: 12 now, 3 later (last in 10m at 2026-11-20T10:25:00Z).
     3 PodDisruptionBudgets would be violated; taint evictions ignore PodDisruptionBudgets.
-    9 claims cannot be reallocated: no other devices are available to them.
+    9 claims cannot be reallocated: too few other devices are available to them.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
     The last evicted pod is gone after about 60m (at full grace period; replacements may be evicted again); 34 of the 40 devices are free then, unless the replacement of an evicted pod gets one; not free: 1 (not all of its pods are evicted), 1 (no pod of its claim is known); not known to be free: 4 (an evicted pod may be recreated and scheduled to the same device).
     [stderr]
@@ -214,7 +214,7 @@ fn every_device_has_to_be_said_in_so_many_words() {
     assert_snapshot!(preview("--all-devices").answer(), @"
     15 pods in 4 namespaces would be evicted: 12 now, 3 later (last in 10m at 2026-11-20T10:25:00Z).
     3 PodDisruptionBudgets would be violated; taint evictions ignore PodDisruptionBudgets.
-    9 claims cannot be reallocated: no other devices are available to them.
+    9 claims cannot be reallocated: too few other devices are available to them.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
     The last evicted pod is gone after about 60m (at full grace period; replacements may be evicted again); 40 of the 46 devices are free then, unless the replacement of an evicted pod gets one; not free: 1 (not all of its pods are evicted), 1 (no pod of its claim is known); not known to be free: 4 (an evicted pod may be recreated and scheduled to the same device).
     [stderr]
@@ -262,7 +262,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
-    1 claim cannot be reallocated: no other devices are available to it.
+    1 claim cannot be reallocated: too few other devices are available to it.
     The last evicted pod is gone after about 90m (at full grace period; replacements may be evicted again); 3 of the 8 devices are free then, unless the replacement of an evicted pod, or a waiting claim that tolerates the taint, gets one; not known to be free: 5 (an evicted pod may be recreated and scheduled to the same device).
     All evicted pods are on node-3.
     [exit status: 0]
@@ -432,7 +432,7 @@ fn manifest_is_asked_about_before_it_is_created() {
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
-    1 claim cannot be reallocated: no other devices are available to it.
+    1 claim cannot be reallocated: too few other devices are available to it.
     The last evicted pod is gone after about 90m (at full grace period; replacements may be evicted again); 3 of the 8 devices are free then, unless the replacement of an evicted pod, or a waiting claim that tolerates the taint, gets one; not known to be free: 5 (an evicted pod may be recreated and scheduled to the same device).
     All evicted pods are on node-3.
     [exit status: 0]

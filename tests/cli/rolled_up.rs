@@ -91,7 +91,7 @@ fn many_pods_are_rolled_up_by_workload_and_the_summary_is_last() {
       350 claims cannot be reallocated (team-00/model-0-0, team-00/model-0-1, team-00/model-0-2, team-00/model-0-3, team-00/model-0-4 and 345 more): request gpu needs 1 device, and 0 are available
 
     350 pods in 35 namespaces would be evicted now.
-    350 claims cannot be reallocated: no other devices are available to them.
+    350 claims cannot be reallocated: too few other devices are available to them.
     The last pod is evicted after about 58s (controller rate limit) and gone after about 63s (at full grace period); then all 350 devices are free.
     All evicted pods are on node-0.
     [exit status: 0]

@@ -62,8 +62,8 @@ pub fn collapsed(
     }
     if notes.is_empty() {
         notes.push(
-            "--collapse changes nothing: it applies only if all devices of a pool or driver are selected \
-             (two or more, in complete pools)"
+            "--collapse changes nothing: it applies only to pools and drivers that are completely published, \
+             have at least two devices, and have all of their devices selected"
                 .to_owned(),
         );
     }

@@ -144,7 +144,7 @@ fn unplaceable(totals: &Totals) -> Option<String> {
         };
         let whom = if claims.least() == 1 { "it" } else { "them" };
         let claims = counted(claims.least(), "claim");
-        format!("{least}{claims} cannot be reallocated: no other devices are available to {whom}.")
+        format!("{least}{claims} cannot be reallocated: too few other devices are available to {whom}.")
     })
 }
 
@@ -325,12 +325,12 @@ mod tests {
         assert_eq!(said(Count::between(0, 3)), None);
         assert_eq!(
             said(Count::known(1)).as_deref(),
-            Some("1 claim cannot be reallocated: no other devices are available to it.")
+            Some("1 claim cannot be reallocated: too few other devices are available to it.")
         );
         assert_eq!(
             said(Count::at_least(2)).as_deref(),
             Some(
-                "At least 2 claims cannot be reallocated: no other devices are available to them."
+                "At least 2 claims cannot be reallocated: too few other devices are available to them."
             )
         );
     }
