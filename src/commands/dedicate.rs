@@ -111,7 +111,9 @@ pub(super) struct DedicateArgs {
     #[arg(long, help_heading = "Dedication")]
     evict: bool,
 
-    /// Other namespaces whose claims may tolerate the taint, such as monitoring
+    /// Other namespaces in which claims with the toleration are accepted, such as monitoring
+    ///
+    /// The toleration is not added to claims in these namespaces.
     #[arg(
         long,
         value_name = "NAMESPACE",

@@ -56,7 +56,11 @@ pub(super) struct DevicesArgs {
     #[arg(long, help_heading = "Devices")]
     tainted: bool,
 
-    /// Only unallocated devices, tainted or not; allocations with admin access do not count
+    /// Only free devices, tainted or not
+    ///
+    /// A device is free if no claim holds it, if enough of its shared counters is left for it, and if no claim holds
+    /// its hardware as a device of another driver. Claims with admin access do not count. Devices that may be in use
+    /// are not listed.
     #[arg(long, help_heading = "Devices", conflicts_with = "allocated")]
     free: bool,
 

@@ -21,7 +21,7 @@ use crate::report::metadata::{Affects, Incomplete, Metadata};
 /// A drain consists of units: devices, nodes or pools that are drained one after the other. The column STAGE shows
 /// how far the drain of a unit is:
 ///
-/// `waiting`: the drain of the unit has not begun.
+/// `waiting`: the drain of the unit has not begun. New pods are blocked.
 ///
 /// `draining`: the drain of the unit has begun, and has not ended. If no `drain` command is running, the drain was
 /// interrupted: run the same command again.
@@ -36,7 +36,8 @@ use crate::report::metadata::{Affects, Incomplete, Metadata};
 /// has not tainted. To continue, run the same command again.
 ///
 /// `reversed`: a rule of the unit was removed, or no longer blocks new pods, or the value of its taint was changed.
-/// For example, `restore` or another user did this, or a guard ended a `drain --on-abort deescalate`.
+/// For example, `restore` or another user did this. Or a guard (see `help guards`) ended the drain, and
+/// `--on-abort deescalate` set the effect of the rules of waiting units to None.
 #[derive(clap::Args, Debug)]
 pub(super) struct StatusArgs {
     /// Names of drains; default: all

@@ -37,10 +37,11 @@ use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 
 /// Find the devices or nodes that cost least to drain
 ///
-/// Changes nothing. Chooses a set of the selected devices so that the eviction of their pods costs least. --count
-/// sets the number of devices in the set, --nodes the number of whole nodes, and --per-pool the number of devices of
-/// each pool. The report shows whether the chosen set is optimal, or how much less another set could cost. With -o
-/// json or yaml, the report is a plan file for `drain --plan`.
+/// Changes nothing. Chooses a set of devices so that the eviction of their pods costs least. --count sets the number
+/// of devices in the set, --nodes the number of whole nodes, and --per-pool the number of devices of each pool. The
+/// set has only selected devices; with --nodes, it has all devices of the chosen nodes. The report shows whether the
+/// chosen set is optimal, or how much less another set could cost. With -o json or yaml, the report is a plan file
+/// for `drain --plan`.
 ///
 /// Pods are evaluated as if the devices had a NoExecute taint. Two sets are compared in these steps; the first
 /// difference decides:
@@ -72,7 +73,8 @@ pub(super) struct PlanArgs {
 
     /// Choose this many nodes, each with all of its devices
     ///
-    /// A node is considered if at least one of its devices is selected.
+    /// A node is considered if at least one of its devices is selected. All devices of a chosen node would be drained,
+    /// including devices that are not selected, such as those of another driver.
     #[arg(long, value_name = "N", help_heading = "Plan")]
     nodes: Option<usize>,
 
@@ -98,9 +100,10 @@ pub(super) struct PlanArgs {
 
     /// Spread evenly over zones or nodes: zone or node
     ///
-    /// Spreads the chosen devices, or with --nodes the chosen nodes, as evenly as possible. Devices or nodes whose
-    /// zone or node is unknown are not chosen. The zone is the label topology.kubernetes.io/zone of the node.
-    /// Cannot be combined with --per-pool; `node` cannot be combined with --nodes.
+    /// Spreads the chosen devices, or with --nodes the chosen nodes, as evenly as possible. The zone is the label
+    /// topology.kubernetes.io/zone of the node. With `zone`, devices and nodes without a known zone are not chosen;
+    /// with `node`, devices without a known node are not chosen. Cannot be combined with --per-pool; `node` cannot be
+    /// combined with --nodes.
     #[arg(long, hide_possible_values = true, value_name = "OVER", value_parser = one_of(&Spread::ALL), help_heading = "Plan")]
     spread: Option<Spread>,
 

@@ -25,13 +25,12 @@ use crate::report::tolerations::TolerationReport;
 /// Print the toleration for a taint, or the claims that tolerate it
 ///
 /// The argument is a rule, a taint KEY[=VALUE]:EFFECT, or a device, which stands for all of its taints. Without
-/// --who, prints the toleration as YAML, or with -o json as JSON. With --who, prints a table by default. The formats
-/// markdown, html and name need --who.
+/// --who, prints the toleration as YAML, or with -o json as JSON. With --who, prints a table by default.
 ///
-/// The printed toleration always has an effect, because a device toleration without an effect applies to scheduling
-/// only. Unlike the same toleration of a node taint, it does not prevent evictions by a NoExecute taint.
+/// The printed toleration always has an effect. A device toleration without an effect applies to scheduling only: it
+/// does not prevent evictions by a NoExecute taint, unlike a toleration of node taints without an effect.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("output", |arg| arg.long_help(OUTPUT_LONG)))]
 pub(super) struct TolerationsArgs {
     /// Name of a rule, taint KEY[=VALUE]:EFFECT, or device DRIVER/POOL/DEVICE
     #[arg(value_name = "RULE|TAINT|DEVICE", add = Values::RulesOrDevices)]
@@ -68,6 +67,10 @@ enum What {
     /// The list of tolerations
     Snippet,
 }
+
+const OUTPUT_LONG: &str = "Output format: table, wide, json, yaml, markdown, html or name\n\nWithout --who, table and \
+    wide print YAML, and markdown, html and name are refused.\n\nhtml is a single file for tickets and reviews: it \
+    loads no other files, and works without scripts.";
 
 const EXAMPLES: &str = "\
 Examples:

@@ -25,8 +25,10 @@ use crate::naming::phrase::counted;
 
 /// End a dedication: remove its taint, then its admission policies
 ///
-/// Removes only rules and admission policies with the label that `dedicate` sets. Claims keep their toleration. If
-/// the command is interrupted, run it again: it removes what is left.
+/// A dedication consists of rules and admission policies that `dedicate` creates, so that only claims of some
+/// namespaces can use the devices. Removes only rules and admission policies with the label that `dedicate` sets.
+/// Claims keep the toleration that the admission policy has added to them. If the command is interrupted, run it
+/// again: it removes what is left.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct UndedicateArgs {
