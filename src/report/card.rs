@@ -59,7 +59,8 @@ pub struct SameHardware {
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
     /// Why both devices are the same hardware, as text: the hardware ID that they have in common, such as
-    /// `uuid GPU-18db`; `renamed by the driver`; or `through another device`.
+    /// `uuid GPU-18db`; `renamed by the driver`; or `through another device`, if a third device is the same hardware
+    /// as each of them.
     pub shares: String,
 }
 

@@ -56,14 +56,14 @@ pub struct Dedication {
     /// The effect of the taint, as recorded in the admission policies; if none records it, the effect on the
     /// first dedicated device. Null if there is neither.
     pub effect: Option<String>,
-    /// Names of the namespaces whose claims may use the devices; null if the namespaces are selected by
-    /// labels, or if no admission policy records them.
+    /// Names of the namespaces to which the devices are dedicated: an admission policy adds the toleration to their
+    /// new claims. Null if the namespaces are selected by labels, or if no admission policy records them.
     pub namespaces: Option<Vec<String>>,
-    /// Label selector of the namespaces whose claims may use the devices; null if the namespaces are listed
-    /// by name, or if no admission policy records them.
+    /// Label selector of the namespaces to which the devices are dedicated; null if the namespaces are listed by
+    /// name, or if no admission policy records them.
     pub namespace_selector: Option<String>,
-    /// Other namespaces whose claims may tolerate the taint (--allow); empty if no admission policy records
-    /// any.
+    /// Other namespaces in which claims with the toleration are not rejected (--allow). The toleration is not added to
+    /// their claims. Empty if no admission policy records any.
     pub allowed_namespaces: Vec<String>,
     /// Whether requests with admin access may tolerate the taint of the dedication, in every namespace; false
     /// if no admission policy records it.
@@ -80,8 +80,8 @@ pub struct Dedication {
     /// created before the admission policies. Includes claims that already hold a dedicated device.
     pub claims_lacking_toleration: Vec<ObjectReference>,
     /// Claims and claim templates outside the namespaces of the dedication that tolerate its taint, including
-    /// those in allowed namespaces. If no admission policy records the namespaces, those of every namespace are
-    /// listed.
+    /// those in allowed namespaces. If no admission policy records the namespaces, the claims and claim templates of
+    /// every namespace are listed.
     pub tolerated_by_others: Vec<TolerantReport>,
 }
 
@@ -168,20 +168,22 @@ pub struct DedicatedDeviceReport {
     pub rule: String,
     /// The effect of the taint on the device.
     pub effect: String,
-    /// Whether claims hold the device, and whether these claims may use it.
+    /// Whether claims hold the device, and whether these claims are in the namespaces of the dedication.
     pub usage: DedicatedUsage,
     /// The claims that hold the device, including claims with admin access; null if unknown.
     pub claims: Option<Vec<ObjectReference>>,
 }
 
-/// Whether claims hold a dedicated device, and whether these claims may use it.
+/// Whether claims hold a dedicated device, and whether these claims are in the namespaces of the dedication
+/// (`namespaces` or `namespaceSelector`). Claims with admin access do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum DedicatedUsage {
-    /// No claim holds the device, except with admin access.
+    /// No claim holds the device.
     Free,
-    /// Claims hold the device, and all of these claims may use it.
+    /// Claims hold the device, and all of these claims are in the namespaces of the dedication.
     Used,
-    /// At least one of the claims that hold the device may not use it, and keeps it until its pods end or are evicted.
+    /// At least one of the claims that hold the device is in another namespace, which may be an allowed one. The claim
+    /// keeps the device until its pods end or are evicted.
     UsedByOthers,
     /// Unknown: claims or admission policies could not be read.
     Unknown,

@@ -125,8 +125,8 @@ pub struct RuleAnnotations {
     pub reason: Option<String>,
     /// Ticket or discussion link given with --ticket; null if not recorded.
     pub ticket: Option<String>,
-    /// Time after which the rule counts as expired; null if the rule has no such annotation, or an invalid
-    /// one.
+    /// Time after which the rule counts as expired, from the annotation `devicetaint.dev/expires`; null if the rule
+    /// does not have this annotation, or if its value is invalid.
     pub expiration_time: Option<Time>,
     /// When `escalate --for` is to restore effect None; null without --for.
     #[serde(default)]

@@ -108,7 +108,7 @@ pub enum RemovalCode {
     Leaving,
     /// The driver of the device no longer publishes devices of the node.
     DriverDown,
-    /// Whether the driver of the device is running is unknown.
+    /// It is unknown whether the driver of the device is running.
     DriverUnknown,
     /// The kubelet could not be identified as the kubelet of the node.
     NodeUnproven,

@@ -20,9 +20,9 @@ pub struct DeviceRow {
     pub node: Option<String>,
     /// Whether a claim holds the device, ignoring admin access; null if unknown.
     pub allocated: Option<bool>,
-    /// Whether the device is free: no claim holds it, ignoring admin access, and its hardware is not in use
-    /// through partitions or through a device of another driver. Null if unknown. Also
-    /// null, instead of true, if the device has `unreleased` or `possiblyInUseBy`.
+    /// Whether the device is free: no claim holds it, enough of its shared counters is left for it, and no claim
+    /// holds its hardware as a device of another driver. Claims with admin access do not count. Null if unknown.
+    /// Also null, instead of true, if the device has `unreleased` or `possiblyInUseBy`.
     pub free: Option<bool>,
     /// Number of allocation results that name the device. A device can have several: one for each share, and
     /// one for each request with admin access. Null if unknown.

@@ -201,7 +201,8 @@ pub enum Affects {
     /// Which pods are evicted, and how many, is not fully known.
     #[default]
     Evictions,
-    /// Only details are not fully known, such as other taints, PodDisruptionBudgets, nodes or events.
+    /// Data that does not change which pods are evicted is not fully known, such as PodDisruptionBudgets, nodes or
+    /// events.
     Details,
 }
 

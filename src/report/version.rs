@@ -109,7 +109,8 @@ pub struct Release {
     /// entries: a new rule does not evict them.
     pub stale_reservation_hides: bool,
     /// Whether the eviction controller, when a rule is created, also checks the pods of allocated claims without a
-    /// tainted device. If so, it can evict a pod that an outdated entry in another claim's reservedFor hides.
+    /// tainted device. A pod that is hidden in one claim (see staleReservationHides) can then be evicted if it also
+    /// uses such a claim.
     pub untainted_claims_are_followed: bool,
     /// Whether pods that use a device through an extended resource are evicted.
     pub evicts_extended_resources: bool,

@@ -337,7 +337,7 @@ const SHARED: [(&str, &str); 79] = [
     ("driver", "Name of the driver."),
     (
         "digest",
-        "`sha256:` and a hash of parts of the report; the table of the report lists them.",
+        "`sha256:` and a hash of parts of the report. In the section of each kind, the table lists these parts.",
     ),
     (
         "effect",

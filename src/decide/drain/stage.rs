@@ -9,10 +9,10 @@ pub(super) const ABORTED: &str = "Aborted";
 /// Stage of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum UnitStage {
-    /// New pods are blocked; no pod has been evicted.
+    /// The drain of the unit has not begun. New pods are blocked.
     Waiting,
-    /// The eviction of pods has started and not ended. If no `drain` command is running, it was interrupted:
-    /// run the same command again.
+    /// The drain of the unit has begun, and has not ended. If no `drain` command is running, the drain was
+    /// interrupted: run the same command again.
     Draining,
     /// The drain of the unit is not complete: for example, pods could not be evicted, workloads are not ready
     /// again, or a node has devices that the drain does not taint. To continue, run the same command again.

@@ -21,7 +21,7 @@ use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
 /// Stage of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnitProgress {
-    /// New pods are blocked; no pod has been evicted.
+    /// The drain of the unit has not begun. New pods are blocked.
     Waiting,
     /// Its pods are being evicted.
     Draining,

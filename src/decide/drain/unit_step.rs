@@ -58,7 +58,7 @@ pub enum EvictionReply {
     Gone,
     /// A budget refuses the eviction: the server's message.
     Refused(String),
-    /// Whether the pod was evicted is unknown.
+    /// It is unknown whether the pod was evicted.
     Unknown,
 }
 

@@ -129,7 +129,7 @@ pub enum SelectorScope {
     Described,
     /// Every device of every driver.
     EveryDevice,
-    /// No device: the rule has no selector, and in this version such a rule selects nothing.
+    /// No device: the rule has no selector, and in this version a rule without a selector selects nothing.
     NoDevice,
     /// The rule has no selector: it evicts no pods, but the scheduler treats every device as tainted.
     EveryDeviceForTheScheduler,
@@ -290,9 +290,9 @@ pub struct Workload {
     pub kind: String,
     /// The workload's name.
     pub name: String,
-    /// Desired pods of the workload; null if the workload has no such field, or was not read.
+    /// Desired pods of the workload; null if its kind has no field for this, or if the workload was not read.
     pub replicas: Option<i32>,
-    /// Ready pods of the workload; null if the workload has no such field, or was not read.
+    /// Ready pods of the workload; null if its kind has no field for this, or if the workload was not read.
     pub ready_replicas: Option<i32>,
     /// Pods of the workload that would be evicted, now or later.
     pub evicted_pod_count: usize,

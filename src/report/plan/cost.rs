@@ -41,7 +41,7 @@ pub enum CostTier {
     WithinBudgets,
     /// A PodDisruptionBudget is violated.
     BudgetsViolated,
-    /// Whether a PodDisruptionBudget is violated is unknown.
+    /// It is unknown whether a PodDisruptionBudget is violated.
     Unknown,
 }
 

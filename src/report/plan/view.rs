@@ -40,8 +40,8 @@ pub struct PlanReport {
     /// Lower bound of the cost: no set that meets the conditions of `requestedPlan` costs less. Equal to `cost` if
     /// `optimality` is Optimal.
     pub lower_bound: Cost,
-    /// The cheapest other set that was found. Sets that only exchange units with the same cost and limits are
-    /// ignored. Null if there is none, or if it was not determined.
+    /// The cheapest other set that was found. Sets of the same cost that differ from the plan only by interchangeable
+    /// units, such as unused devices, are ignored. Null if there is none, or if it was not determined.
     pub runner_up: Option<RunnerUp>,
     /// Devices that claims without tolerations can still get after the plan, counted in the DeviceClasses of the
     /// selected devices. Includes shareable devices with capacity left; null without --keep-available.
@@ -145,7 +145,8 @@ pub struct PlanUnit {
     pub evicted_pod_count: usize,
 }
 
-/// The cheapest set other than the plan. Sets that only exchange units with the same cost and limits are ignored.
+/// The cheapest set other than the plan. Sets of the same cost that differ from the plan only by interchangeable units,
+/// such as unused devices, are ignored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunnerUp {
