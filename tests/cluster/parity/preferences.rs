@@ -255,7 +255,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "a default for an option that kubectl's command `get` does not have",
+        what: "a default for `kubectl get`, of an option that `get` does not have",
         make: |_, setup| {
             let option = "options: [{name: no-such-option, default: wide}]";
             usual(setup, &format!("defaults: [{{command: get, {option}}}]\n"));
@@ -263,7 +263,7 @@ pub const CASES: &[Case] = &[
         expected: Differs {
             kubectl: Outcome::Refused,
             plugin: Outcome::Works,
-            why: "the default is for a command of kubectl itself",
+            why: "this program ignores defaults, which are for kubectl's own commands",
         },
     },
 ];
