@@ -52,22 +52,17 @@ pub struct HoldingDriver {
     /// Whether the driver publishes devices of the node; null if unknown. A driver that hangs still publishes
     /// them, because its ResourceSlices remain.
     pub published: Option<bool>,
-    /// Time since which the driver is known to publish no devices. Always null in reports of `describe`, which
-    /// reads the cluster only once.
-    pub unpublished_since_time: Option<Time>,
 }
 
 impl HoldingDriver {
     fn new(holder: &UnreleasedDriver) -> Self {
-        let (published, since) = match holder.presence {
-            DriverPresence::Published => (Some(true), None),
-            DriverPresence::Gone { seen } => (Some(false), seen),
-            DriverPresence::Unknown => (None, None),
-        };
         Self {
             driver: holder.driver.to_string(),
-            published,
-            unpublished_since_time: since.map(Time),
+            published: match holder.presence {
+                DriverPresence::Published => Some(true),
+                DriverPresence::Gone { .. } => Some(false),
+                DriverPresence::Unknown => None,
+            },
         }
     }
 
