@@ -450,10 +450,12 @@ impl RequestReplacement {
         let offer = self.offer_of_allowed_nodes();
         match self.elsewhere {
             0 => offer,
-            1 => format!("{offer} (1 other is on nodes where the pod cannot be scheduled)"),
-            others => {
-                format!("{offer} ({others} others are on nodes where the pod cannot be scheduled)")
+            1 => {
+                format!("{offer} (1 more is available on nodes where the pod cannot be scheduled)")
             }
+            more => format!(
+                "{offer} ({more} more are available on nodes where the pod cannot be scheduled)"
+            ),
         }
     }
 
@@ -640,7 +642,7 @@ mod tests {
         };
         assert_eq!(
             elsewhere.offer(),
-            "request gpu needs 1 device, and 0 are available (4 others are on nodes where the pod cannot be scheduled)"
+            "request gpu needs 1 device, and 0 are available (4 more are available on nodes where the pod cannot be scheduled)"
         );
         assert!(request(None, 1).has_enough());
         assert!(!request(None, 0).has_enough());

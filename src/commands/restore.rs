@@ -23,7 +23,7 @@ use crate::decide::drain::{
     PublishedHardware, RecordedWorkloads, RestorationRecord, RestoreTarget, Restorer, UnitProgress,
     UnitState, Withdrawal, devices_of, drains, kept_back, may_be_released, not_ready, ready_line,
     recorded_names, recorded_workloads, requesters, restorable, restoration_record, restored_by,
-    reversal_patch, untainted_of_unit, withdraw,
+    restored_part, reversal_patch, untainted_of_unit, withdraw,
 };
 use crate::decide::others::others;
 use crate::decide::{Requester, Version, next_words};
@@ -128,7 +128,8 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
         unit_line(unit, left)
     });
     let lines = lines.collect();
-    args.agree(&action(&drain, &withdrawal), lines, owners, context)?;
+    let what = restored_part(&args.target, &drain);
+    args.agree(&action(&what, &withdrawal), lines, owners, context)?;
     let stored = live.rules()?;
     let mut changer = Changer::new(&stored, args.change.change(), context).by(user);
     keep(&withdrawal, &drain, &mut changer).await?;
@@ -347,13 +348,13 @@ fn unit_line(unit: &UnitState, untainted: Option<String>) -> String {
     format!("  unit {}: {stage}{left}", unit.name)
 }
 
-/// What is done to the drain, as a question without its mark.
-fn action(drain: &str, withdrawal: &Withdrawal) -> String {
+/// What is done to `what`, as a question without its mark.
+fn action(what: &str, withdrawal: &Withdrawal) -> String {
     if withdrawal.removed.is_empty() {
-        return format!("Withdraw your request for drain {drain}: all rules stay");
+        return format!("Withdraw your request for {what}: all rules stay");
     }
     let removed = counted(withdrawal.removed.len(), "rule");
-    format!("Restore drain {drain}: remove {removed}")
+    format!("Restore {what}: remove {removed}")
 }
 
 /// Wait until the devices can be allocated again, and the workloads are ready.

@@ -18,8 +18,9 @@ fn a_pod_is_explained_by_its_answer_the_deciding_links_and_fixes() {
           claim fold-jsg5p-gpu-ktkm8 tolerates this taint for 1800s, until
           2026-11-20T10:35:00Z
       FIX remove rule node-10-decommission
-          or for later pods: add toleration example.com/decommission:NoExecute to
-          request gpu of a ResourceClaimTemplate that replaces fold-gpu
+          or for pods that are created later: add toleration
+          example.com/decommission:NoExecute to request gpu of a
+          ResourceClaimTemplate that replaces fold-gpu
     [exit status: 0]
     ");
 }
@@ -34,8 +35,9 @@ fn the_whole_chain_has_the_field_of_each_link() {
           claim fold-jsg5p-gpu-ktkm8 tolerates this taint for 1800s, until
           2026-11-20T10:35:00Z
       FIX remove rule node-10-decommission
-          or for later pods: add toleration example.com/decommission:NoExecute to
-          request gpu of a ResourceClaimTemplate that replaces fold-gpu
+          or for pods that are created later: add toleration
+          example.com/decommission:NoExecute to request gpu of a
+          ResourceClaimTemplate that replaces fold-gpu
 
       claim fold-jsg5p-gpu-ktkm8, generated from a template
           (Pod research/fold-jsg5p: .spec.resourceClaims[0])
@@ -61,9 +63,10 @@ fn the_whole_chain_has_the_field_of_each_link() {
     Possible fixes:
       without rule node-10-decommission: the pod stays, because none of its devices
           is tainted (DeviceTaintRule node-10-decommission)
-      for later pods, with toleration example.com/decommission:NoExecute added to
-          request gpu of a ResourceClaimTemplate that replaces fold-gpu: the pod
-          stays, because it tolerates the taints that would evict it
+      for pods that are created later, with toleration
+          example.com/decommission:NoExecute added to request gpu of a
+          ResourceClaimTemplate that replaces fold-gpu: the pod stays, because it
+          tolerates the taints that would evict it
           (ResourceClaimTemplate research/fold-gpu:
               .spec.spec.devices.requests[0].exactly.tolerations)
         - key: example.com/decommission

@@ -119,8 +119,8 @@ pub use restoration::{RestorationRecord, restoration_record, restored_by};
 pub use stage::UnitStage;
 pub use start::{DrainPlan, failing_jobs, grace_time, plan_lines, refuse_start};
 pub use state::{
-    DrainState, RestoreTarget, UnitProgress, UnitState, drains, restorable, rules_of,
-    rules_of_unit, wanted,
+    DrainState, RestoreTarget, UnitProgress, UnitState, drains, restorable, restored_part,
+    rules_of, rules_of_unit, wanted,
 };
 pub use termination::{Terminations, rest_of_grace};
 pub use terms::{DrainTerms, TAINT_KEY};

@@ -82,7 +82,8 @@ pub fn in_planned_order(file: &PlanFile, mut units: Vec<Unit>) -> Vec<Unit> {
 ///
 /// The plan is of another server, or of files.
 pub fn refuse_other_cluster(name: &str, file: &PlanFile, server: &str) -> Result<(), Failure> {
-    let hint = "run `plan … -o json` against the cluster that is to be drained, and use the new file";
+    let hint =
+        "run `plan … -o json` against the cluster that is to be drained, and use the new file";
     match &file.server {
         Some(planned) if planned == server => Ok(()),
         Some(planned) => Err(Failure::refused(format!(

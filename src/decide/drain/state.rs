@@ -407,6 +407,16 @@ pub struct RestoreTarget<'a> {
     pub name: &'a str,
 }
 
+/// What of a drain is restored, in words: all of it, or the unit or device that was named.
+#[must_use]
+pub fn restored_part(target: &str, drain: &str) -> String {
+    if target == drain {
+        format!("drain {drain}")
+    } else {
+        format!("{target} of drain {drain}")
+    }
+}
+
 /// The units of a drain, or one of its units, with rules and stages.
 ///
 /// # Errors
@@ -540,6 +550,15 @@ mod tests {
     fn progress_of(rules: &[DeviceTaintRule]) -> UnitProgress {
         let mut drains = drains(rules);
         drains.remove(0).units.remove(0).progress
+    }
+
+    #[test]
+    fn a_question_names_the_unit_of_which_the_drain_is_restored() {
+        assert_eq!(restored_part("firmware", "firmware"), "drain firmware");
+        assert_eq!(
+            restored_part("node-7", "firmware"),
+            "node-7 of drain firmware"
+        );
     }
 
     #[test]

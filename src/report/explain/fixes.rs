@@ -324,14 +324,14 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
         VerdictChange::WithToleration(wanted) => SingleChange {
             // The spec of a claim cannot be changed.
             message: format!(
-                "for later pods, with toleration {} added to request {} of {}",
+                "for pods that are created later, with toleration {} added to request {} of {}",
                 wanted.toleration,
                 wanted.request,
                 origin_of(&wanted.claim, chain)
             ),
             // Its claim keeps the tolerations that were copied when it was allocated.
             fix: Some(format!(
-                "for later pods: add toleration {} to request {} of {}",
+                "for pods that are created later: add toleration {} to request {} of {}",
                 wanted.toleration,
                 wanted.request,
                 origin_of(&wanted.claim, chain)
@@ -344,7 +344,7 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
         },
         VerdictChange::WithoutToleration(unwanted) => SingleChange {
             message: format!(
-                "for later pods, without the toleration {} in request {} of {}",
+                "for pods that are created later, without the toleration {} in request {} of {}",
                 unwanted.toleration,
                 unwanted.request,
                 origin_of(&unwanted.claim, chain)

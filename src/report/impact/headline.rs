@@ -144,7 +144,9 @@ fn unplaceable(totals: &Totals) -> Option<String> {
         };
         let whom = if claims.least() == 1 { "it" } else { "them" };
         let claims = counted(claims.least(), "claim");
-        format!("{least}{claims} cannot be reallocated: too few other devices are available to {whom}.")
+        format!(
+            "{least}{claims} cannot be reallocated: too few other devices are available to {whom}."
+        )
     })
 }
 

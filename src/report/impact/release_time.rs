@@ -309,7 +309,7 @@ impl DeviceReleases {
             (!held.is_empty()).then(|| held.join(", "))
         };
         let not_free = reasons(true).map(|held| format!("; not free: {held}"));
-        let unknown = reasons(false).map(|held| format!("; not known to be free: {held}"));
+        let unknown = reasons(false).map(|held| format!("; possibly not free: {held}"));
         format!(
             "{free}{}{}{}",
             self.unless_taken(),
@@ -348,7 +348,7 @@ impl DeviceReleases {
                 format!(", unless a waiting claim that tolerates the taint gets {device}")
             }
             (true, true) => format!(
-                ", unless the replacement of an evicted pod, or a waiting claim that tolerates the taint, gets {device}"
+                ", unless the replacement of an evicted pod or a waiting claim that tolerates the taint gets {device}"
             ),
         }
     }
@@ -595,12 +595,12 @@ mod tests {
         );
         assert_eq!(
             told(6, 3, &[may_return, (NotReleased::HardwareMayBeInUse, 2)]),
-            "; 3 of the 6 devices are free then, unless the replacement of an evicted pod gets one; not known to be free: 1 (an evicted pod \
+            "; 3 of the 6 devices are free then, unless the replacement of an evicted pod gets one; possibly not free: 1 (an evicted pod \
              may be recreated and scheduled to the same device), 2 (the same hardware may stay in use through another device)"
         );
         assert_eq!(
             told(3, 1, &[may_return, (NotReleased::PodStays, 1)]),
-            "; 1 of the 3 devices is free then, unless the replacement of an evicted pod gets it; not free: 1 (not all of its pods are evicted); not known to be free: \
+            "; 1 of the 3 devices is free then, unless the replacement of an evicted pod gets it; not free: 1 (not all of its pods are evicted); possibly not free: \
              1 (an evicted pod may be recreated and scheduled to the same device)"
         );
         assert_eq!(
@@ -609,7 +609,7 @@ mod tests {
         );
         assert_eq!(
             told(2, 0, &[(NotReleased::PodMayReturn, 2)]),
-            "; none of the 2 devices is known to be free then; not known to be free: 2 (an evicted pod may \
+            "; none of the 2 devices is known to be free then; possibly not free: 2 (an evicted pod may \
              be recreated and scheduled to the same device)"
         );
     }
@@ -740,7 +740,7 @@ mod tests {
         );
         assert!(
             taken(2, &[(NotReleased::PodMayReturn, 1)]).contains(
-                "unless the replacement of an evicted pod, or a waiting claim that tolerates the taint, gets it;"
+                "unless the replacement of an evicted pod or a waiting claim that tolerates the taint gets it;"
             )
         );
     }

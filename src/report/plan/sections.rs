@@ -23,7 +23,7 @@ impl View for PlanReport {
             vec![few(&names), next.cost.line()]
         });
         sections.push(Section::list(
-            "Runner-up (exchanges of units with the same cost and limits are left out)",
+            "Runner-up (without plans that only exchange equivalent units)",
             runner_up.unwrap_or_default(),
         ));
         sections.push(
