@@ -309,12 +309,13 @@ impl DeviceReleases {
             (!held.is_empty()).then(|| held.join(", "))
         };
         let not_free = reasons(true).map(|held| format!("; not free: {held}"));
-        let unknown = reasons(false).map(|held| format!("; possibly not free: {held}"));
+        let unknown = reasons(false).map(|held| format!("; not known to be free: {held}"));
         format!(
-            "{free}{}{}{}",
+            "{free}{}{}{}{}",
             self.unless_taken(),
             not_free.unwrap_or_default(),
-            unknown.unwrap_or_default()
+            unknown.unwrap_or_default(),
+            self.may_be_taken_by()
         )
     }
 
@@ -334,23 +335,31 @@ impl DeviceReleases {
         self.held.contains_key(&NotReleased::PodMayReturn)
     }
 
-    /// The condition that nothing gets one of the devices that become free, to follow that.
+    /// The condition that no waiting claim gets one of the devices that become free, to follow that.
     fn unless_taken(&self) -> String {
-        let is_one = self.free() == 1 && (self.may_be_taken() || !self.may_be_more());
-        let device = if is_one { "it" } else { "one" };
-        if self.free() == 0 {
+        if self.free() == 0 || self.may_be_taken() || !self.may_be_reallocated {
             return String::new();
         }
-        match (self.may_be_taken(), self.may_be_reallocated) {
-            (false, false) => String::new(),
-            (true, false) => format!(", unless the replacement of an evicted pod gets {device}"),
-            (false, true) => {
-                format!(", unless a waiting claim that tolerates the taint gets {device}")
-            }
-            (true, true) => format!(
-                ", unless the replacement of an evicted pod or a waiting claim that tolerates the taint gets {device}"
-            ),
+        let is_one = self.free() == 1 && !self.may_be_more();
+        let device = if is_one { "it" } else { "one" };
+        format!(", unless a waiting claim that tolerates the taint gets {device}")
+    }
+
+    /// A sentence that a replacement may get one of the devices that become free. It comes last: before the reasons of
+    /// the other devices, it would separate them from their numbers.
+    fn may_be_taken_by(&self) -> String {
+        if self.free() == 0 || !self.may_be_taken() {
+            return String::new();
         }
+        let device = if self.free() == 1 { "The" } else { "A" };
+        let claim = if self.may_be_reallocated {
+            ", or to a waiting claim that tolerates the taint"
+        } else {
+            ""
+        };
+        format!(
+            ". {device} free device may be allocated to the replacement of an evicted pod{claim}"
+        )
     }
 
     fn free_by_then(&self) -> String {
@@ -595,13 +604,14 @@ mod tests {
         );
         assert_eq!(
             told(6, 3, &[may_return, (NotReleased::HardwareMayBeInUse, 2)]),
-            "; 3 of the 6 devices are free then, unless the replacement of an evicted pod gets one; possibly not free: 1 (an evicted pod \
-             may be recreated and scheduled to the same device), 2 (the same hardware may stay in use through another device)"
+            "; 3 of the 6 devices are free then; not known to be free: 1 (an evicted pod may be recreated and scheduled to the same \
+             device), 2 (the same hardware may stay in use through another device). A free device may be allocated to the replacement \
+             of an evicted pod"
         );
         assert_eq!(
             told(3, 1, &[may_return, (NotReleased::PodStays, 1)]),
-            "; 1 of the 3 devices is free then, unless the replacement of an evicted pod gets it; not free: 1 (not all of its pods are evicted); possibly not free: \
-             1 (an evicted pod may be recreated and scheduled to the same device)"
+            "; 1 of the 3 devices is free then; not free: 1 (not all of its pods are evicted); not known to be free: 1 (an evicted pod \
+             may be recreated and scheduled to the same device). The free device may be allocated to the replacement of an evicted pod"
         );
         assert_eq!(
             told(1, 0, &[(NotReleased::PodTerminating, 1)]),
@@ -609,7 +619,7 @@ mod tests {
         );
         assert_eq!(
             told(2, 0, &[(NotReleased::PodMayReturn, 2)]),
-            "; none of the 2 devices is known to be free then; possibly not free: 2 (an evicted pod may \
+            "; none of the 2 devices is known to be free then; not known to be free: 2 (an evicted pod may \
              be recreated and scheduled to the same device)"
         );
     }
@@ -739,8 +749,8 @@ mod tests {
              (not all of their pods are evicted)"
         );
         assert!(
-            taken(2, &[(NotReleased::PodMayReturn, 1)]).contains(
-                "unless the replacement of an evicted pod or a waiting claim that tolerates the taint gets it;"
+            taken(2, &[(NotReleased::PodMayReturn, 1)]).ends_with(
+                "). The free device may be allocated to the replacement of an evicted pod, or to a waiting claim that tolerates the taint"
             )
         );
     }
