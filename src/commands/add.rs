@@ -55,15 +55,15 @@ use crate::report::rules::ObjectList;
 ///
 /// DEVICE is DRIVER/POOL/DEVICE with * for any, the name of a driver, or a hardware ID such as uuid=GPU-18db… or
 /// 0000:17:00.0. TAINT is KEY[=VALUE][:EFFECT]. An argument with = or : that is not a hardware ID is a TAINT. A KEY
-/// alone, such as example.com/maintenance, is accepted beside a DEVICE, --driver and --all-devices. Beside --node,
-/// --where and similar flags, add :EFFECT to the KEY.
+/// alone, such as example.com/maintenance, is accepted together with a DEVICE, or with --driver, --pool, --device or
+/// --all-devices. If only other flags select the devices, such as --node or --where, add :EFFECT to the KEY.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct AddArgs {
     /// DRIVER/POOL/DEVICE, UUID, serial number or PCI address, and the taint KEY[=VALUE][:EFFECT]
     ///
     /// `*` as driver, pool or device matches any. Each DRIVER/POOL/DEVICE becomes one rule, also with `*`.
-    /// Hardware IDs, --node, --where and similar flags create one rule per device.
+    /// If devices are selected by hardware ID, or by flags such as --node and --where, one rule per device is created.
     #[arg(value_name = "DEVICE|TAINT", add = Values::DevicesThenTaint)]
     pub(super) targets: Vec<String>,
 

@@ -38,11 +38,13 @@ pub(super) struct ListArgs {
 
 /// Show dedications with their admission policies, devices and claims
 ///
-/// Shows:
+/// A dedication consists of rules that taint devices and, by default, of admission policies that allow only the claims
+/// of some namespaces to tolerate this taint. The command also shows:
 ///
 /// - whether the admission policies were modified, and which of their fields differ
 ///
-/// - claims in the dedication's namespaces that lack the toleration, such as claims older than the policies
+/// - claims that do not tolerate the taint, although they are in the namespaces of the dedication: for example, claims
+///   that are older than the admission policies
 ///
 /// - claims in other namespaces that tolerate the taint
 #[derive(clap::Args, Debug)]

@@ -43,15 +43,16 @@ use crate::report::explain::{
 /// taints, claims and pods, and the pending claims that could get it. For a rule, shows which devices its selector
 /// matches, and what happens to their pods.
 ///
-/// Below the outcome are the steps that lead to it: claims and requests, devices and their pools, taints and their
-/// times, and tolerations. For most pods, a line WHY with the cause of the outcome replaces these steps; `-o wide`
-/// shows both. `-o wide` also shows the object and field of each step, and changes that would lead to another outcome.
+/// For most pods, a line WHY shows the cause of the outcome. For other pods, for devices and for rules, the steps that
+/// lead to the result are shown: claims and requests, devices and their pools, taints and their times, and tolerations.
+/// `-o wide` always shows these steps, each with its object and field. It also shows changes that would lead to another
+/// outcome.
 /// If many similar steps follow each other, such as the devices of a request, only the first eight are shown; `-o json`
 /// has all steps.
 ///
 /// To explain what a proposed taint would do, add DEVICE and TAINT, or -f, as in `preview`. To explain what an
 /// existing rule does to a pod or device, add --rule NAME; to explain the rule itself, use rule/NAME as TARGET.
-/// --node, --where and similar flags select the devices of the proposed taint.
+/// Flags such as --node and --where select the devices of the proposed taint.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ExplainArgs {

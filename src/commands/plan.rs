@@ -52,9 +52,9 @@ use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 ///    a set with a longer grace period.
 ///
 /// 3. Then these numbers are compared in this order, and the set with the lower number costs less: hazards with
-///    severity danger, hazards with severity warning, hazards with severity notice (see `help hazards`;
-///    no-replacement is not counted), evicted pods, devices that these pods claim, and evicted pods without a
-///    controller.
+///    severity danger, hazards with severity warning, hazards with severity notice, evicted pods, devices that these
+///    pods claim, and evicted pods without a controller. `help hazards` explains the hazards; the hazard
+///    no-replacement is not counted.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[command(group = clap::ArgGroup::new("size").required(true).args(["count", "nodes", "per_pool"]))]

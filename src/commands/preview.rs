@@ -42,13 +42,13 @@ use crate::report::policy::Violation;
 /// Changes nothing, except with --publish. Previews a proposed taint (DEVICE and TAINT), or the taint of an
 /// existing rule (--rule) or of a rule in a manifest (-f). A TAINT without EFFECT has effect None. Effect None
 /// is previewed as NoExecute: the device-taint-eviction controller of Kubernetes counts the pods of a rule with
-/// effect None in the same way. Effect NoSchedule evicts no pods: the preview lists the pods that use the
-/// devices under "Not evicted".
+/// effect None in the same way. Effect NoSchedule evicts no pods: under "Not evicted", the preview lists the pods
+/// that use the devices.
 ///
 /// DEVICE is DRIVER/POOL/DEVICE with * for any, the name of a driver, or a hardware ID such as uuid=GPU-18db…
 /// or 0000:17:00.0. TAINT is KEY[=VALUE][:EFFECT]. An argument with = or : that is not a hardware ID is a TAINT. A
-/// KEY alone, such as example.com/maintenance, is accepted beside a DEVICE, --driver and --all-devices. Beside --node,
-/// --where and similar flags, add :EFFECT to the KEY.
+/// KEY alone, such as example.com/maintenance, is accepted together with a DEVICE, or with --driver, --pool, --device
+/// or --all-devices. If only other flags select the devices, such as --node or --where, add :EFFECT to the KEY.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PreviewArgs {

@@ -23,10 +23,10 @@ use crate::report::snapshot::SnapshotAccount;
 /// of the file gives the same result as a live preview. A file written with -o is readable only by its owner.
 ///
 /// With --redact, the names of objects, pools and devices, and the keys and values of labels, are replaced by hashes.
-/// The hashes differ from run to run. All device attributes are removed, and everything else that a preview does not
-/// need. CEL expressions are removed, too, except those that use only device.driver and
-/// device.allowMultipleAllocations. If a claim has constraints, or if an expression of the claim or of its
-/// DeviceClass was removed, a preview of the file cannot tell whether the claim can be reallocated.
+/// The hashes differ from run to run. All device attributes are removed. CEL expressions are removed unless they use
+/// only device.driver and device.allowMultipleAllocations. If a claim has constraints, or if an expression of the
+/// claim or of its DeviceClass was removed, a preview of the file cannot tell whether the claim can be reallocated.
+/// Fields that a preview does not use, such as container images, are removed, too.
 ///
 /// Not replaced are times, device taints with their values, driver names, the namespace names default and kube-*, and
 /// the names of system-* PriorityClasses.

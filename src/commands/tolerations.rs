@@ -28,7 +28,7 @@ use crate::report::tolerations::TolerationReport;
 /// --who, prints the toleration as YAML, or with -o json as JSON. With --who, prints a table by default.
 ///
 /// The printed toleration always has an effect. A device toleration without an effect applies to scheduling only: it
-/// does not prevent evictions by a NoExecute taint, unlike a toleration of node taints without an effect.
+/// does not prevent evictions by a NoExecute taint. A node toleration without an effect does prevent them.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, mut_arg("output", |arg| arg.long_help(OUTPUT_LONG)))]
 pub(super) struct TolerationsArgs {

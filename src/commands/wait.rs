@@ -75,12 +75,12 @@ use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 pub(super) struct WaitArgs {
     /// Rules by name or by hardware (UUID, serial number, PCI address), or devices and the KEY of their taint
     ///
-    /// A device is DRIVER/POOL/DEVICE. Instead of KEY, KEY=VALUE and KEY:EFFECT are also accepted. A final `-`, as in
-    /// `kubectl taint`, is accepted and ignored.
+    /// A device is DRIVER/POOL/DEVICE or a hardware ID. After a hardware ID, KEY may be omitted. Instead of KEY,
+    /// KEY=VALUE and KEY:EFFECT are also accepted. A final `-`, as in `kubectl taint`, is accepted and ignored.
     ///
-    /// A hardware ID without KEY selects the rules that taint exactly this device or one of its partitions, and the
-    /// rules whose annotation devicetaint.dev/identity has this ID. When the plugin creates a rule for a device, it
-    /// records the hardware of the device in this annotation.
+    /// A hardware ID selects the rules that taint exactly this device or one of its partitions, and the rules whose
+    /// annotation devicetaint.dev/identity has this ID. When the plugin creates a rule for a device, it records the
+    /// hardware of the device in this annotation. With KEY, only rules with this taint key are selected.
     #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
     targets: Vec<String>,
 
@@ -125,8 +125,8 @@ pub(super) struct WaitArgs {
 
     /// Ignore rules that are missing when the wait begins
     ///
-    /// With --for recovered and a missing rule, waits for the workloads of all pods that have a taint
-    /// eviction event, because events do not name rules.
+    /// With --for recovered and a missing rule, waits for the workloads of all pods that have a taint eviction event.
+    /// The pods of the missing rule alone cannot be found, because taint eviction events do not name a rule.
     #[arg(long)]
     ignore_not_found: bool,
 

@@ -11,14 +11,14 @@ use crate::naming::labels::LabelSelector;
 pub(crate) struct RuleArgs {
     /// Rules by name or by hardware (UUID, serial number, PCI address), or devices and the KEY of their taint
     ///
-    /// A device is DRIVER/POOL/DEVICE. Instead of KEY, KEY=VALUE and KEY:EFFECT are also accepted. A final `-`, as in
-    /// `kubectl taint`, is accepted and ignored.
+    /// A device is DRIVER/POOL/DEVICE or a hardware ID. After a hardware ID, KEY may be omitted. Instead of KEY,
+    /// KEY=VALUE and KEY:EFFECT are also accepted. A final `-`, as in `kubectl taint`, is accepted and ignored.
     ///
-    /// A hardware ID without KEY selects the rules that taint exactly this device, and the rules whose annotation
+    /// A hardware ID selects the rules that taint exactly this device, and the rules whose annotation
     /// devicetaint.dev/identity has this ID. When the plugin creates a rule for a device, it records the hardware of
     /// the device in this annotation. In `wait`, `describe` and `list`, a hardware ID also selects the rules that
     /// taint one partition of the device. Rules that taint more devices, such as all devices of a pool, are not
-    /// selected.
+    /// selected. With KEY, only rules with this taint key are selected.
     #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
     targets: Vec<String>,
 

@@ -32,8 +32,6 @@ pub(crate) struct SafetyArgs {
     ///
     /// A file from `preview -o json`, or the value of its field digest (sha256:…) or hardwareDigest (hardware:…). In
     /// all three cases, the command is refused if a device that is selected by name was replaced since the report.
-    /// With hardware:…, the command is also refused if other devices are selected by name. Nothing else is checked:
-    /// the impact may be larger than in the report.
     ///
     /// With a file, the command is also refused if the taints or their selectors differ, if a pod would be evicted
     /// that the file does not list as evicted, or if a pod would be evicted earlier than in the file. It is also
@@ -41,6 +39,9 @@ pub(crate) struct SafetyArgs {
     ///
     /// With sha256:…, the command is also refused if the taints, their selectors, the pods or their outcomes differ
     /// in any way, even if the impact is smaller.
+    ///
+    /// With hardware:…, the command is also refused if other devices are selected by name. The impact is not compared
+    /// with that of the report, and may be larger.
     ///
     /// Hazards and severities are never compared (see `help hazards`).
     #[arg(long, value_name = "REPORT", hide_short_help = true)]
