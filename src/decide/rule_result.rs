@@ -25,7 +25,8 @@ pub enum RuleResult {
     /// The rule is deleted, but the response to this command was lost: another client may have
     /// deleted it.
     Gone,
-    /// The rule was changed, and the change was then reverted; `changed` is true.
+    /// This command changed the effect of the rule and later restored the former effect, for example at the end of
+    /// `escalate --for`. `changed` is true, because the other effect applied in the meantime.
     Reverted,
     /// No rule of that name exists.
     NotFound,

@@ -51,7 +51,7 @@ pub struct Blocker {
     pub leaving: Vec<(NamespacedName, String)>,
 }
 
-/// Why a wait is blocked, or what a pod of a rule waits for.
+/// Why a wait has not ended, or why a pod in `remainingPods` still exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum BlockerReason {
     /// The pod's eviction is due, but the eviction controller has not evicted the pod yet.
@@ -60,8 +60,8 @@ pub enum BlockerReason {
     Tolerates,
     /// The rule's effect does not evict pods.
     EffectDoesNotEvict,
-    /// The pods of a workload are recreated on devices from which they are evicted again. A single pod never has
-    /// this reason.
+    /// The pods of a workload are recreated on devices from which they are evicted again. This reason is given for
+    /// workloads, never for a pod.
     ComesBack,
     /// The pod is terminating within its grace period.
     GracePeriod,

@@ -32,7 +32,8 @@ pub struct Card {
     /// Devices that consume the same counter sets as this device: its partitions, or the device of which it
     /// is a partition; null if unknown.
     pub partitions: Option<Vec<String>>,
-    /// Other names of the same hardware, each with the reason why it is the same; null if unknown.
+    /// Other device names of the same hardware, each with the reason why both names belong to the same hardware; null
+    /// if unknown.
     pub aliases: Option<Vec<SameHardware>>,
     /// Other devices on the same PCIe root or in the same NVLink domain; null if unknown.
     pub peers: Option<Vec<Peers>>,
@@ -68,9 +69,9 @@ pub struct SameHardware {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Peers {
-    /// What the devices have in common, as text: `PCIe root` or `NVLink domain`, and the value.
+    /// What the device has in common with these other devices, as text: `PCIe root` or `NVLink domain`, and the value.
     pub shares: String,
-    /// The devices, as DRIVER/POOL/DEVICE.
+    /// The other devices, as DRIVER/POOL/DEVICE.
     pub devices: Vec<String>,
 }
 

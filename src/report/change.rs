@@ -55,7 +55,8 @@ pub struct ChangedRule {
     pub changed: Option<bool>,
     /// The taint before the change; null if the rule did not exist, or was not read.
     pub before: Option<Taint>,
-    /// The taint after the change; null if the rule does not exist then, or if unknown.
+    /// The taint after the change; null if the rule does not exist after the change, or if
+    /// unknown.
     pub after: Option<Taint>,
     /// When `escalate --for` is to restore effect None; null without --for.
     #[serde(default)]

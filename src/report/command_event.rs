@@ -70,8 +70,8 @@ pub enum EventDetail {
         /// Result of the wait.
         wait: WaitReport,
     },
-    /// The drain of a unit has started or ended. If the drain of a unit ends because the rules of the unit were
-    /// removed or weakened, or because another run of the drain continues it, no event reports this end.
+    /// The drain of a unit has started or ended. No event reports the end if the rules of the unit were removed or
+    /// weakened, or if another run of the same `drain` command has taken over the unit.
     UnitChanged {
         /// Name of the drain.
         drain: String,
@@ -90,7 +90,7 @@ pub enum EventDetail {
         unit: String,
         /// The pod.
         pod: ObjectReference,
-        /// Whether the server carried out the request.
+        /// Whether the API server carried out a request of the drain: an eviction, or a restart of an owner of pods.
         request_result: RequestResult,
         /// The result as text; if the server refused the request, the server's message.
         message: String,
@@ -105,22 +105,22 @@ pub enum EventDetail {
         namespace: String,
         /// The owner, such as a Deployment.
         owner: Owner,
-        /// Whether the server carried out the request.
+        /// Whether the API server carried out a request of the drain: an eviction, or a restart of an owner of pods.
         request_result: RequestResult,
         /// The result as text; if the server refused the request, the server's message.
         message: String,
     },
-    /// `--watch` has a new result, which differs from the previous one.
+    /// `list --watch` or `devices --watch` has read its first list, or a list that differs from the previous one.
     ListChanged {
-        /// Names in the result, in its order: rules as `devicetaintrule.resource.k8s.io/NAME`, or devices as
-        /// DRIVER/POOL/DEVICE.
+        /// All names in the list of `--watch`, in the order of the list: rules as
+        /// `devicetaintrule.resource.k8s.io/NAME`, or devices as DRIVER/POOL/DEVICE.
         current_names: Vec<String>,
-        /// Names that were not in the previous result; all names in the first result.
+        /// Names in the list of `--watch` that were not in the previous list; in the first event, all names.
         added_names: Vec<String>,
-        /// Names that were in the previous result and are not in this one.
+        /// Names that were in the previous list of `--watch`, and are no longer in the list.
         removed_names: Vec<String>,
-        /// Data that could not be read. If this list is not empty, more objects may exist than the result
-        /// has.
+        /// Data that could not be read. If this field is not empty, the list of `--watch` may lack names of objects
+        /// that exist.
         incomplete: Vec<Incomplete>,
     },
     /// The command has ended; nothing follows.
@@ -134,7 +134,7 @@ pub enum EventDetail {
     },
 }
 
-/// Whether the server carried out the request.
+/// Whether the API server carried out a request of the drain: an eviction, or a restart of an owner of pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum RequestResult {
     /// The server carried out the request.

@@ -120,7 +120,8 @@ pub enum RemovalCode {
     Unread,
     /// Another device on the same hardware is not safe to pull.
     SameHardware,
-    /// A device that is allocated, or known to the kubelet, is not published: it may be the same hardware.
+    /// Another device of the node is allocated or known to the kubelet, and is not published. This other device may
+    /// be the same hardware as the device that was checked.
     MayBeSameHardware,
     /// No taint on the device blocks new pods.
     NotTainted,

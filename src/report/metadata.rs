@@ -28,8 +28,9 @@ pub struct Metadata {
     /// The Kubernetes version whose behavior was applied, such as `1.37`; absent if none was applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub semantics: Option<String>,
-    /// Time for which the report was evaluated: the time of the server; with --from, the time given with --now,
-    /// else the time of the files. Absent if dataSource is absent or Kubelet.
+    /// Time for which the report was evaluated. If a cluster was read, this is the time of the server. If files were
+    /// read (--from), it is the time given with --now or, without --now, the time of the files. Absent if dataSource
+    /// is absent or Kubelet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_time: Option<Time>,
     /// The resourceVersion (an opaque string) of each list that was read; the key is the plural name of the

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::decide::policy::PolicyViolation;
 
-/// A violation of a policy.
+/// A violation of a policy file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Violation {

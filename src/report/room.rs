@@ -40,8 +40,8 @@ pub struct RoomReport {
     /// Other sets of pods, the cheapest first: the next best set if a set was chosen, otherwise sets that
     /// need more flags.
     pub other_rooms: Vec<Room>,
-    /// Whether it is proved that no other set costs less than the chosen one; if no set was chosen, that none
-    /// exists. Only sets that the flags of the command allow are compared.
+    /// If a set of pods was chosen: whether it is proved that no other set costs less. If no set was chosen: whether
+    /// it is proved that no set exists. Only sets that the flags of the command allow are considered.
     pub proved: bool,
     /// Claims of other pods that got a device meant for the waiting pod.
     pub competitors: Vec<RoomCompetitor>,

@@ -109,8 +109,8 @@ pub struct Release {
     /// entries: a new rule does not evict them.
     pub stale_reservation_hides: bool,
     /// Whether the eviction controller, when a rule is created, also checks the pods of allocated claims without a
-    /// tainted device. A pod that is hidden in one claim (see staleReservationHides) can then be evicted if it also
-    /// uses such a claim.
+    /// tainted device. If true, a rule can evict a pod that an outdated entry hides in the claim with the tainted
+    /// device (see staleReservationHides): the eviction controller finds the pod through another of its claims.
     pub untainted_claims_are_followed: bool,
     /// Whether pods that use a device through an extended resource are evicted.
     pub evicts_extended_resources: bool,
@@ -124,9 +124,9 @@ pub struct Server {
     pub server: String,
     /// The version of the server, such as `v1.37.0`; null if unknown.
     pub version: Option<String>,
-    /// The Kubernetes version whose behavior is applied to the server: the newest supported version if the
-    /// server's version is unknown. Null if the server is older than
-    /// Kubernetes 1.33, which introduced device taints.
+    /// The Kubernetes version whose behavior the plugin assumes for the server. If the server's version is unknown,
+    /// this is the newest supported version. Null if the server is older than Kubernetes 1.33, which introduced device
+    /// taints.
     pub semantics: Option<String>,
     /// Whether the server serves DeviceTaintRules; otherwise only taints of drivers apply.
     pub serves_rules: bool,

@@ -421,12 +421,18 @@ const SHARED: [(&str, &str); 79] = [
     ),
     ("server", "The server, as its URL."),
     ("severity", "Severity of the impact on a pod."),
-    ("shares", "What the devices have in common, as text."),
+    (
+        "shares",
+        "What a device has in common with another device, as text: a hardware ID, or a PCIe root or NVLink domain.",
+    ),
     (
         "sinceTime",
         "Time since which a pod waits, or since which something blocks a wait; null if unknown.",
     ),
-    ("steps", "Steps that follow from this one."),
+    (
+        "steps",
+        "Steps of an explanation, each with the steps that follow from it.",
+    ),
     ("taint", "A taint, and what sets it."),
     ("taints", "Taints, and what sets each."),
     (

@@ -22,8 +22,8 @@ pub enum UnitStage {
     Idle,
     /// Pods that the drain does not evict, or that came after the unit was idle, hold its devices.
     Held,
-    /// A rule was removed or weakened, such as by `restore`, another program or `--on-abort deescalate`, or
-    /// its taint got another value.
+    /// A rule was removed or weakened, or the value of its taint was changed: for example by `restore`, by another
+    /// program, or by `--on-abort deescalate`.
     Reversed,
 }
 

@@ -23,7 +23,7 @@ pub struct Step {
     /// the toleration matches the taint; the pool generation is the newest; the taint evicts. Null if the step
     /// has no requirement, or if unknown.
     pub satisfied: Option<bool>,
-    /// Steps that follow from this one.
+    /// Steps that follow from this step.
     pub steps: Vec<Step>,
 }
 

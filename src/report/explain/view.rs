@@ -72,8 +72,8 @@ pub struct Explained {
     pub rule: Option<String>,
     /// The result in one sentence.
     pub message: String,
-    /// The facts that decide the outcome, the most important first: the taint and the toleration, or what
-    /// the pod waits for. Empty for devices and rules, or if no single fact decides.
+    /// The facts that decide the outcome of the pod. For a pod that is evicted or that tolerates a taint: the taint
+    /// and the toleration. For a pod that waits for devices: what the pod waits for. Otherwise empty.
     pub messages: Vec<String>,
     /// Outcome of the pod; null for devices and rules.
     pub verdict: Option<ExplainedVerdict>,
@@ -82,8 +82,8 @@ pub struct Explained {
     pub blocked_by: Option<RootCauseCode>,
     /// Steps that lead to the result; each step has the steps that follow from it.
     pub steps: Vec<Step>,
-    /// Single changes that would alter the outcome of the pod; those that affect the eviction come first. Empty
-    /// for devices and rules.
+    /// Single changes that would alter the outcome of the pod; those that affect the eviction come first. Empty if
+    /// the explained object is a device or a rule.
     pub fixes: Vec<SingleChange>,
     /// The smallest set of taints whose removal prevents the eviction, or gives devices to a waiting pod.
     /// Empty if a change in `fixes` suffices, if there is no such set, or if too many taints are involved to
@@ -93,8 +93,8 @@ pub struct Explained {
     /// The requests of the pod, each with its usable and excluded devices. Empty if the explained object is
     /// not a pod that waits for devices.
     pub waiting_requests: Vec<WaitingRequest>,
-    /// The pods that the rule evicts, ordered by name, each with the time of its eviction. Empty for a rule
-    /// whose effect is not NoExecute, and for pods and devices.
+    /// The pods that the explained rule evicts, ordered by name, each with the time of its eviction. Empty if the
+    /// effect of the rule is not NoExecute, or if the explained object is a pod or a device.
     #[serde(default)]
     pub evictions: Vec<RuleEviction>,
 }

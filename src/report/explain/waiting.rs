@@ -88,10 +88,9 @@ pub enum RootCauseCode {
     /// keeps the pod off that node. Either the scheduler has not tried yet, or the cause is something else, such
     /// as too little free CPU or memory.
     Elsewhere,
-    /// A single taint. If `fixes` lists several taints, it is enough to remove one of them.
+    /// Taints: to remove any one of the taints in `fixes` is enough.
     Taint,
-    /// Several taints: it is not enough to remove one of them. `combinedFix` lists the taints to remove
-    /// together.
+    /// Several taints: to remove only one of them is not enough. `combinedFix` lists the taints to remove together.
     Taints,
     /// A constraint of the claim: without it, some node has enough devices.
     Constraint,

@@ -76,14 +76,15 @@ pub struct ImpactReport {
     pub published_rules: Vec<Published>,
     /// The guards that were given, and whether each tripped.
     pub guard_results: Vec<GuardResult>,
-    /// Violations of `neverTaint` and `require` in the policies given with --policy; absent if there are
-    /// none. The guards of policies are in guardResults.
+    /// Violations of the policy files given with --policy: devices that a policy file protects (`neverTaint`), and
+    /// reasons or tickets that it requires (`require`). Absent if there are none. The guards of policy files are in
+    /// guardResults.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<Violation>,
     /// Warnings that do not prevent the report.
     pub warnings: Vec<Warning>,
-    /// Data that could not be read or evaluated. The bounds in summary and counts show which
-    /// numbers depend on it.
+    /// Data that could not be read or evaluated. The fields `bounds` in the report list the counts that depend on
+    /// missing data.
     pub incomplete: Vec<Incomplete>,
     /// How its pods are told to people.
     #[serde(skip)]
@@ -163,8 +164,8 @@ pub struct Selector {
     /// absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expressions: Vec<String>,
-    /// Names of selector fields that this plugin does not know. The report assumes that the eviction controller
-    /// does not know them either, and ignores them. Absent if there are none.
+    /// Names of selector fields that this plugin does not know. The plugin ignores these fields, and assumes that
+    /// the eviction controller ignores them, too. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_fields: Vec<String>,
 }

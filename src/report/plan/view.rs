@@ -11,8 +11,8 @@ use crate::report::impact::view::ImpactReport;
 use crate::report::impact::{Budget, Device, Pod, Replacements, Sibling, Summary, Workload};
 use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning};
 
-/// Report of `plan`: the set of devices or nodes that cost least to drain, and its cost. Pods are evaluated
-/// as if these devices had a proposed taint with effect NoExecute.
+/// Report of `plan`: the cheapest set of devices or nodes to drain, and the cost of this set. Pods are evaluated
+/// as if the devices of the set had a proposed taint with effect NoExecute.
 ///
 /// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -31,11 +31,11 @@ pub struct PlanReport {
     pub digest: String,
     /// What was requested: the kind and the number of the units, and further conditions.
     pub requested_plan: RequestedPlan,
-    /// The units of the set, the cheapest first.
+    /// The units (devices or nodes) of the set, the cheapest first.
     pub planned_units: Vec<PlanUnit>,
-    /// Total cost of the units.
+    /// Total cost of a set of units (devices or nodes).
     pub cost: Cost,
-    /// Whether another set may cost less.
+    /// Whether another set of devices or nodes may cost less than the set of the plan.
     pub optimality: Optimality,
     /// Lower bound of the cost: no set that meets the conditions of `requestedPlan` costs less. Equal to `cost` if
     /// `optimality` is Optimal.
@@ -66,8 +66,8 @@ pub struct PlanReport {
     pub guard_results: Vec<GuardResult>,
     /// Warnings that do not prevent the report.
     pub warnings: Vec<Warning>,
-    /// Data that could not be read or evaluated. The bounds in summary and counts show which
-    /// numbers depend on it.
+    /// Data that could not be read or evaluated. The fields `bounds` in the report list the counts that depend on
+    /// missing data.
     pub incomplete: Vec<Incomplete>,
     /// The assessment of the set, for words.
     #[serde(skip)]
@@ -121,13 +121,13 @@ impl SpreadOver {
     }
 }
 
-/// Whether another set may cost less.
+/// Whether another set of devices or nodes may cost less than the set of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum Optimality {
     /// No other set that meets the conditions of requestedPlan costs less.
     Optimal,
-    /// A set that meets these conditions and costs less than the plan may exist, but none costs less than
-    /// lowerBound.
+    /// A cheaper set than that of the plan may exist. But no set that meets the conditions of requestedPlan costs less
+    /// than lowerBound.
     Bounded,
 }
 
@@ -150,8 +150,8 @@ pub struct PlanUnit {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunnerUp {
-    /// The units of the set, the cheapest first.
+    /// The units (devices or nodes) of the set, the cheapest first.
     pub planned_units: Vec<PlanUnit>,
-    /// Total cost of the units.
+    /// Total cost of a set of units (devices or nodes).
     pub cost: Cost,
 }
