@@ -135,7 +135,7 @@ fn whole_driver_is_one_segment() {
     3 PodDisruptionBudgets would be violated; taint evictions ignore PodDisruptionBudgets.
     9 claims cannot be reallocated: too few other devices are available to them.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
-    The last evicted pod is gone after about 60m (at full grace period; replacements may be evicted again); 34 of the 40 devices are free then, unless the replacement of an evicted pod gets one; not free: 1 (not all of its pods are evicted), 1 (no pod of its claim is known); possibly not free: 4 (an evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 60m (at full grace period; replacements may be evicted again); 34 of the 40 devices are free then; not free: 1 (not all of its pods are evicted), 1 (no pod of its claim is known); not known to be free: 4 (an evicted pod may be recreated and scheduled to the same device). A free device may be allocated to the replacement of an evicted pod.
     [stderr]
     warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, so that pods that tolerate it are not counted as evicted
     [exit status: 0]
@@ -216,7 +216,7 @@ fn every_device_has_to_be_said_in_so_many_words() {
     3 PodDisruptionBudgets would be violated; taint evictions ignore PodDisruptionBudgets.
     9 claims cannot be reallocated: too few other devices are available to them.
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
-    The last evicted pod is gone after about 60m (at full grace period; replacements may be evicted again); 40 of the 46 devices are free then, unless the replacement of an evicted pod gets one; not free: 1 (not all of its pods are evicted), 1 (no pod of its claim is known); possibly not free: 4 (an evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 60m (at full grace period; replacements may be evicted again); 40 of the 46 devices are free then; not free: 1 (not all of its pods are evicted), 1 (no pod of its claim is known); not known to be free: 4 (an evicted pod may be recreated and scheduled to the same device). A free device may be allocated to the replacement of an evicted pod.
     [stderr]
     warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, so that pods that tolerate it are not counted as evicted
     warning: the proposed taint devicetaint.dev/preview:NoExecute selects every device of every driver; set a driver, a pool or a device, unless you mean all of them
@@ -263,7 +263,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     1 claim cannot be reallocated: too few other devices are available to it.
-    The last evicted pod is gone after about 90m (at full grace period; replacements may be evicted again); 3 of the 8 devices are free then, unless the replacement of an evicted pod or a waiting claim that tolerates the taint gets one; possibly not free: 5 (an evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 90m (at full grace period; replacements may be evicted again); 3 of the 8 devices are free then; not known to be free: 5 (an evicted pod may be recreated and scheduled to the same device). A free device may be allocated to the replacement of an evicted pod, or to a waiting claim that tolerates the taint.
     All evicted pods are on node-3.
     [exit status: 0]
     ");
@@ -364,7 +364,7 @@ fn existing_rule_is_asked_about_by_name() {
 
     1 pod in 1 namespace would be evicted now.
     1 more pod uses a selected device: 1 tolerating the taint.
-    The last evicted pod is gone after about 60s (at full grace period; replacements may be evicted again); 1 of the 4 devices is free then, unless the replacement of an evicted pod or a waiting claim that tolerates the taint gets it; not free: 2 (not all of their pods are evicted); possibly not free: 1 (an evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 60s (at full grace period; replacements may be evicted again); 1 of the 4 devices is free then; not free: 2 (not all of their pods are evicted); not known to be free: 1 (an evicted pod may be recreated and scheduled to the same device). The free device may be allocated to the replacement of an evicted pod, or to a waiting claim that tolerates the taint.
     The evicted pod is on node-6, and uses gpu.example.com/node-6/gpu-0.
     [exit status: 0]
     ");
@@ -395,7 +395,7 @@ fn several_rules_are_one_question() {
 
     2 pods in 2 namespaces would be evicted: 1 now, 1 later (last in 20m at 2026-11-20T10:35:00Z).
     1 more pod uses a selected device: 1 tolerating the taint.
-    The last evicted pod is gone after about 20m (at full grace period; replacements may be evicted again); 5 of the 8 devices are free then, unless the replacement of an evicted pod or a waiting claim that tolerates the taint gets one; not free: 2 (not all of their pods are evicted); possibly not free: 1 (an evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 20m (at full grace period; replacements may be evicted again); 5 of the 8 devices are free then; not free: 2 (not all of their pods are evicted); not known to be free: 1 (an evicted pod may be recreated and scheduled to the same device). A free device may be allocated to the replacement of an evicted pod, or to a waiting claim that tolerates the taint.
     [exit status: 0]
     ");
 }
@@ -433,7 +433,7 @@ fn manifest_is_asked_about_before_it_is_created() {
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
     1 claim cannot be reallocated: too few other devices are available to it.
-    The last evicted pod is gone after about 90m (at full grace period; replacements may be evicted again); 3 of the 8 devices are free then, unless the replacement of an evicted pod or a waiting claim that tolerates the taint gets one; possibly not free: 5 (an evicted pod may be recreated and scheduled to the same device).
+    The last evicted pod is gone after about 90m (at full grace period; replacements may be evicted again); 3 of the 8 devices are free then; not known to be free: 5 (an evicted pod may be recreated and scheduled to the same device). A free device may be allocated to the replacement of an evicted pod, or to a waiting claim that tolerates the taint.
     All evicted pods are on node-3.
     [exit status: 0]
     ");

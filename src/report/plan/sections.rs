@@ -23,7 +23,7 @@ impl View for PlanReport {
             vec![few(&names), next.cost.line()]
         });
         sections.push(Section::list(
-            "Runner-up (without plans that only exchange equivalent units)",
+            "Runner-up (without sets that differ only by interchangeable units)",
             runner_up.unwrap_or_default(),
         ));
         sections.push(
