@@ -55,8 +55,8 @@ use crate::report::rules::ObjectList;
 /// created, and no admission policies: claims have to tolerate the taint themselves, and any claim may do so.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("FILENAME: refuse what this file forbids; `none`: \
-    create only rules, without admission policies").long_help("FILENAME: refuse what this file forbids; `none`: create \
-    only rules, without admission policies\n\nA policy file sets guards, fields that every rule must have, and devices that must not be \
+    create no admission policies, only rules").long_help("FILENAME: refuse what this file forbids; `none`: create \
+    no admission policies, only rules\n\nA policy file sets guards, fields that every rule must have, and devices that must not be \
     tainted. Repeatable; all files apply. With `none`, only the rules are created: claims need a toleration of their \
     own, and claims in every namespace may have one.")))]
 pub(super) struct DedicateArgs {

@@ -22,7 +22,8 @@ use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
 
 /// List dedications, and whether they are enforced
 ///
-/// OTHERS counts devices of the dedication that are still allocated to claims outside its namespaces.
+/// A dedication reserves devices for the claims of some namespaces (see `dedicate`). OTHERS counts devices of the
+/// dedication that are still allocated to claims in other namespaces.
 ///
 /// ENFORCED is `yes` if all admission policies of the dedication and their bindings exist and are unmodified, and all
 /// rules have the effect that `dedicate` set. It is `taint-only` if there are rules, but no admission policies, and

@@ -42,8 +42,9 @@ use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
 /// EVICTING shows whether the device-taint-eviction-controller of Kubernetes reports evictions in the rule's
 /// condition:
 ///
-/// `yes`: the controller reports evictions. `no`: it reports none. `(recurring)` is added if the replacements of
-/// terminating pods are evicted, too.
+/// `yes`: the controller reports evictions. `no`: it reports none.
+///
+/// `yes (recurring)` or `no (recurring)`: the rule also evicts the replacements of its evicted pods.
 ///
 /// `no (terminating)`: the controller reports no evictions, but pods are still terminating.
 ///

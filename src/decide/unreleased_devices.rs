@@ -164,7 +164,7 @@ impl<'a> DeviceRecords<'a> {
             (None, _) => first.seen.clone(),
         };
         format!(
-            "device {}: {pods}, and {place} has not confirmed the release (recorded on {rules} at \
+            "device {}: {pods}, and {place} has not confirmed the release (this was recorded on {rules} at \
              {since})",
             first.device
         )
@@ -558,7 +558,7 @@ mod tests {
         assert_eq!(
             told[0].message,
             "device gpu.example.com/node-7/gpu-0: pod ml/train was force-deleted before it ended, \
-             and node-7 has not confirmed the release (recorded on rule drain at \
+             and node-7 has not confirmed the release (this was recorded on rule drain at \
              2026-11-21T01:00:00Z)"
         );
         // A rule on another name of the hardware records it, too, and one on other hardware does not.
@@ -592,7 +592,7 @@ mod tests {
             panic!("{told:?}");
         };
         assert!(
-            only.message.contains("(recorded on rules drain, pull at "),
+            only.message.contains("(this was recorded on rules drain, pull at "),
             "{only:?}"
         );
         let fix = only.fix.as_deref().unwrap_or_default();
@@ -633,9 +633,9 @@ mod tests {
             [
                 "device gpu.example.com/node-7/gpu-0: 16 pods were force-deleted before they ended \
                  (ml/train-00, ml/train-01 and 14 more), and node-7 has not confirmed the release \
-                 (recorded on rule drain at 2026-11-21T01:00:00Z to 2026-11-21T01:00:02Z)",
+                 (this was recorded on rule drain at 2026-11-21T01:00:00Z to 2026-11-21T01:00:02Z)",
                 "device gpu.example.com/node-7/gpu-1: pod ml/train was force-deleted before it ended, \
-                 and node-7 has not confirmed the release (recorded on rule drain at \
+                 and node-7 has not confirmed the release (this was recorded on rule drain at \
                  2026-11-21T01:00:00Z)",
             ]
         );

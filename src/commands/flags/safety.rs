@@ -28,20 +28,20 @@ pub(crate) struct SafetyArgs {
     #[arg(long, value_name = "N")]
     confirm_pods: Option<usize>,
 
-    /// Refuse if the impact is larger than in this report
+    /// Refuse if the impact or the hardware differs from this earlier report
     ///
     /// A file from `preview -o json`, or the value of its field digest (sha256:…) or hardwareDigest (hardware:…). In
     /// all three cases, the command is refused if a device that is selected by name was replaced since the report.
     ///
-    /// With a file, the command is also refused if the taints or their selectors differ, if a pod would be evicted
-    /// that the file does not list as evicted, or if a pod would be evicted earlier than in the file. It is also
-    /// refused if the evictions depend on data that could be read for the file, but cannot be read now.
+    /// With a file, the command is also refused if the impact is larger: if the taints or their selectors differ, if a pod
+    /// would be evicted that the file does not list as evicted, or if a pod would be evicted earlier than in the file. It is
+    /// also refused if the evictions depend on data that could be read for the file, but cannot be read now.
     ///
     /// With sha256:…, the command is also refused if the taints, their selectors, the pods or their outcomes differ
     /// in any way, even if the impact is smaller.
     ///
-    /// With hardware:…, the command is also refused if other devices are selected by name. The impact is not compared
-    /// with that of the report, and may be larger.
+    /// With hardware:…, the command is also refused if other devices are selected by name. Only devices are compared,
+    /// so the impact may be larger.
     ///
     /// Hazards and severities are never compared (see `help hazards`).
     #[arg(long, value_name = "REPORT", hide_short_help = true)]

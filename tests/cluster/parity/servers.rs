@@ -145,7 +145,7 @@ pub const CASES: &[Case] = &[
         expected: Differs {
             kubectl: Outcome::Refused,
             plugin: Outcome::Works,
-            why: "with TLS if certificates are configured; kubectl connects without TLS even then",
+            why: "with TLS if certificates are configured; kubectl then connects without TLS, which this server refuses",
         },
     },
     Case {
