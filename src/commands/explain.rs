@@ -45,8 +45,8 @@ use crate::report::explain::{
 ///
 /// For most pods, a line WHY shows the cause of the outcome. For other pods, for devices and for rules, the steps that
 /// lead to the result are shown: claims and requests, devices and their pools, taints and their times, and tolerations.
-/// `-o wide` always shows these steps, each with its object and field. It also shows changes that would lead to another
-/// outcome.
+/// `-o wide` always shows these steps, each with its object and field. Beside the fixes, it also shows changes that are no
+/// fixes but would lead to another outcome.
 /// If many similar steps follow each other, such as the devices of a request, only the first eight are shown; `-o json`
 /// has all steps.
 ///

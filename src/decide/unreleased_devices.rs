@@ -592,7 +592,8 @@ mod tests {
             panic!("{told:?}");
         };
         assert!(
-            only.message.contains("(this was recorded on rules drain, pull at "),
+            only.message
+                .contains("(this was recorded on rules drain, pull at "),
             "{only:?}"
         );
         let fix = only.fix.as_deref().unwrap_or_default();

@@ -51,7 +51,7 @@ pub struct Blocker {
     pub leaving: Vec<(NamespacedName, String)>,
 }
 
-/// Why a wait has not ended, or why a pod in `remainingPods` still exists.
+/// Why a wait has not ended, or (in a RuleDescription) why a pod still exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum BlockerReason {
     /// The pod's eviction is due, but the eviction controller has not evicted the pod yet.

@@ -97,8 +97,8 @@ pub struct PreparedRow {
     pub pod_uids: Vec<String>,
     /// Devices of the claim in the checkpoint, as DRIVER/POOL/DEVICE.
     pub devices: Vec<String>,
-    /// Drivers of the claim of which the kubelet's checkpoint lists no device yet. Any device of these drivers may
-    /// belong to the claim.
+    /// Drivers of the claim that have no device in the kubelet's checkpoint yet. Any device of these drivers may belong
+    /// to the claim.
     #[serde(default)]
     pub silent_drivers: Vec<String>,
 }

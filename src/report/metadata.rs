@@ -202,8 +202,7 @@ pub enum Affects {
     /// Which pods are evicted, and how many, is not fully known.
     #[default]
     Evictions,
-    /// Data that does not change which pods are evicted is not fully known, such as PodDisruptionBudgets, nodes or
-    /// events.
+    /// Which pods are evicted is known. Other data is missing, such as PodDisruptionBudgets, nodes or events.
     Details,
 }
 

@@ -108,9 +108,9 @@ pub struct Release {
     /// Whether an outdated entry in a claim's reservedFor (its pod is gone or was replaced) hides the pods of later
     /// entries: a new rule does not evict them.
     pub stale_reservation_hides: bool,
-    /// Whether the eviction controller, when a rule is created, also checks the pods of allocated claims without a
-    /// tainted device. If true, a rule can evict a pod that an outdated entry hides in the claim with the tainted
-    /// device (see staleReservationHides): the eviction controller finds the pod through another of its claims.
+    /// Whether the eviction controller, when a rule is created, checks the pods of all allocated claims, also of claims
+    /// without a tainted device. If true, it finds a pod through each claim that the pod uses. It then evicts the pod even
+    /// if an outdated entry hides it in the claim with the tainted device (see staleReservationHides).
     pub untainted_claims_are_followed: bool,
     /// Whether pods that use a device through an extended resource are evicted.
     pub evicts_extended_resources: bool,

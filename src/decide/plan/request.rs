@@ -83,7 +83,7 @@ impl PlanRequest {
         match (self.size, self.spread) {
             (PlanSize::PerPool(_), Some(_)) => Err(Failure::usage(
                 "--spread cannot be used together with --per-pool, which takes the same number of \
-                 every pool",
+                 devices from every pool",
             )),
             (PlanSize::Nodes(_), Some(Spread::Node)) => Err(Failure::usage(
                 "--spread node cannot be used together with --nodes, which always chooses \

@@ -70,8 +70,8 @@ pub enum StepType {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FieldReference {
-    /// The object, as KIND NAME or KIND NAMESPACE/NAME; the words `proposed taint` if the entry refers to a
-    /// taint in the arguments of the command, and not to an object.
+    /// The object, as KIND NAME or KIND NAMESPACE/NAME; the words `proposed taint` for a taint that was
+    /// given as an argument of the command.
     pub object: String,
     /// The field, as a JSONPath of kubectl, in the layout of resource.k8s.io/v1; empty for the
     /// whole object.

@@ -65,7 +65,8 @@ pub struct RequestReplacement {
 pub struct AvailableDevices {
     /// Names of the DeviceClasses of the selected devices, in alphabetical order.
     pub device_class_names: Vec<String>,
-    /// Devices that claims without tolerations can get, counted in the DeviceClasses of the selected devices.
+    /// Devices that claims without tolerations could still get with the taints, counted in the DeviceClasses of the selected
+    /// devices.
     /// Includes shareable devices with capacity left.
     pub available_device_count: usize,
     /// All devices in the DeviceClasses of the selected devices, available or not.

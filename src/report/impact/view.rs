@@ -250,7 +250,8 @@ pub struct Summary {
     /// `placeable` is false in replacements.claimReplacements.
     #[serde(default)]
     pub unplaceable_claim_count: usize,
-    /// Devices that claims without tolerations can get, counted in the DeviceClasses of the selected devices.
+    /// Devices that claims without tolerations could still get with the taints, counted in the DeviceClasses of the selected
+    /// devices.
     /// Includes shareable devices with capacity left.
     #[serde(default)]
     pub available_device_count: usize,
