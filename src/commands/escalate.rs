@@ -137,7 +137,7 @@ enum Higher {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum OnTimeout {
-    /// Keep the new effect, as Ctrl-C does
+    /// Keep the new effect; Ctrl-C during --wait keeps it, too
     Keep,
     /// Restore the previous effect
     Revert,

@@ -45,8 +45,9 @@ use crate::report::rule_lifecycle::release_lines;
 /// Delete rules, and show which devices become schedulable again
 ///
 /// Selects rules by name, by hardware, by devices and KEY- (as in `kubectl taint`), by labels (-l), by expiry
-/// (--expired, by the server's clock), or all rules (--all). Flags such as --node and --where need a KEY: they select
-/// the rules with this KEY that taint a single device, if the device matches the flags.
+/// (--expired, by the server's clock), or all rules (--all). With --node, --where and
+/// similar flags, the only argument is a KEY, such as example.com/maintenance-: selected are the rules with this KEY
+/// that taint a single device which matches the flags.
 ///
 /// Asks for confirmation for --all, for more than one rule, and for rules of devices that a kubelet may still hold
 /// for a force-deleted pod (`wait --verify-node` confirms their release). If stdin is not a terminal, the command is

@@ -10,7 +10,7 @@ use super::time::Time;
 use crate::assess::DeviceBasis;
 use crate::decide::drain::{
     DrainState, PublishedHardware, UnitProgress, UnitStage, UnitState, devices_of, requesters,
-    untainted_line,
+    restorer, untainted_line,
 };
 use crate::decide::identity::warnings_among;
 use crate::decide::unreleased_devices::{self, RecordReader};
@@ -164,7 +164,7 @@ fn of_unit(
         },
         unit_stage_time: stage_time(unit).map(Time),
         messages,
-        changed_by: unit.changed_by().map(str::to_owned),
+        changed_by: changed_by(unit).map(str::to_owned),
         rules: unit
             .rules
             .iter()
@@ -175,6 +175,19 @@ fn of_unit(
         claims: knows_usage.then(|| claims.collect()),
         holding_pods: knows_usage.then(|| pods.into_iter().collect()),
     }
+}
+
+/// Who changed the unit last; of a unit without rules, nothing but the record of its restoration tells that.
+fn changed_by(unit: &UnitState) -> Option<&str> {
+    let restored = match &unit.progress {
+        UnitProgress::Reversed(why) => restorer(why),
+        UnitProgress::Waiting
+        | UnitProgress::Draining
+        | UnitProgress::Blocked
+        | UnitProgress::Idle
+        | UnitProgress::Held => None,
+    };
+    restored.or_else(|| unit.changed_by())
 }
 
 #[cfg(test)]
@@ -276,6 +289,14 @@ mod tests {
                 let line = "rule a was set to effect None by bob";
                 assert_eq!(unit.messages[0], line);
             }
+            // Another program notes no user: the annotation is that of the drain.
+            let mut patched = changed("a", "anna", second.max(1));
+            patched.taint.effect = Effect::None;
+            patched.managers[0].name = "kubectl-patch".to_owned();
+            let rules = [patched, changed("b", "anna", 1)];
+            let unit = shown_unit(&drains(&rules).remove(0), &reading());
+            assert_eq!(unit.changed_by.as_deref(), Some("kubectl-patch"));
+            assert!(unit.messages[0].ends_with("by kubectl-patch"), "{unit:?}");
             let mut deleted = changed("a", "bob", 1);
             deleted.metadata.deletion = Some(now());
             let rules = [deleted, changed("b", "anna", 2)];

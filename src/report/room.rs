@@ -77,7 +77,7 @@ pub enum RoomOutcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Room {
-    /// Name of the node; null if the devices are not local to one.
+    /// Name of the node of the devices; null if they are not local to a node.
     pub node: Option<String>,
     /// Devices that the allocator chooses for the waiting pod after the evictions, as DRIVER/POOL/DEVICE.
     pub devices: Vec<String>,

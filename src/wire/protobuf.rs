@@ -192,7 +192,9 @@ impl ProtobufList {
     fn magic(&mut self, input: &[u8]) -> Result<Step, DecodeError> {
         let length = input.len().min(MAGIC.len());
         if input[..length] != MAGIC[..length] {
-            return Err(malformed("it does not begin with the prefix k8s"));
+            return Err(malformed(
+                "it does not begin with the protobuf prefix (k8s)",
+            ));
         }
         if length < MAGIC.len() {
             return Ok(Step::Starved);
@@ -350,7 +352,7 @@ impl ProtobufList {
 pub fn decode_protobuf_object(bytes: &[u8]) -> Result<(Option<Item>, Vec<Warning>), DecodeError> {
     let body = bytes
         .strip_prefix(MAGIC)
-        .ok_or_else(|| malformed("it does not begin with the prefix k8s"))?;
+        .ok_or_else(|| malformed("it does not begin with the protobuf prefix (k8s)"))?;
     let unknown = Unknown::decode(body).map_err(|error| malformed(&error.to_string()))?;
     let found = unknown.type_meta.unwrap_or_default();
     if found.is_status() {

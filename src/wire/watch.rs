@@ -212,9 +212,9 @@ impl WatchDecoder {
     ) -> Result<WatchEvent, DecodeError> {
         let frame = Frame::decode(frame).map_err(|error| malformed(&error.to_string()))?;
         let raw = frame.object.unwrap_or_default().raw;
-        let body = raw
-            .strip_prefix(MAGIC)
-            .ok_or_else(|| malformed("an event does not begin with the prefix k8s"))?;
+        let body = raw.strip_prefix(MAGIC).ok_or_else(|| {
+            malformed("an event of the watch does not begin with the protobuf prefix (k8s)")
+        })?;
         let unknown = Unknown::decode(body).map_err(|error| malformed(&error.to_string()))?;
         let found = unknown.type_meta.unwrap_or_default();
         // An event of type ERROR carries a Status in place of the object.

@@ -267,7 +267,7 @@ fn filtered(
             way,
             ChoiceBasis::Filtered(..) | ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_),
         )) => Err(Failure::usage(format!(
-            "{way} selects the devices and cannot be combined with filters"
+            "{way} selects the devices and cannot be combined with --node, --where and similar flags"
         ))),
     }
 }

@@ -226,13 +226,17 @@ fn devices_unread(reading: &Reading) -> Option<String> {
 
 /// Whether a device matches is unknown for want of `kinds`: that says nothing about drivers.
 fn unread(selector: &DeviceSelector, kinds: &str, source: &Source) -> Failure {
-    let failure = Failure::new(
-        ExitStatus::Failed,
-        format!(
-            "cannot tell whether a device matches {}: {kinds} were not read",
-            device::format(selector)
-        ),
-    );
+    // A word alone may be a driver or a hardware ID, which only slices show.
+    let what = match word_of(selector) {
+        Some(word) => format!("which driver or hardware ID {word} is"),
+        None => format!("whether a device matches {}", device::format(selector)),
+    };
+    let text = format!("cannot tell {what}: {kinds} were not read");
+    let failure = Failure::new(ExitStatus::Failed, text);
+    let failure = match word_of(selector) {
+        Some(_) => failure.hint("specify allocated devices as DRIVER/POOL/DEVICE"),
+        None => failure,
+    };
     match source {
         Source::Files => failure.hint(
             "add them to the input: kubectl get resourceslices,resourceclaims -A -o yaml > devices.yaml",
@@ -330,6 +334,18 @@ mod tests {
             "{hints}"
         );
         assert!(!hints.contains("driver"), "{hints}");
+        let word = DeviceSelector {
+            driver: Some("node-0-gpu-1".into()),
+            ..DeviceSelector::default()
+        };
+        let failure = missing_device(&word, &[], &reading(&[Kind::Pod]));
+        assert!(
+            failure
+                .to_string()
+                .starts_with("cannot tell which driver or hardware ID node-0-gpu-1 is"),
+            "{failure}"
+        );
+        assert!(failure.hints()[0].contains("DRIVER/POOL/DEVICE"));
         let (message, hints) = hinted(&[Kind::Pod, Kind::ResourceSlice, Kind::ResourceClaim]);
         assert!(message.starts_with("no device matches"), "{message}");
         assert!(hints.contains("a DRA driver"), "{hints}");

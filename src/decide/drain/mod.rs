@@ -115,7 +115,7 @@ pub use requesters::{
 pub use restart::{RestartState, restart_states, tainted_since};
 pub use restart_plan::{RestartFacts, RestartPlan, replaced_already};
 pub use restart_run::RestartReply;
-pub use restoration::{RestorationRecord, restoration_record, restored_by};
+pub use restoration::{RestorationRecord, restoration_record, restored_by, restorer};
 pub use stage::UnitStage;
 pub use start::{DrainPlan, failing_jobs, grace_time, plan_lines, refuse_start};
 pub use state::{

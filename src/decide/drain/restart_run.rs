@@ -14,6 +14,10 @@ use crate::model::Uid;
 /// How long to wait before a restart is tried again that was not made.
 const RETRY: Duration = Duration::from_secs(5);
 
+/// How long after a restart is complete its old pods may still be shown as running: Deployments and pods are read one after
+/// the other, and a complete restart has deleted all old pods.
+const READ_LAG: Duration = Duration::from_secs(5);
+
 /// How a pod leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Departure<'a> {
@@ -48,6 +52,8 @@ pub(super) struct RestartRun {
     evicted: BTreeSet<Uid>,
     refused: BTreeMap<Uid, String>,
     retry_at: BTreeMap<Uid, Duration>,
+    /// When the restart of an owner was first seen complete, and whether that was longer ago than reads lag.
+    complete: BTreeMap<Uid, (Duration, bool)>,
 }
 
 impl RestartRun {
@@ -57,6 +63,20 @@ impl RestartRun {
             planned,
             ..Self::default()
         }
+    }
+
+    /// Notes which restarts are complete, after the unit has lasted for `elapsed`.
+    pub(super) fn note(&mut self, facts: &UnitFacts, elapsed: Duration) {
+        let complete = facts
+            .restarts
+            .iter()
+            .filter(|(uid, state)| self.progress(uid, state) == RestartProgress::Complete);
+        let complete = complete.map(|(uid, _)| {
+            let (since, _) = self.complete.get(uid).copied().unwrap_or((elapsed, false));
+            let is_settled = elapsed.saturating_sub(since) >= READ_LAG;
+            (uid.clone(), (since, is_settled))
+        });
+        self.complete = complete.collect();
     }
 
     /// Notes that a pod of the owner was evicted.
@@ -97,6 +117,10 @@ impl RestartRun {
             RestartProgress::Ongoing { .. } => {
                 Departure::Waits(state.ongoing().unwrap_or_else(|| state.describe()))
             }
+            // An eviction would mark a pod as disrupted that the rollout has deleted.
+            RestartProgress::Complete if !self.is_settled(uid) => {
+                Departure::Waits("deleted by the restart that has just completed".to_owned())
+            }
             RestartProgress::Complete => {
                 evicted_or(means, RestartBlocker::AlreadyRestarted.describe())
             }
@@ -136,6 +160,12 @@ impl RestartRun {
             RestartProgress::Ongoing { .. } => true,
             RestartProgress::NotBegun | RestartProgress::Complete => false,
         })
+    }
+
+    fn is_settled(&self, owner: &Uid) -> bool {
+        self.complete
+            .get(owner)
+            .is_some_and(|(_, settled)| *settled)
     }
 
     fn progress(&self, owner: &Uid, state: &RestartState) -> RestartProgress {
@@ -247,12 +277,31 @@ mod tests {
                 waits("the Deployment was already restarted"),
             ),
         ] {
-            let run = planned();
+            let mut run = planned();
+            run.note(&facts, Duration::ZERO);
+            run.note(&facts, READ_LAG);
             assert_eq!(way(&run, Means::Auto, &facts), auto, "{facts:?}");
             assert_eq!(way(&run, Means::Restart, &facts), restart, "{facts:?}");
             assert_eq!(way(&run, Means::Eviction, &facts), Way::Evicted);
             assert_eq!(way(&run, Means::Taint, &facts), Way::Evicted);
         }
+    }
+
+    #[test]
+    fn a_pod_that_is_read_before_its_rollout_deleted_it_is_not_evicted() {
+        let mut run = planned();
+        let complete = facts(RestartProgress::Complete, None);
+        let deleted = waits("deleted by the restart that has just completed");
+        let at = Duration::from_secs;
+        for (seconds, expected) in [(20, &deleted), (24, &deleted), (25, &Way::Evicted)] {
+            run.note(&complete, at(seconds));
+            assert_eq!(way(&run, Means::Auto, &complete), *expected, "{seconds}");
+        }
+        // Another restart begins a time of its own.
+        run.note(&facts(ONGOING, None), at(30));
+        run.note(&complete, at(31));
+        assert_eq!(way(&run, Means::Auto, &complete), deleted);
+        assert_eq!(way(&run, Means::Eviction, &complete), Way::Evicted);
     }
 
     #[test]

@@ -53,6 +53,12 @@ pub fn restored_by(user: Option<&str>) -> String {
     )
 }
 
+/// The user that restored a unit, in the words of [`restored_by`]; absent in all other words.
+#[must_use]
+pub fn restorer(why: &str) -> Option<&str> {
+    why.strip_prefix("restored by ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,5 +109,7 @@ mod tests {
         assert_eq!(other, RestorationRecord::default());
         assert_eq!(restored_by(Some("anna")), "restored by anna");
         assert_eq!(restored_by(None), "restored");
+        assert_eq!(restorer(&restored_by(Some("anna"))), Some("anna"));
+        assert_eq!(restorer(&restored_by(None)), None);
     }
 }

@@ -160,11 +160,11 @@ impl DrainState {
 }
 
 impl UnitState {
-    /// The user that reversed it, or else the one that changed one of its rules last, if that is recorded.
+    /// The user or program that reversed it, or else the one that changed one of its rules last, if that is recorded.
     #[must_use]
     pub fn changed_by(&self) -> Option<&str> {
         let changed = self.rules.iter().filter_map(|rule| {
-            let by = rule.metadata.annotation(RuleMetadata::CHANGED_BY)?;
+            let by = rule.last_author()?;
             // The server notes whole seconds, and notes also records on rules, which are no change of a user. Who deletes
             // a rule is not recorded.
             let reverses = rule.metadata.deletion.is_none() && reversal(rule).is_some();
@@ -187,8 +187,8 @@ fn stage(rule: &DeviceTaintRule) -> UnitProgress {
 
 /// Why the rule no longer blocks new pods.
 pub(super) fn reversal(rule: &DeviceTaintRule) -> Option<String> {
-    let by = rule.metadata.annotation(RuleMetadata::CHANGED_BY);
-    let by = by.map_or_else(String::new, |user| format!(" by {user}"));
+    let by = rule.last_author();
+    let by = by.map_or_else(String::new, |author| format!(" by {author}"));
     if rule.metadata.deletion.is_some() {
         return Some(format!("rule {} is being deleted", rule.name));
     }

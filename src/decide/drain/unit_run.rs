@@ -220,14 +220,12 @@ impl UnitRun {
         let is_over = elapsed >= self.limits.timeout;
         // Without this data, the pods that would be evicted, and those that are left, are unknown.
         if !facts.unread.is_empty() {
-            let reasons = facts
-                .unread
-                .iter()
-                .map(|what| format!("unknown: {what}"))
-                .collect();
+            let unread = facts.unread.iter();
+            let reasons = unread.map(|what| format!("unknown: {what}")).collect();
             return self.wait_or_block(is_over, elapsed, reasons);
         }
         self.note(facts);
+        self.restarts.note(facts, elapsed);
         let leaving: Vec<&UnitPod> = facts.pods.iter().filter(|pod| self.leaves(pod)).collect();
         if !leaving.is_empty() {
             self.held_at = None;
