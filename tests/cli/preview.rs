@@ -238,7 +238,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
     Top risks:
       danger    DaemonSet/gpu-monitor of monitoring: claim gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (27 more are available on nodes where the pod cannot be scheduled); the pod's priority class is system-node-critical
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements may be evicted too: claims tolerate the taint only for scheduling or for a limited time
-      warning   Job/sweep of training: Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be evicted too: claims tolerate the taint only for scheduling or for a limited time
+      warning   Job/sweep of training (2 pods): Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be evicted too: claims tolerate the taint only for scheduling or for a limited time
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, no-replacement (+2)
@@ -408,7 +408,7 @@ fn manifest_is_asked_about_before_it_is_created() {
     Top risks:
       danger    DaemonSet/gpu-monitor of monitoring: claim gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (27 more are available on nodes where the pod cannot be scheduled); the pod's priority class is system-node-critical
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements may be evicted too: claims tolerate the taint only for scheduling or for a limited time
-      warning   Job/sweep of training: Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be evicted too: claims tolerate the taint only for scheduling or for a limited time
+      warning   Job/sweep of training (2 pods): Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be evicted too: claims tolerate the taint only for scheduling or for a limited time
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, no-replacement (+2)

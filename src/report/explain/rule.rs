@@ -6,6 +6,7 @@ use super::verdict::describe_in;
 use super::view::{Explained, RuleEviction};
 use crate::assess::Basis;
 use crate::assess::{CountSubject, RecurringWorkloads, ReportCompleteness, recurring_warning};
+use crate::engine::beside::pods_beside;
 use crate::engine::device_removal::slices_unread;
 use crate::engine::explain::PodVerdict;
 use crate::engine::rule_lifecycle::EvictionStatus;
@@ -57,13 +58,24 @@ pub fn explain_rule(rule: &DeviceTaintRule, basis: &Basis<'_>) -> (Explained, Ve
             format!("selects {selected}, and evicts no pods")
         }
     };
+    let beside = pods_beside(&basis.reading.snapshot, &as_it_is, &impact, basis.semantics);
+    let beside = beside.get(&rule.name).copied().unwrap_or_default();
     let explained = Explained {
-        message: answer,
+        message: format!("{answer}{}", on_partitions(beside)),
         steps: steps.collect(),
         evictions: evictions(&impact),
         ..Explained::of_rule(&rule.name)
     };
     (explained, impact.gaps.clone())
+}
+
+/// That so many pods use the hardware of the devices through other devices, to follow the answer.
+fn on_partitions(pods: usize) -> String {
+    match pods {
+        0 => String::new(),
+        1 => "; 1 more pod uses partitions of the devices, and is not evicted".to_owned(),
+        more => format!("; {more} more pods use partitions of the devices, and are not evicted"),
+    }
 }
 
 impl Explained {
@@ -402,6 +414,7 @@ fn is_like(one: &DeviceImpact<'_>, other: &DeviceImpact<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::testing::drawing;
     use crate::model::{
         ClaimSource, ConsumerReference, Deletion, Kind, Pod, PodClaim, Reading, ResourceClaim,
         RuleMetadata,
@@ -460,6 +473,22 @@ mod tests {
         }));
         let told = "selects 1 device, and evicts 0 pods; 1 more is already terminating";
         assert_eq!(leaving.message, told);
+    }
+
+    #[test]
+    fn pods_on_partitions_of_the_devices_are_named() {
+        let mut reading = reading(|_| {});
+        reading.snapshot.slices = vec![testing::slice(vec![
+            drawing("gpu-0", "80Gi"),
+            drawing("gpu-0-mig-0", "40Gi"),
+        ])];
+        let claim = &mut reading.snapshot.claims[0];
+        let allocation = claim.allocation.as_mut().expect("an allocation");
+        allocation.results[0].device.device = "gpu-0-mig-0".into();
+        assert_eq!(
+            explained(&reading).message,
+            "selects 1 device, and evicts 0 pods; 1 more pod uses partitions of the devices, and is not evicted"
+        );
     }
 
     #[test]

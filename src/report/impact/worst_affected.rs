@@ -52,9 +52,12 @@ impl ImpactReport {
     /// that does not come back by itself, or that breaks something for others. Several pods without a
     /// controller in one namespace and with the same risks are one line.
     pub(super) fn worst_of_all(&self) -> Vec<String> {
-        let is_bad = |pod: &&Pod| pod.outcome.is_evicted() && pod.severity >= Severity::Warning;
-        let groups =
-            with_bare_pods_together(groups(self.affected_pods.iter().filter(is_bad).collect()));
+        let evicted = self.affected_pods.iter();
+        let evicted = evicted.filter(|pod| pod.outcome.is_evicted()).collect();
+        // All evicted pods of a workload are counted, as before a change is confirmed, if one of them is at risk.
+        let mut bad = groups(evicted);
+        bad.retain(|(_, pods)| pods.iter().any(|pod| pod.severity >= Severity::Warning));
+        let groups = with_bare_pods_together(bad);
         let mut lines: Vec<String> = groups
             .iter()
             .take(WORST)
