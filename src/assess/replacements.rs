@@ -450,12 +450,9 @@ impl RequestReplacement {
         let offer = self.offer_of_allowed_nodes();
         match self.elsewhere {
             0 => offer,
-            1 => {
-                format!("{offer} (1 more is available on nodes where the pod cannot be scheduled)")
+            more => {
+                format!("{offer} (not counting {more} on nodes where the pod cannot be scheduled)")
             }
-            more => format!(
-                "{offer} ({more} more are available on nodes where the pod cannot be scheduled)"
-            ),
         }
     }
 
@@ -642,7 +639,7 @@ mod tests {
         };
         assert_eq!(
             elsewhere.offer(),
-            "request gpu needs 1 device, and 0 are available (4 more are available on nodes where the pod cannot be scheduled)"
+            "request gpu needs 1 device, and 0 are available (not counting 4 on nodes where the pod cannot be scheduled)"
         );
         assert!(request(None, 1).has_enough());
         assert!(!request(None, 0).has_enough());

@@ -35,7 +35,7 @@ use crate::report::plan;
 
 /// Drain devices or nodes one by one, within PodDisruptionBudgets
 ///
-/// First taints all devices of the drain with NoSchedule, so that no replacement pod gets a device that is drained
+/// Taints all devices of the drain with NoSchedule, so that no replacement pod gets a device that is drained
 /// later. Then drains one unit (a device, node or pool) after the other: restarts Deployments that start new pods
 /// before they stop old ones, and evicts the other pods through the Eviction API, which respects
 /// PodDisruptionBudgets. After each eviction, the workload's next pod is evicted only when the replacement is ready.
@@ -172,8 +172,8 @@ pub(super) struct DrainArgs {
 
     /// Skip the comparison with the controller's pod counts
     ///
-    /// Without this flag, a new drain first creates temporary rules with effect None, so that the eviction controller
-    /// counts the pods on the devices. The drain is refused if these counts differ from this plugin's. Before
+    /// Without this flag, a new drain creates temporary rules with effect None before all others, so that the eviction
+    /// controller counts the pods on the devices. The drain is refused if these counts differ from this plugin's. Before
     /// Kubernetes 1.35, counts are never compared.
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     no_announcement: bool,

@@ -119,7 +119,7 @@ Examples:
   kubectl devicetaint preview gpu.example.com/node-7/gpu-0 -o name \\
     | xargs -L1 kubectl get
 
-  # Fail if more than 20 pods would be evicted if this rule had effect NoExecute
+  # A rule with effect None: fail if NoExecute would evict more than 20 pods
   kubectl devicetaint preview --rule drain-node-7 --abort-if 'pods.evicted>20'";
 
 /// What a preview is asked about, before anything was read of a cluster.

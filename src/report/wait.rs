@@ -46,8 +46,8 @@ pub struct WaitReport {
     pub seen_pod_count: usize,
     /// What still blocked the wait when it ended, pods first; empty if the condition was met.
     pub blockers: Vec<Blocker>,
-    /// The pods that use the devices of the rules and are not evicted, ordered by name. They stay after all
-    /// evicted pods are gone.
+    /// The pods that use the devices of the rules and are not evicted, ordered by name. The wait does not wait for
+    /// them.
     #[serde(default)]
     pub not_evicted_pods: Vec<NotEvictedPod>,
     /// Warnings that do not prevent the report.

@@ -236,7 +236,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
     gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      danger    DaemonSet/gpu-monitor of monitoring: claim gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (27 more are available on nodes where the pod cannot be scheduled); the pod's priority class is system-node-critical
+      danger    DaemonSet/gpu-monitor of monitoring: claim gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (not counting 27 on nodes where the pod cannot be scheduled); the pod's priority class is system-node-critical
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements may be evicted too: claims tolerate the taint only for scheduling or for a limited time
       warning   Job/sweep of training (2 pods): Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be evicted too: claims tolerate the taint only for scheduling or for a limited time
 
@@ -257,7 +257,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Replacements:
-      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (27 more are available on nodes where the pod cannot be scheduled)
+      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (not counting 27 on nodes where the pod cannot be scheduled)
       together, at most 3 of the 4 claims can be reallocated; not checked: for claim training/llm-1-gpus-rsbmk, whether one node has available devices for the whole claim
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
@@ -406,7 +406,7 @@ fn manifest_is_asked_about_before_it_is_created() {
     gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      danger    DaemonSet/gpu-monitor of monitoring: claim gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (27 more are available on nodes where the pod cannot be scheduled); the pod's priority class is system-node-critical
+      danger    DaemonSet/gpu-monitor of monitoring: claim gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (not counting 27 on nodes where the pod cannot be scheduled); the pod's priority class is system-node-critical
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements may be evicted too: claims tolerate the taint only for scheduling or for a limited time
       warning   Job/sweep of training (2 pods): Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be evicted too: claims tolerate the taint only for scheduling or for a limited time
 
@@ -427,7 +427,7 @@ fn manifest_is_asked_about_before_it_is_created() {
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Replacements:
-      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (27 more are available on nodes where the pod cannot be scheduled)
+      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (not counting 27 on nodes where the pod cannot be scheduled)
       together, at most 3 of the 4 claims can be reallocated; not checked: for claim training/llm-1-gpus-rsbmk, whether one node has available devices for the whole claim
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).

@@ -215,7 +215,10 @@ impl WorkloadState {
         let line = self.describe();
         match accepted {
             _ if has_no_fewer => format!("{line} (no fewer than before the drain)"),
-            Some(pod) => format!("{line} (pod {} is pending: --accept-unplaceable)", pod.name),
+            Some(pod) => format!(
+                "{line} (pod {} is pending, which --accept-unplaceable accepts)",
+                pod.name
+            ),
             None => line,
         }
     }

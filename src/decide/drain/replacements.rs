@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(
             found_in(&bound, false).lines(),
             [
-                "claim ml/notebook-gpu cannot be reallocated: request gpu needs 1 device, and 0 are available (1 more is available on nodes where the pod cannot be scheduled)"
+                "claim ml/notebook-gpu cannot be reallocated: request gpu needs 1 device, and 0 are available (not counting 1 on nodes where the pod cannot be scheduled)"
             ]
         );
     }

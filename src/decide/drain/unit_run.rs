@@ -901,7 +901,7 @@ mod tests {
         assert_eq!(
             end(accepting, 3, 2),
             named(
-                "ReplicaSet team-a/web: 2 of 3 ready (pod team-a/web-3 is pending: --accept-unplaceable)"
+                "ReplicaSet team-a/web: 2 of 3 ready (pod team-a/web-3 is pending, which --accept-unplaceable accepts)"
             )
         );
         let whole = UnitStep::Finished(UnitEnd::Idle(Vec::new()));

@@ -145,7 +145,7 @@ pub const CASES: &[Case] = &[
         expected: Differs {
             kubectl: Outcome::Refused,
             plugin: Outcome::Works,
-            why: "with TLS if certificates are configured; kubectl then connects without TLS, which this server refuses",
+            why: "if certificates are configured, this program uses TLS; kubectl never does, and this server refuses that",
         },
     },
     Case {
