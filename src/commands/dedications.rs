@@ -26,7 +26,8 @@ use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
 /// dedication that are still allocated to claims in other namespaces.
 ///
 /// ENFORCED is `yes` if all admission policies of the dedication and their bindings exist and are unmodified, and all
-/// rules have the effect that `dedicate` set. It is `taint-only` if there are rules, but no admission policies, and
+/// DeviceTaintRules of the dedication have the effect that `dedicate` set. It is `taint-only` if there are only
+/// DeviceTaintRules, and no admission policies, and
 /// `unknown` if an admission policy or binding could not be read. Otherwise it is `no`.
 #[derive(clap::Args, Debug)]
 pub(super) struct ListArgs {

@@ -126,7 +126,7 @@ pub(super) struct WaitArgs {
     /// Ignore rules that are missing when the wait begins
     ///
     /// With --for recovered and a missing rule, waits for the workloads of all pods that have a taint eviction event.
-    /// The pods of the missing rule alone cannot be found, because taint eviction events do not name a rule.
+    /// The events do not name a rule, so pods that other rules evicted are included.
     #[arg(long)]
     ignore_not_found: bool,
 

@@ -421,8 +421,8 @@ impl RuleWords<'_> {
             failure
         } else {
             failure.hint(
-                "to wait for the hardware that a rule was created for: replace the rule with one for \
-                the current device name of this hardware, then wait again",
+                "to follow the hardware that a rule was created for: replace the rule with one for \
+                the current device name of this hardware, then run the wait again",
             )
         })
     }

@@ -40,7 +40,7 @@ pub struct CommandEvent {
 pub enum EventDetail {
     /// The command has begun.
     Began {
-        /// Name of the subcommand, such as `add`.
+        /// Name of the subcommand, such as `escalate`.
         command: String,
     },
     /// The command processed a rule.

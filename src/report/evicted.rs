@@ -29,7 +29,7 @@ pub struct EvictedPod {
     pub uid: Option<String>,
     /// When the eviction controller evicted the pod; null if the event has no time.
     pub eviction_time: Option<Time>,
-    /// The controller of the pod, such as a ReplicaSet; its Deployment if the ReplicaSet no longer exists; null for a
+    /// The controller of the pod, such as a ReplicaSet; if this ReplicaSet no longer exists, its Deployment; null for a
     /// bare pod, or if unknown.
     pub workload: Option<Owner>,
     /// Its node, as far as the pod is still there.

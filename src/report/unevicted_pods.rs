@@ -32,7 +32,7 @@ pub struct NotEvictedPod {
 pub enum NotEvictedCode {
     /// The pod tolerates the taints forever.
     Tolerates,
-    /// The pod uses the devices only with admin access (adminAccess: true in its claims), and tolerates the taints.
+    /// As Tolerates, and the pod uses the devices only with admin access (adminAccess: true in its claims).
     AdminAccess,
     /// The effect of the rules does not evict pods.
     EffectDoesNotEvict,

@@ -119,7 +119,7 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
     a:NoExecute   <none>   gpu.example.com/node-9/gpu-1   <unknown>             1   <unknown>    <unknown>
 
     Message that the controller would report for effect None:
-      unknown, because data for the message could not be read: resourceslices, pods
+      unknown, because this data could not be read: resourceslices, pods
 
     Incomplete:
       resourceslices: the input contains no ResourceSlice: running drivers, unallocated devices, and taints set by drivers are unknown
@@ -142,7 +142,7 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
     a:NoExecute   <none>   gpu.example.com/node-9/gpu-1   <unknown>             1      1            1
 
     Message that the controller would report for effect None:
-      unknown, because data for the message could not be read: resourceslices
+      unknown, because this data could not be read: resourceslices
 
     Incomplete:
       resourceslices: the input contains no ResourceSlice: running drivers, unallocated devices, and taints set by drivers are unknown

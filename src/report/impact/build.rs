@@ -222,7 +222,7 @@ fn taint(
             CountSubject::Pods,
         ];
         format!(
-            "unknown, because data for the message could not be read: {}",
+            "unknown, because this data could not be read: {}",
             completeness.missing(&subjects)
         )
     };
