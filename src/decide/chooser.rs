@@ -362,8 +362,22 @@ fn no_such_taint(
     let devices = device::format(selector);
     let failure = Failure::new(
         ExitStatus::Failed,
-        format!("no rule taints {devices} with {}", taint::format(pattern)),
+        format!(
+            "no rule with selector {devices} has taint {}",
+            taint::format(pattern)
+        ),
     );
+    let narrower = rules.iter().filter(|rule| {
+        let own = rule.selector.as_ref();
+        pattern.matches(&rule.taint) && own.is_some_and(|own| is_part(own, selector))
+    });
+    let names: Vec<String> = narrower.map(|rule| rule.name.to_string()).collect();
+    if !names.is_empty() {
+        return failure.hint(format!(
+            "to select the rules for parts of it, use their names: {}",
+            first_few(&names)
+        ));
+    }
     let on_devices = rules
         .iter()
         .filter(|rule| rule.selector.as_ref() == Some(selector));
@@ -378,6 +392,17 @@ fn no_such_taint(
             others.join(", ")
         ))
     }
+}
+
+/// Whether `own` selects only devices that `wider` selects, and not all of them by the same words.
+fn is_part(own: &DeviceSelector, wider: &DeviceSelector) -> bool {
+    fn within<T: PartialEq>(own: Option<&T>, wider: Option<&T>) -> bool {
+        wider.is_none() || own == wider
+    }
+    own != wider
+        && within(own.driver.as_ref(), wider.driver.as_ref())
+        && within(own.pool.as_ref(), wider.pool.as_ref())
+        && within(own.device.as_ref(), wider.device.as_ref())
 }
 
 /// Whether it is fine that a rule which is meant is not there.
@@ -645,7 +670,16 @@ mod tests {
             .unwrap();
         assert_eq!(
             failure.to_string(),
-            format!("no rule taints {GPU} with example.com/other")
+            format!("no rule with selector {GPU} has taint example.com/other")
+        );
+        // Rules for pools and devices of a driver are no rule for the driver.
+        let driver = parsed(&["gpu.example.com/*/*", "example.com/maintenance"]).unwrap();
+        let missing = driver
+            .select(&rules, at("2026-11-21T01:00:00Z"))
+            .all_missing();
+        assert_eq!(
+            missing.expect("none").hints(),
+            ["to select the rules for parts of it, use their names: pool, other, drain, drain-2"]
         );
         assert!(failure.details()[0].contains(
             "other taints on these devices: example.com/maintenance:NoSchedule \

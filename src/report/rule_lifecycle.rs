@@ -174,11 +174,14 @@ pub fn progress_line(remaining: &[PendingEviction<'_>], seen: &Observation<'_>) 
     // Pods that are no longer evicted are still there, and not gone.
     let there = remaining.len().saturating_add(seen.spared);
     let gone = seen.all.saturating_sub(there).saturating_sub(seen.ended);
-    let more: String = [(seen.ended, "ended"), (seen.spared, "no longer evicted")]
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!(", {count} {what}"))
-        .collect();
+    let more: String = [
+        (seen.ended, "ended"),
+        (seen.spared, "no longer to be evicted"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!(", {count} {what}"))
+    .collect();
     format!("{gone} gone, {terminating} terminating, {waiting} not yet evicted{more}")
 }
 
@@ -632,7 +635,7 @@ mod tests {
         );
         assert_eq!(
             progress_line(&[], &seen(3, 1, 0)),
-            "2 gone, 0 terminating, 0 not yet evicted, 1 no longer evicted"
+            "2 gone, 0 terminating, 0 not yet evicted, 1 no longer to be evicted"
         );
         // Whoever was evicted and has ended is not one who was let off.
         assert_eq!(
