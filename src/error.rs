@@ -89,7 +89,7 @@ impl ExitStatus {
             Self::Unchanged => "nothing was changed, and --error-unchanged was given",
             Self::Refused => {
                 "refused, and nothing was changed: for example, a guard tripped, a confirmation is missing, the \
-                 impact does not match --expect, no plan meets the limits, or a device is not safe to pull"
+                 impact does not match --expect, no plan meets the limits, or a card cannot be removed from its node safely"
             }
             Self::TimedOut => {
                 "the wait ended before its condition was met: for example, it timed out, pods are evicted again and \

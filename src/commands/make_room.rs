@@ -74,14 +74,14 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 pub(super) struct MakeRoomArgs {
     /// The pending pod: pod/NAME, or claim/NAME if it uses the claim
     ///
-    /// In --namespace, or in all namespaces. If several pending pods use the claim, the pod with the highest
+    /// In --namespace if this is set, else in all namespaces. If several pending pods use the claim, the pod with the highest
     /// priority is chosen.
     #[arg(value_name = "TARGET", add = Values::Subjects)]
     target: Option<String>,
 
     /// Choose the pending pod with the highest priority
     ///
-    /// In --namespace, or in all namespaces.
+    /// In --namespace if this is set, else in all namespaces.
     #[arg(long)]
     pending: bool,
 

@@ -188,7 +188,7 @@ fn exit_codes_are_explained() {
       3  nothing was changed, and --error-unchanged was given
       4  refused, and nothing was changed: for example, a guard tripped, a
          confirmation is missing, the impact does not match --expect, no plan meets
-         the limits, or a device is not safe to pull
+         the limits, or a card cannot be removed from its node safely
       5  the wait ended before its condition was met: for example, it timed out,
          pods are evicted again and again, a drain is unfinished, another pod got
          the devices, or the release of a device is not confirmed; the changes of
