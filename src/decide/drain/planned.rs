@@ -387,6 +387,11 @@ mod tests {
             assert_eq!(failure.status(), ExitStatus::Usage, "{text}");
             assert!(failure.to_string().starts_with(message), "{failure}");
         }
+        let yaml = refused("plan: of: node-1").to_string();
+        assert!(
+            yaml.starts_with("--plan p.json: it is not a plan: line 1") && !yaml.contains('\n'),
+            "{yaml}"
+        );
         let unread = UnreadableExpectation::Unread("no such file".to_owned());
         let missing = plan_file("p.json", || Err(unread)).unwrap_err();
         assert_eq!(missing.to_string(), "--plan p.json: no such file");

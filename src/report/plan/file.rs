@@ -62,7 +62,12 @@ struct WrittenRequest {
 ///
 /// When it is none, or not what was written.
 pub fn parse(text: &str) -> Result<PlanFile, UnreadablePlan> {
-    let not = |error: &dyn std::fmt::Display| UnreadablePlan::NotAPlan(error.to_string());
+    // An error of YAML has the lines around it, too.
+    let not = |error: &dyn std::fmt::Display| {
+        let text = error.to_string();
+        let first = text.lines().next().unwrap_or_default();
+        UnreadablePlan::NotAPlan(first.trim_start_matches("error: ").to_owned())
+    };
     let value: serde_json::Value = if text.trim_start().starts_with('{') {
         serde_json::from_str(text).map_err(|error| not(&error))?
     } else {
