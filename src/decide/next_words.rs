@@ -58,9 +58,13 @@ pub fn explain_pod(pod: &NamespacedName) -> String {
 pub fn explain_unready<'a>(namespaces: impl IntoIterator<Item = &'a Namespace>) -> Vec<String> {
     let distinct: BTreeSet<&Namespace> = namespaces.into_iter().collect();
     let hint = |namespace: &Namespace| {
+        let pending = NamespacedName {
+            namespace: namespace.clone(),
+            name: "NAME".into(),
+        };
         format!(
-            "`kubectl get pods -n {namespace}` lists the pods; to explain a pending one: kubectl devicetaint explain \
-             pod/NAME -n {namespace}"
+            "`kubectl get pods -n {namespace}` lists the pods; to explain a pending one: {}",
+            explain_pod(&pending)
         )
     };
     distinct.into_iter().map(hint).collect()

@@ -9,7 +9,7 @@ use crate::engine::settle::{Patience, Shortfall, UnreachableGoal};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, Gap, Kind, ObjectName};
 use crate::naming::age::human_duration;
-use crate::naming::phrase::few;
+use crate::naming::phrase::{each_once, few};
 use crate::naming::shell::word;
 
 use super::conflict::{changed_by, differences};
@@ -278,8 +278,7 @@ pub fn ended(
 /// Nothing shows when the evicted workloads have recovered, because of these gaps.
 #[must_use]
 pub fn cannot_tell_of_recovery(gaps: &[&Gap]) -> Failure {
-    let mut lines: Vec<String> = gaps.iter().map(|gap| describe(gap)).collect();
-    lines.dedup();
+    let lines = each_once(gaps.iter().map(|gap| describe(gap)));
     let text = format!(
         "cannot tell which pods are evicted, and when their workloads have recovered: {}",
         lines.join("; ")

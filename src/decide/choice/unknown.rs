@@ -227,16 +227,19 @@ fn devices_unread(reading: &Reading) -> Option<String> {
 /// Whether a device matches is unknown for want of `kinds`: that says nothing about drivers.
 fn unread(selector: &DeviceSelector, kinds: &str, source: &Source) -> Failure {
     // A word alone may be a driver or a hardware ID, which only slices show.
-    let what = match word_of(selector) {
-        Some(word) => format!("which driver or hardware ID {word} is"),
-        None => format!("whether a device matches {}", device::format(selector)),
+    let (what, way_out) = match word_of(selector) {
+        Some(word) => (
+            format!("which driver or hardware ID {word} is"),
+            Some("specify allocated devices as DRIVER/POOL/DEVICE"),
+        ),
+        None => (
+            format!("whether a device matches {}", device::format(selector)),
+            None,
+        ),
     };
     let text = format!("cannot tell {what}: {kinds} were not read");
     let failure = Failure::new(ExitStatus::Failed, text);
-    let failure = match word_of(selector) {
-        Some(_) => failure.hint("specify allocated devices as DRIVER/POOL/DEVICE"),
-        None => failure,
-    };
+    let failure = way_out.into_iter().fold(failure, Failure::hint);
     match source {
         Source::Files => failure.hint(
             "add them to the input: kubectl get resourceslices,resourceclaims -A -o yaml > devices.yaml",
