@@ -195,15 +195,14 @@ pub fn left_policies(rules: &[DeviceTaintRule]) -> Vec<Warning> {
         .filter_map(|rule| rule.taint.dedication())
         .collect();
     let warning = |name: &str| {
-        let own = rules
-            .iter()
-            .filter(|rule| rule.taint.dedication() == Some(name));
+        let own = members_of_rules(name, rules);
         let rules: Vec<String> = own.map(|rule| rule.name.to_string()).collect();
+        let noun = if rules.len() == 1 { "rule" } else { "rules" };
         Warning {
             code: "dedication-rule",
             message: format!(
-                "dedication {name}: after the removal of rule {}, its devices can be allocated to every claim; the \
-                 admission policies of the dedication stay",
+                "dedication {name}: without {noun} {}, claims get these devices without a toleration of the dedication; \
+                 admission policies of the dedication, if it has any, stay",
                 few(&rules)
             ),
             fix: Some(format!(
