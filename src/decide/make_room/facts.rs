@@ -71,6 +71,12 @@ impl StageFacts {
             reversed: None,
         }
     }
+
+    /// Whether the claims were read before the pod was scheduled, and the pod after it: its devices are in the next look.
+    #[must_use]
+    pub fn precedes_scheduling(&self) -> bool {
+        matches!(self.progress, PodProgress::Scheduled(_)) && self.devices.is_empty()
+    }
 }
 
 fn progress(pod: Option<&Pod>, uid: &Uid) -> PodProgress {

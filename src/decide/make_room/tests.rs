@@ -780,6 +780,17 @@ fn a_pod_whose_devices_are_not_known_yet_is_scheduled_on_its_node() {
 }
 
 #[test]
+fn claims_that_were_read_before_the_pod_was_scheduled_are_read_again() {
+    let mut facts = facts(&[]);
+    facts.devices.clear();
+    assert!(!facts.precedes_scheduling());
+    facts.progress = PodProgress::Scheduled("node-7".into());
+    assert!(facts.precedes_scheduling());
+    facts.devices = [device("gpu-0")].into();
+    assert!(!facts.precedes_scheduling());
+}
+
+#[test]
 fn each_end_has_its_exit_code() {
     let run = StageRun::new(limits());
     let competitor = Competitor {

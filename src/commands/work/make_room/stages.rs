@@ -99,7 +99,17 @@ impl RoomOrder<'_> {
         meant.all(|rule| rule.taint.effect == Effect::NoExecute)
     }
 
+    /// What is observed now.
     async fn facts(&self) -> Result<StageFacts, Failure> {
+        let facts = self.look().await?;
+        if !facts.precedes_scheduling() {
+            return Ok(facts);
+        }
+        // The pod is scheduled, whether or not its claims can be read once more.
+        Ok(Box::pin(self.look()).await.unwrap_or(facts))
+    }
+
+    async fn look(&self) -> Result<StageFacts, Failure> {
         let view = ClusterView::of(self.live.clone(), self.version, Detail::Names).await?;
         // Rules that cannot be read must not be taken for rules that were removed.
         view.rules()?;
