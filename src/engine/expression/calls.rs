@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use super::checker::{Checker, Typed, attribute, literal, no_overload, undeclared};
 use super::error::{Fault, Wrong};
-use super::functions::{FOLDED, Function, Overload, WithTarget, check_format, overloads};
+use super::functions::{
+    FOLDED, Function, Overload, WithTarget, check_format, is_qualifier, overloads,
+};
 use super::named::Named;
 use super::pattern::{NoPattern, Pattern};
 use super::syntax::{Access, Call, Expr, ExprKind};
@@ -127,6 +129,10 @@ impl Checker {
                 "{name}() of a value of unknown type"
             )));
         }
+        if name == "duration" && matches!(actual.as_slice(), [Type::Int]) {
+            // Kubernetes 1.36 compiles it, and 1.37 does not.
+            return Err(Wrong::unsupported("a duration from a number"));
+        }
         let mut result: Option<Type> = None;
         for candidate in &candidates {
             let variables = [self.types.variable(), self.types.variable()];
@@ -183,6 +189,12 @@ impl Checker {
                 _ => {}
             }
         }
+        if let ("_[_]" | "_[?_]", [_, key]) = (name, nodes.as_slice())
+            && !matches!(key, Node::Constant(key) if is_qualifier(key))
+            && call.exprs.get(1).is_some_and(|key| is_planned(key))
+        {
+            return Err(Wrong::at(at, "invalid qualifier type"));
+        }
         let matching = match name {
             "matches" => Some(Matching::Test),
             "find" => Some(Matching::First),
@@ -205,6 +217,12 @@ impl Checker {
             let second = nodes.pop().unwrap_or(Node::Device);
             let first = nodes.pop().unwrap_or(Node::Device);
             return Ok(Node::Otherwise(function, Box::new((first, second))));
+        }
+        let is_known = |node: &Node| matches!(node, Node::Constant(_));
+        if matches!(name, "_[_]" | "_[?_]") && nodes.len() == 2 && !nodes.iter().all(is_known) {
+            let key = nodes.pop().unwrap_or(Node::Device);
+            let container = nodes.pop().unwrap_or(Node::Device);
+            return Ok(Node::Index(function, Box::new((container, key))));
         }
         self.called(call, nodes)
     }
@@ -244,10 +262,17 @@ impl Checker {
         let [format, arguments] = exprs else {
             return Ok(());
         };
-        let (ExprKind::Text(format), ExprKind::List(_)) = (&format.kind, &arguments.kind) else {
+        let (ExprKind::Text(format), ExprKind::List(arguments)) = (&format.kind, &arguments.kind)
+        else {
             return Ok(());
         };
-        check_format(format, &self.last_list).map_err(|detail| Wrong::at(at, detail))
+        check_format(format, &self.last_list).map_err(|detail| Wrong::at(at, detail))?;
+        // Upstream checks what is written out in lists and maps, too.
+        let is_nested = |kind: &ExprKind| matches!(kind, ExprKind::List(_) | ExprKind::Map(_));
+        if arguments.iter().any(|it| is_nested(&it.value.kind)) {
+            return Err(Wrong::unsupported("a list or map in format()"));
+        }
+        Ok(())
     }
 
     fn no_overload(&self, at: usize, name: &str, types: &[Type]) -> Wrong {
@@ -287,6 +312,19 @@ fn is_folded(expr: &Expr) -> bool {
             && call.arguments.iter().all(is_folded);
     }
     literal(expr).is_some()
+}
+
+/// As [`is_folded`], also of lists and maps.
+fn is_planned(expr: &Expr) -> bool {
+    if let ExprKind::List(elements) = &expr.kind {
+        let mut elements = elements.iter();
+        return elements.all(|element| !element.optional && is_planned(&element.value));
+    }
+    if let ExprKind::Map(entries) = &expr.kind {
+        let mut entries = entries.iter();
+        return entries.all(|it| !it.optional && is_planned(&it.key) && is_planned(&it.value));
+    }
+    is_folded(expr)
 }
 
 /// Whether nothing is known of a type, or of what is in a list where that counts.

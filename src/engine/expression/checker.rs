@@ -364,7 +364,10 @@ impl Checker {
         let of = match (bind.binding, of) {
             (Binding::Value, of) => of,
             (Binding::Mapped | Binding::FlatMapped, Type::Optional(inner)) => *inner,
-            (Binding::Mapped | Binding::FlatMapped, Type::Dyn | Type::Variable(_)) => Type::Dyn,
+            // Upstream types the value by its first use.
+            (Binding::Mapped | Binding::FlatMapped, Type::Dyn | Type::Variable(_)) => {
+                Type::Variable(self.types.variable())
+            }
             (Binding::Mapped | Binding::FlatMapped, other) => {
                 return Err(no_overload(at, "hasValue", &[other]));
             }
@@ -377,6 +380,11 @@ impl Checker {
             (Binding::Value, of) => of,
             (Binding::Mapped, of) => optional(of),
             (Binding::FlatMapped, of @ (Type::Optional(_) | Type::Dyn)) => of,
+            (Binding::FlatMapped, Type::Variable(_)) => {
+                return Err(Wrong::unsupported(
+                    "optFlatMap() of a value of unknown type",
+                ));
+            }
             (Binding::FlatMapped, other) => return Err(no_overload(at, "_?_:_", &[other])),
         };
         let node = BindNode {

@@ -69,6 +69,7 @@ impl<'a> Evaluation<'a> {
             | Node::Field(_)
             | Node::Condition(_)
             | Node::Otherwise(..)
+            | Node::Index(..)
             | Node::Matching(..)
             | Node::List(_)
             | Node::Map(_)
@@ -92,6 +93,7 @@ impl<'a> Evaluation<'a> {
             Node::Field(field) => self.field(&field.0, &field.1, field.2),
             Node::Condition(parts) => self.condition(parts),
             Node::Otherwise(function, parts) => self.otherwise(*function, &parts.0, &parts.1),
+            Node::Index(function, parts) => self.index(*function, &parts.0, &parts.1),
             Node::Matching(matching, text, pattern) => {
                 let text = self.value(text)?;
                 self.matching(*matching, &text, pattern)
@@ -230,15 +232,22 @@ impl<'a> Evaluation<'a> {
         function(&[first, second])
     }
 
+    fn index(&mut self, function: Function, container: &'a Node, key: &'a Node) -> Outcome {
+        let container = self.value(container)?;
+        if matches!(container, Value::Optional(None)) {
+            return Ok(container);
+        }
+        let key = self.value(key)?;
+        function(&[container, key])
+    }
+
     fn matching(
         &mut self,
         matching: Matching,
         subject: &Value,
         pattern: &super::pattern::Pattern,
     ) -> Outcome {
-        let Value::Text(subject) = subject else {
-            return Err(Fault::overload());
-        };
+        let subject = subject.native_text().ok_or_else(Fault::overload)?;
         self.spend(subject.len())?;
         match matching {
             Matching::Test => Ok(Value::Bool(pattern.is_match(subject))),

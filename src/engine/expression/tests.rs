@@ -421,6 +421,26 @@ fn limits_are_those_of_the_control_plane() {
     }
 }
 
+/// What releases of Kubernetes answer otherwise is refused by name, as is what upstream types by its first use.
+#[test]
+fn what_differs_between_releases_is_refused() {
+    let (driver, device) = devices().remove("gpu").unwrap();
+    for text in [
+        "'abc'.indexOf('', -1) < 0",
+        "'abc'.indexOf('', 4) == 4",
+        "'abc'.lastIndexOf('', -1) < 0",
+        "'abc'.lastIndexOf('', 4) == 4",
+        "device.attributes['dra.net'].mtu.optMap(x, x + device.attributes['dra.net'].mtu).optMap(x, x + 1).hasValue()",
+        "device.attributes['dra.net'].mtu.optFlatMap(x, x).hasValue()",
+    ] {
+        let refused = verdict(text, &driver, &device).unwrap_err();
+        assert!(
+            matches!(refused, ExpressionError::Unsupported { .. }),
+            "{text}: {refused}"
+        );
+    }
+}
+
 /// What would take long or much memory is refused by name, and nothing absorbs that.
 #[test]
 fn endless_work_is_refused() {

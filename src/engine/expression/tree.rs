@@ -33,6 +33,8 @@ pub(super) enum Node {
     Call(Function, Vec<Node>),
     /// `or` and `orValue`, whose argument is evaluated only if it is needed.
     Otherwise(Function, Box<(Node, Node)>),
+    /// An index or key, which is not evaluated where there is nothing (`optional.none()`).
+    Index(Function, Box<(Node, Node)>),
     /// `in` with a list that is written out.
     Member(Box<Node>, Arc<[Value]>),
     /// A function of a pattern that is written out.

@@ -3,6 +3,7 @@
 use core::net::IpAddr;
 use std::sync::Arc;
 
+use jiff::SignedDuration;
 use jiff::civil::DateTime;
 
 use super::error::Fault;
@@ -23,7 +24,7 @@ pub(super) enum Value {
     Bytes(Arc<[u8]>),
     /// In nanoseconds.
     Duration(i64),
-    Timestamp(DateTime),
+    Timestamp(Timestamp),
     Semver(Arc<Version>),
     Quantity(Quantity),
     Url(Arc<Url>),
@@ -37,6 +38,14 @@ pub(super) enum Value {
     Optional(Option<Arc<Value>>),
     /// There is one, but what it is upstream is not known here.
     Untold,
+}
+
+/// A time with the offset in which it was written, which only `string()` shows; times are compared in UTC.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timestamp {
+    pub(super) utc: DateTime,
+    /// East of UTC.
+    pub(super) offset: SignedDuration,
 }
 
 /// Values by key, each once.
@@ -104,6 +113,21 @@ impl Value {
         }
     }
 
+    /// The text that the value is in Go, which a constant pattern is matched against without a look at the type.
+    ///
+    /// Upstream: the `Value()` of `optionalValue` and of `Type` in cel-go.
+    pub(super) fn native_text(&self) -> Option<&str> {
+        if let Self::Optional(Some(inner)) = self {
+            inner.native_text()
+        } else if let Self::Text(text) = self {
+            Some(text)
+        } else if let Self::Kind(name) = self {
+            Some(name)
+        } else {
+            None
+        }
+    }
+
     pub(super) fn is_untold(&self) -> bool {
         matches!(self, Self::Untold)
     }
@@ -121,16 +145,17 @@ impl Value {
             Self::Duration(nanoseconds) => *nanoseconds == 0,
             Self::List(elements) => elements.is_empty(),
             Self::Map(map) => map.entries.is_empty(),
-            Self::Optional(value) => value.is_none(),
-            Self::Timestamp(_)
+            // Upstream knows no zero of these types, `optional.none()` included.
+            Self::Optional(_)
             | Self::Semver(_)
             | Self::Quantity(_)
             | Self::Url(_)
             | Self::Ip(_)
             | Self::Cidr(_)
-            | Self::Format(_)
-            | Self::Kind(_)
-            | Self::Untold => return Err(Fault::unsupported("ofNonZeroValue() of this value")),
+            | Self::Kind(_) => false,
+            Self::Timestamp(_) | Self::Format(_) | Self::Untold => {
+                return Err(Fault::unsupported("ofNonZeroValue() of this value"));
+            }
         })
     }
 }
@@ -155,7 +180,7 @@ pub(super) fn equal(left: &Value, right: &Value) -> Result<bool, Fault> {
         (Value::Text(left), Value::Text(right)) => left == right,
         (Value::Bytes(left), Value::Bytes(right)) => left == right,
         (Value::Duration(left), Value::Duration(right)) => left == right,
-        (Value::Timestamp(left), Value::Timestamp(right)) => left == right,
+        (Value::Timestamp(left), Value::Timestamp(right)) => left.utc == right.utc,
         (Value::Kind(left), Value::Kind(right)) => left == right,
         (Value::Semver(left), Value::Semver(right)) => left.order(right).is_eq(),
         // Upstream makes of a sum what its own comparison does not take.
@@ -272,7 +297,7 @@ pub(super) fn order(left: &Value, right: &Value) -> Result<Option<std::cmp::Orde
         (Value::Bool(left), Value::Bool(right)) => Ok(Some(left.cmp(right))),
         (Value::Bytes(left), Value::Bytes(right)) => Ok(Some(left.cmp(right))),
         (Value::Duration(left), Value::Duration(right)) => Ok(Some(left.cmp(right))),
-        (Value::Timestamp(left), Value::Timestamp(right)) => Ok(Some(left.cmp(right))),
+        (Value::Timestamp(left), Value::Timestamp(right)) => Ok(Some(left.utc.cmp(&right.utc))),
         (Value::Untold, _) | (_, Value::Untold) => {
             Err(Fault::unsupported("the error messages of validate()"))
         }

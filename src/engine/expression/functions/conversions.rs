@@ -1,6 +1,10 @@
 //! From one type to another.
 
-use super::times::{bounded, from_seconds, parse_duration, parse_timestamp, to_seconds};
+use jiff::SignedDuration;
+
+use super::times::{
+    bounded, from_seconds, parse_duration, parse_timestamp, to_seconds, with_offset,
+};
 use crate::engine::expression::error::Fault;
 use crate::engine::expression::value::{Value, text};
 
@@ -93,7 +97,7 @@ pub(super) fn int(values: &[Value]) -> Result<Value, Fault> {
             (*number > -limit && *number < limit).then_some(*number as i64)
         }
         [Value::Duration(nanoseconds)] => Some(*nanoseconds),
-        [Value::Timestamp(time)] => to_seconds(*time),
+        [Value::Timestamp(time)] => to_seconds(time.utc),
         [Value::Text(text)] => {
             return text
                 .parse()
@@ -131,9 +135,13 @@ pub(super) fn uint(values: &[Value]) -> Result<Value, Fault> {
 pub(super) fn timestamp(values: &[Value]) -> Result<Value, Fault> {
     match values {
         [value @ Value::Timestamp(_)] => Ok(value.clone()),
-        [Value::Int(seconds)] => bounded(from_seconds(*seconds).ok_or_else(out_of_range)?),
+        [Value::Int(seconds)] => bounded(
+            from_seconds(*seconds).ok_or_else(out_of_range)?,
+            SignedDuration::ZERO,
+        ),
         [Value::Text(text)] => {
-            bounded(parse_timestamp(text).ok_or_else(|| invalid(text, "timestamp"))?)
+            let time = parse_timestamp(text).ok_or_else(|| invalid(text, "timestamp"))?;
+            bounded(time.utc, time.offset)
         }
         _ => Err(Fault::overload()),
     }
@@ -158,7 +166,7 @@ pub(super) fn string(values: &[Value]) -> Result<Value, Fault> {
             )),
         },
         Value::Duration(nanoseconds) => text(seconds(*nanoseconds)),
-        Value::Timestamp(time) => text(format!("{time}Z")),
+        Value::Timestamp(time) => text(with_offset(*time)?),
         Value::Untold => Err(Fault::unsupported("the error messages of validate()")),
         Value::Null
         | Value::Semver(_)

@@ -16,6 +16,6 @@ mod texts;
 mod times;
 
 pub(super) use conversions::FOLDED;
-pub(super) use optionals::{field, has_field, optional_field};
+pub(super) use optionals::{field, has_field, is_qualifier, optional_field};
 pub(super) use printed::check_format;
 pub(super) use table::{Function, Overload, WithTarget, overloads};

@@ -74,13 +74,29 @@ pub(super) fn optional_index(values: &[Value]) -> Result<Value, Fault> {
     let [value, key] = values else {
         return Err(Fault::overload());
     };
-    let found = if let Value::Optional(inner) = value {
-        inner.as_ref().map(|inner| find_any(inner, key))
+    let container = if let Value::Optional(inner) = value {
+        let Some(inner) = inner else {
+            return Ok(Value::Optional(None));
+        };
+        inner
     } else {
-        Some(find_any(value, key))
+        value
     };
-    let found = found.transpose()?.flatten();
+    if !is_qualifier(key) {
+        return Err(Fault::runtime("invalid qualifier type"));
+    }
+    let found = find_any(container, key)?;
     Ok(Value::Optional(found.map(Arc::new)))
+}
+
+/// Whether a value of this type can be the key or index of anything.
+///
+/// Upstream: `newQualifier` in `interpreter/attributes.go` of cel-go.
+pub(crate) fn is_qualifier(key: &Value) -> bool {
+    matches!(
+        key,
+        Value::Text(_) | Value::Int(_) | Value::Uint(_) | Value::Bool(_) | Value::Double(_)
+    )
 }
 
 /// What is at a key of whatever value: what is no container has nothing.

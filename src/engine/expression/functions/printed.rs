@@ -7,6 +7,7 @@ use crate::engine::expression::types::Type;
 use crate::engine::expression::value::{Value, text};
 
 use super::conversions::{seconds, shortest};
+use super::times::with_offset;
 
 /// A piece of a format: text as it is, or a place for a value.
 enum Piece<'a> {
@@ -178,7 +179,7 @@ fn plain(value: &Value) -> Result<String, Fault> {
         Value::Double(number) if number.is_finite() => Ok(shortest(*number)),
         Value::Null => Ok("null".to_owned()),
         Value::Duration(nanoseconds) => Ok(seconds(*nanoseconds)),
-        Value::Timestamp(time) => Ok(format!("{time}Z")),
+        Value::Timestamp(time) => with_offset(*time),
         Value::Bytes(bytes) => String::from_utf8(bytes.to_vec())
             .map_err(|_| Fault::unsupported("bytes that are not UTF-8 in format()")),
         Value::Kind(name) => Ok((*name).to_owned()),

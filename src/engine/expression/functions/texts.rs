@@ -57,6 +57,14 @@ pub(super) fn find_all(values: &[Value]) -> Result<Value, Fault> {
     let (text, pattern, most) = match values {
         [Value::Text(text), Value::Text(pattern)] => (text, pattern, -1),
         [Value::Text(text), Value::Text(pattern), Value::Int(most)] => (text, pattern, *most),
+        // Upstream takes these for text where the pattern is written out, as `Matching` does without a limit.
+        [
+            Value::Optional(_) | Value::Kind(_),
+            Value::Text(_),
+            Value::Int(_),
+        ] => {
+            return Err(Fault::unsupported("findAll() of a value that is no string"));
+        }
         _ => return Err(Fault::overload()),
     };
     let pattern = Pattern::computed(pattern)?;
@@ -76,14 +84,23 @@ pub(super) fn char_at(values: &[Value]) -> Result<Value, Fault> {
     self::text(character.unwrap_or_default())
 }
 
+/// Where an empty text is found: at the offset. Releases of Kubernetes differ on an offset outside of the text: 1.36
+/// gives it unchanged, and 1.37 an error or the end.
+fn empty_part(offset: i64, length: usize) -> Result<Value, Fault> {
+    place(offset, length)
+        .map(|_| Value::Int(offset))
+        .map_err(|_| {
+            Fault::unsupported("the place of an empty string outside of the string searched")
+        })
+}
+
 /// Where `part` is in `text` from `offset` on.
 pub(super) fn index_of(text: &str, part: &str, offset: i64) -> Result<Value, Fault> {
+    let characters: Vec<char> = text.chars().collect();
     if part.is_empty() {
-        // Wherever that is, as upstream, also beyond the end.
-        return Ok(Value::Int(offset));
+        return empty_part(offset, characters.len());
     }
     let offset = usize::try_from(offset).map_err(|_| out_of_range(offset))?;
-    let characters: Vec<char> = text.chars().collect();
     let part: Vec<char> = part.chars().collect();
     let rest = characters.get(offset..).unwrap_or_default();
     // `windows` takes no length of 0; an empty part was answered above.
@@ -96,7 +113,7 @@ pub(super) fn last_index_of(text: &str, part: &str, offset: Option<i64>) -> Resu
     let characters: Vec<char> = text.chars().collect();
     if part.is_empty() {
         let length = i64::try_from(characters.len()).unwrap_or(i64::MAX);
-        return Ok(Value::Int(offset.unwrap_or(length)));
+        return empty_part(offset.unwrap_or(length), characters.len());
     }
     let part: Vec<char> = part.chars().collect();
     let offset = match offset {

@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use jiff::civil::DateTime;
 
 use crate::engine::expression::error::Fault;
-use crate::engine::expression::value::Value;
+use crate::engine::expression::value::{Timestamp, Value};
 
 fn overflow() -> Fault {
     Fault::runtime("integer overflow")
@@ -18,8 +18,10 @@ pub(super) fn add(left: &Value, right: &Value) -> Result<Value, Fault> {
             .ok_or_else(overflow),
         (Value::Timestamp(time), Value::Duration(nanoseconds))
         | (Value::Duration(nanoseconds), Value::Timestamp(time)) => {
-            let sum = time.checked_add(SignedDuration::from_nanos(*nanoseconds));
-            bounded(sum.map_err(|_| overflow())?)
+            let sum = time
+                .utc
+                .checked_add(SignedDuration::from_nanos(*nanoseconds));
+            bounded(sum.map_err(|_| overflow())?, time.offset)
         }
         _ => Err(Fault::overload()),
     }
@@ -32,11 +34,13 @@ pub(super) fn subtract(left: &Value, right: &Value) -> Result<Value, Fault> {
             .map(Value::Duration)
             .ok_or_else(overflow),
         (Value::Timestamp(time), Value::Duration(nanoseconds)) => {
-            let difference = time.checked_sub(SignedDuration::from_nanos(*nanoseconds));
-            bounded(difference.map_err(|_| overflow())?)
+            let difference = time
+                .utc
+                .checked_sub(SignedDuration::from_nanos(*nanoseconds));
+            bounded(difference.map_err(|_| overflow())?, time.offset)
         }
         (Value::Timestamp(left), Value::Timestamp(right)) => {
-            let nanoseconds = left.duration_since(*right).as_nanos();
+            let nanoseconds = left.utc.duration_since(right.utc).as_nanos();
             let nanoseconds = i64::try_from(nanoseconds).map_err(|_| overflow())?;
             Ok(Value::Duration(nanoseconds))
         }
@@ -45,12 +49,12 @@ pub(super) fn subtract(left: &Value, right: &Value) -> Result<Value, Fault> {
 }
 
 /// Years from 1 to 9999 in UTC, as upstream.
-pub(super) fn bounded(time: DateTime) -> Result<Value, Fault> {
+pub(super) fn bounded(utc: DateTime, offset: SignedDuration) -> Result<Value, Fault> {
     // The other end needs no test: `jiff` has no year after 9999. A `Timestamp` of it ends a day before that.
-    if time.year() < 1 {
+    if utc.year() < 1 {
         return Err(overflow());
     }
-    Ok(Value::Timestamp(time))
+    Ok(Value::Timestamp(Timestamp { utc, offset }))
 }
 
 /// 1970.
@@ -124,7 +128,7 @@ fn part(number: &str, unit: i128) -> Option<i128> {
 }
 
 /// Reads a time; nothing if it is none.
-pub(super) fn parse_timestamp(text: &str) -> Option<DateTime> {
+pub(super) fn parse_timestamp(text: &str) -> Option<Timestamp> {
     // `jiff` reads more than Go's RFC 3339, such as a blank for the T.
     let shape = text
         .get(..19)?
@@ -148,7 +152,29 @@ pub(super) fn parse_timestamp(text: &str) -> Option<DateTime> {
         return None;
     }
     let local: DateTime = text.strip_suffix(zone)?.parse().ok()?;
-    local.checked_sub(offset(zone)?).ok()
+    let offset = offset(zone)?;
+    let utc = local.checked_sub(offset).ok()?;
+    Some(Timestamp { utc, offset })
+}
+
+/// The time as it was written, in its own offset.
+///
+/// Upstream: `Timestamp.ConvertToType` of cel-go, which does not convert it to UTC.
+pub(super) fn with_offset(time: Timestamp) -> Result<String, Fault> {
+    let Timestamp { utc, offset } = time;
+    let local = utc
+        .checked_add(offset)
+        .map_err(|_| Fault::unsupported("a time beyond the year 9999"))?;
+    if local.year() < 1 {
+        return Err(Fault::unsupported("a time before the year 1"));
+    }
+    if offset.is_zero() {
+        return Ok(format!("{local}Z"));
+    }
+    let sign = if offset.is_negative() { '-' } else { '+' };
+    let minutes = offset.abs().as_mins();
+    let (hours, rest) = (minutes.div_euclid(60), minutes.rem_euclid(60));
+    Ok(format!("{local}{sign}{hours:02}:{rest:02}"))
 }
 
 /// The offset of a zone, as `Z` or `+01:00`. Some people write one of 24 hours or 60 minutes, which Go reads.
@@ -172,7 +198,7 @@ fn offset(zone: &str) -> Option<SignedDuration> {
 /// A part of a time in UTC; other time zones are refused.
 fn part_of(values: &[Value], part: impl Fn(&DateTime) -> i64) -> Result<Value, Fault> {
     match values {
-        [Value::Timestamp(time)] => Ok(Value::Int(part(time))),
+        [Value::Timestamp(time)] => Ok(Value::Int(part(&time.utc))),
         [Value::Timestamp(_), Value::Text(_)] => Err(Fault::unsupported("time zones")),
         _ => Err(Fault::overload()),
     }
@@ -256,9 +282,13 @@ mod tests {
             ("2024-02-29T12:00:00Z", Some("2024-02-29T12:00:00Z")),
             (
                 "2024-02-29T12:00:00.5+01:30",
-                Some("2024-02-29T10:30:00.5Z"),
+                Some("2024-02-29T12:00:00.5+01:30"),
             ),
-            ("2024-02-29T12:00:00-24:00", Some("2024-03-01T12:00:00Z")),
+            (
+                "2024-02-29T12:00:00-24:00",
+                Some("2024-02-29T12:00:00-24:00"),
+            ),
+            ("2024-02-29T12:00:00-00:00", Some("2024-02-29T12:00:00Z")),
             ("9999-12-31T23:59:59Z", Some("9999-12-31T23:59:59Z")),
             ("0001-01-01T00:00:00Z", Some("0001-01-01T00:00:00Z")),
             ("0001-01-01T00:00:00+00:01", None),
@@ -274,9 +304,9 @@ mod tests {
         }
         let end = parse_timestamp("9999-12-31T23:59:59Z").unwrap();
         let last = 253_402_300_799;
-        assert_eq!(to_seconds(end), Some(last));
+        assert_eq!(to_seconds(end.utc), Some(last));
         let before = parse_timestamp("1969-12-31T23:59:59.5Z").unwrap();
-        assert_eq!(to_seconds(before), Some(-1));
+        assert_eq!(to_seconds(before.utc), Some(-1));
         assert!(int(&[Value::Timestamp(end)]).is_ok());
         assert!(timestamp(&[Value::Int(last)]).is_ok());
         assert!(timestamp(&[Value::Int(last + 1)]).is_err());
