@@ -251,6 +251,10 @@ impl Checker {
             {
                 Err(Wrong::at(at, detail))
             }
+            // Whether the expression compiles depends on it.
+            Err(Fault::Unsupported(construct)) if FOLDED.contains(&name) => {
+                Err(Wrong::unsupported(construct))
+            }
             // Any other error of constants stays one of the run time, which operators absorb: `1 / 0 == 1 || true`
             // is true.
             Err(_) => Ok(Node::Call(function, nodes)),
