@@ -311,7 +311,13 @@ impl Settle {
             .pods
             .iter()
             .filter(|pod| self.seen.contains(&pod.uid) && !left.contains(&pod.uid));
-        let (ended, spared): (Vec<_>, Vec<_>) = others.partition(|pod| pod.phase.is_terminal());
+        // A claim is no longer reserved for a pod that has ended or is gone, which the claim may show first.
+        let is_reserved_for = |uid: &Uid| {
+            let mut consumers = facts.claims.iter().flat_map(|claim| &claim.reserved_for);
+            consumers.any(|consumer| consumer.uid == *uid)
+        };
+        let (ended, spared): (Vec<_>, Vec<_>) =
+            others.partition(|pod| pod.phase.is_terminal() || !is_reserved_for(&pod.uid));
         let (step, open) = match self.never(facts) {
             Some(never) => (WaitStep::Never(never), Vec::new()),
             None => self.next(facts, elapsed),

@@ -181,9 +181,19 @@ fn who_is_there_and_not_to_go_any_more_is_spared_and_not_gone() {
         let seen = wait.observe(&facts, Duration::ZERO);
         assert_eq!((seen.all, seen.spared), (1, 0), "it is left");
     });
-    let deleted = WaitFacts { pods, ..quiet(&[]) };
+    let deleted = WaitFacts {
+        pods,
+        claims: &world.snapshot.claims,
+        ..quiet(&[])
+    };
     let seen = wait.observe(&deleted, Duration::from_secs(1));
     assert_eq!((seen.all, seen.spared), (1, 1), "its rule was deleted");
+    let mut released = world.snapshot.claims.clone();
+    released.iter_mut().for_each(|it| it.reserved_for.clear());
+    let claims = &released;
+    let seen = wait.observe(&WaitFacts { claims, ..deleted }, Duration::from_secs(1));
+    let ended = (seen.spared, seen.ended);
+    assert_eq!(ended, (0, 1), "without a watch, its pod is as it was read");
     let gone = wait.observe(&quiet(&[]), Duration::from_secs(2));
     assert_eq!((gone.all, gone.spared), (1, 0), "it is gone");
 }
