@@ -40,6 +40,8 @@ pub enum RestartProgress {
         updated: i32,
         /// How many of any template are available.
         available: i32,
+        /// How many are of an older template.
+        old: i32,
     },
     /// All pods are new and available.
     Complete,
@@ -158,11 +160,22 @@ impl RestartState {
     #[must_use]
     pub fn ongoing(&self) -> Option<String> {
         match self.progress {
-            RestartProgress::Ongoing { updated, available } => Some(format!(
-                "{}: restarted, {updated} of {} pods updated, {available} available",
-                self.describe(),
-                self.replicas
-            )),
+            RestartProgress::Ongoing {
+                updated,
+                available,
+                old,
+            } => {
+                let rest = match old {
+                    0 => String::new(),
+                    1 => ", 1 old pod left".to_owned(),
+                    old => format!(", {old} old pods left"),
+                };
+                Some(format!(
+                    "{}: restarted, {updated} of {} pods updated, {available} available{rest}",
+                    self.describe(),
+                    self.replicas
+                ))
+            }
             RestartProgress::NotBegun | RestartProgress::Complete => None,
         }
     }
@@ -235,6 +248,7 @@ fn state(
         Some(at) if is_later(at) => RestartProgress::Ongoing {
             updated: rollout.updated,
             available: rollout.available,
+            old: rollout.total.saturating_sub(rollout.updated).max(0),
         },
         Some(_) | None => RestartProgress::NotBegun,
     };
@@ -490,6 +504,7 @@ mod tests {
         let ongoing = RestartProgress::Ongoing {
             updated: 2,
             available: 4,
+            old: 2,
         };
         for (restarted, updated, expected) in [
             (None, 2, RestartProgress::NotBegun),
@@ -502,7 +517,7 @@ mod tests {
             cluster.roll(|rollout| (rollout.restarted, rollout.updated) = (restarted, updated));
             let state = found(&cluster);
             assert_eq!(state.progress, expected, "{restarted:?}");
-            let line = "Deployment team-a/web: restarted, 2 of 4 pods updated, 4 available";
+            let line = "Deployment team-a/web: restarted, 2 of 4 pods updated, 4 available, 2 old pods left";
             let line = (expected == ongoing).then(|| line.to_owned());
             assert_eq!(state.ongoing(), line);
         }

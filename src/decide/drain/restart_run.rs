@@ -174,6 +174,7 @@ impl RestartRun {
             return RestartProgress::Ongoing {
                 updated: 0,
                 available: 0,
+                old: 0,
             };
         }
         state.progress
@@ -198,6 +199,7 @@ mod tests {
     const ONGOING: RestartProgress = RestartProgress::Ongoing {
         updated: 1,
         available: 3,
+        old: 0,
     };
 
     fn web() -> UnitPod {

@@ -1458,6 +1458,7 @@ mod tests {
     const ONGOING: RestartProgress = RestartProgress::Ongoing {
         updated: 2,
         available: 3,
+        old: 1,
     };
 
     fn by_restart(means: Means) -> UnitRun {
@@ -1518,8 +1519,8 @@ mod tests {
         assert_eq!(
             blocked(run.next(&starved, seconds(60))),
             [
-                "pod team-a/web-1: Deployment team-a/web: restarted, 2 of 3 pods updated, 3 available",
-                "Deployment team-a/web: restarted, 2 of 3 pods updated, 3 available; \
+                "pod team-a/web-1: Deployment team-a/web: restarted, 2 of 3 pods updated, 3 available, 1 old pod left",
+                "Deployment team-a/web: restarted, 2 of 3 pods updated, 3 available, 1 old pod left; \
                  pod team-a/web-3 is unschedulable: no device"
             ]
         );
