@@ -297,29 +297,6 @@ pub fn published_on(slices: &[ResourceSlice], node: &str) -> BTreeSet<DeviceId> 
         .collect()
 }
 
-/// The pools of which all slices of the newest generation are there, by driver and name.
-///
-/// Upstream: `resourceSliceCount`; the allocator looks at no other pool.
-#[must_use]
-pub fn complete_pools(slices: &[ResourceSlice]) -> BTreeSet<(&DriverName, &PoolName)> {
-    let mut present: BTreeMap<(&DriverName, &PoolName), BTreeSet<i64>> = BTreeMap::new();
-    let mut missing: BTreeMap<(&DriverName, &PoolName), i64> = BTreeMap::new();
-    for slice in current_slices(slices) {
-        let pool = (&slice.driver, &slice.pool.name);
-        present
-            .entry(pool)
-            .or_default()
-            .insert(slice.pool.slice_count);
-        let missing = missing.entry(pool).or_insert(slice.pool.slice_count);
-        *missing = missing.saturating_sub(1);
-    }
-    let pools = present.into_iter().filter(|(pool, counts)| {
-        // Slices of one generation that differ in how many there are contradict each other.
-        counts.len() == 1 && missing.get(pool) == Some(&0)
-    });
-    pools.map(|(pool, _)| pool).collect()
-}
-
 /// How much of its newest generation is there of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolSlices {
@@ -331,22 +308,47 @@ pub struct PoolSlices {
     pub is_complete: bool,
 }
 
-/// The slices of the newest generation of a pool; absent if the pool has no slices.
+impl PoolSlices {
+    /// Whether slices are missing, and not only contradictory.
+    #[must_use]
+    pub fn is_short(&self) -> bool {
+        i64::try_from(self.present).is_ok_and(|present| present < self.expected)
+    }
+}
+
+/// How complete each pool is, by driver and name.
+///
+/// Upstream: `resourceSliceCount`; the allocator uses no device of a pool of which slices are missing.
 #[must_use]
-pub fn slices_of_pool(
-    slices: &[ResourceSlice],
-    driver: &DriverName,
-    pool: &PoolName,
-) -> Option<PoolSlices> {
-    let current = current_slices(slices).into_iter();
-    let own = current.filter(|slice| slice.driver == *driver && slice.pool.name == *pool);
-    let counts: Vec<i64> = own.map(|slice| slice.pool.slice_count).collect();
-    let expected = counts.iter().copied().max()?;
-    Some(PoolSlices {
-        present: counts.len(),
-        expected,
-        is_complete: complete_pools(slices).contains(&(driver, pool)),
-    })
+pub fn pool_slices(slices: &[ResourceSlice]) -> BTreeMap<(&DriverName, &PoolName), PoolSlices> {
+    let mut pools: BTreeMap<(&DriverName, &PoolName), PoolSlices> = BTreeMap::new();
+    for slice in current_slices(slices) {
+        let count = slice.pool.slice_count;
+        let pool = pools
+            .entry((&slice.driver, &slice.pool.name))
+            .or_insert(PoolSlices {
+                present: 0,
+                expected: count,
+                is_complete: true,
+            });
+        pool.present = pool.present.saturating_add(1);
+        // Slices of one generation that differ in how many there are contradict each other.
+        pool.is_complete &= pool.expected == count;
+        pool.expected = pool.expected.max(count);
+    }
+    for pool in pools.values_mut() {
+        pool.is_complete &= i64::try_from(pool.present) == Ok(pool.expected);
+    }
+    pools
+}
+
+/// The pools of which all slices of the newest generation are there, by driver and name.
+#[must_use]
+pub fn complete_pools(slices: &[ResourceSlice]) -> BTreeSet<(&DriverName, &PoolName)> {
+    let pools = pool_slices(slices).into_iter();
+    pools
+        .filter_map(|(pool, found)| found.is_complete.then_some(pool))
+        .collect()
 }
 
 /// What is odd about the pools of the `selected` devices, which are ordered by name: pools that lack slices, and
@@ -356,25 +358,23 @@ pub(crate) fn pool_warnings<'a>(
     table: &DeviceTable<'a>,
     selected: &[u32],
 ) -> Vec<Warning> {
-    let mut present: BTreeMap<(&str, &str), (i64, i64)> = BTreeMap::new();
-    for slice in current_slices(slices) {
-        let (count, _) = present
-            .entry(pool_of(slice))
-            .or_insert((0, slice.pool.slice_count));
-        *count = count.saturating_add(1);
-    }
+    let pools = pool_slices(slices);
+    let pools: BTreeMap<(&str, &str), PoolSlices> = pools
+        .into_iter()
+        .map(|((driver, pool), found)| ((driver.as_str(), pool.as_str()), found))
+        .collect();
     let mut warnings = Vec::new();
     // The last pool is enough to remember: the devices of a pool stand together.
     let mut reported: Option<(&str, &str)> = None;
     for place in selected {
         let entry = table.entry(*place);
         let pool = (entry.key.driver, entry.key.pool);
-        if let Some((count, expected)) = present.get(&pool)
-            && count != expected
+        let incomplete = pools.get(&pool).filter(|found| !found.is_complete);
+        if let Some(found) = incomplete
             && reported != Some(pool)
         {
             reported = Some(pool);
-            warnings.push(incomplete_pool(pool, *count, *expected));
+            warnings.push(incomplete_pool(pool, found));
         }
         if entry.times_published > 1 {
             warnings.push(duplicate_device(entry));
@@ -383,11 +383,19 @@ pub(crate) fn pool_warnings<'a>(
     warnings
 }
 
-fn incomplete_pool((driver, pool): (&str, &str), count: i64, expected: i64) -> Warning {
+fn incomplete_pool((driver, pool): (&str, &str), found: &PoolSlices) -> Warning {
+    let PoolSlices {
+        present, expected, ..
+    } = found;
+    let slices = if found.is_short() {
+        format!("{present} of {expected} slices")
+    } else {
+        format!("{present} slices, which does not match resourceSliceCount")
+    };
     Warning {
         code: "incomplete-pool",
         message: format!(
-            "pool {driver}/{pool} has {count} of {expected} slices: taints in this pool may change until the driver has published all slices"
+            "pool {driver}/{pool} has {slices}: taints in this pool may change until the driver has published all slices"
         ),
         fix: Some("run the command again after the driver has published the whole pool".to_owned()),
     }

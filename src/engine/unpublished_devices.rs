@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use foldhash::HashSet;
 
-use super::devices::{complete_pools, current_slices};
+use super::devices::{complete_pools, current_slices, pool_slices};
 use super::hardware::Hardware;
 use super::termination_blocker::{DriverPresence, Publishers};
 use crate::model::{DeviceId, DriverName, NodeName, PoolName, Reading, ResourceSlice, Snapshot};
@@ -79,14 +79,10 @@ pub fn incomplete_pools<'a>(
     devices: impl IntoIterator<Item = &'a DeviceId>,
     slices: &[ResourceSlice],
 ) -> BTreeSet<(&'a DriverName, &'a PoolName)> {
-    let complete = complete_pools(slices);
-    let present: BTreeSet<_> = slices
-        .iter()
-        .map(|slice| (&slice.driver, &slice.pool.name))
-        .collect();
+    let present = pool_slices(slices);
     let pools = devices.into_iter().map(|id| (&id.driver, &id.pool));
     pools
-        .filter(|pool| present.contains(pool) && !complete.contains(pool))
+        .filter(|pool| present.get(pool).is_some_and(|found| !found.is_complete))
         .collect()
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::numbers::word_of;
 use crate::decide::identity::new_names;
-use crate::engine::{self, PoolSlices, ProposedTaint, Semantics, slices_of_pool};
+use crate::engine::{self, PoolSlices, ProposedTaint, Semantics, pool_slices};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
     DeviceId, DeviceSelector, DeviceTaintRule, DriverName, Kind, NodeName, ObjectName, PoolName,
@@ -147,7 +147,7 @@ fn published_pool(
             word(&selected)
         )
     };
-    if slices_of_pool(slices, driver, pool).is_some() {
+    if pool_slices(slices).contains_key(&(driver, pool)) {
         let cause = format!("driver {driver} publishes pool {pool} without {devices}");
         return Some(found(cause, list(format!("{driver}/{pool}/*"))));
     }
@@ -168,11 +168,13 @@ pub(super) fn incomplete_pool(
     pool: &PoolName,
     slices: &[ResourceSlice],
 ) -> Option<String> {
+    let pools = pool_slices(slices);
+    let found = pools.get(&(driver, pool));
+    let found = found.filter(|found| !found.is_complete)?;
     let PoolSlices {
         present, expected, ..
-    } = slices_of_pool(slices, driver, pool).filter(|found| !found.is_complete)?;
-    let is_short = i64::try_from(present).is_ok_and(|present| present < expected);
-    Some(if is_short {
+    } = *found;
+    Some(if found.is_short() {
         format!(
             "pool {driver}/{pool} is incomplete: only {present} of {expected} slices of its newest \
              generation exist"

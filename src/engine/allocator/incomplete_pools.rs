@@ -19,7 +19,8 @@ pub struct IncompletePool {
 
 /// Those of the drivers of selected devices, by name.
 ///
-/// Upstream: `pools_incubating.go`, where pools are incomplete.
+/// Upstream: `pools_incubating.go`, which compares with the first slice alone. `pool_slices` of `engine::devices` also
+/// calls a pool incomplete whose slices contradict each other.
 pub(super) fn incomplete_pools(
     snapshot: &Snapshot,
     impact: &Impact<'_>,

@@ -164,6 +164,30 @@ fn incomplete_pool_counts_and_is_reported() {
     assert_eq!(impact.warnings[0].code, "incomplete-pool");
 }
 
+/// As many slices as the first of them says, and fewer than another one says.
+#[test]
+fn slices_that_contradict_each_other_are_no_complete_pool() {
+    for (counts, expected) in [
+        ([2, 2], None),
+        ([2, 3], Some("has 2 of 3 slices:")),
+        (
+            [2, 1],
+            Some("has 2 slices, which does not match resourceSliceCount:"),
+        ),
+    ] {
+        let mut world = one_pod().slice("gpu.example.com/node-a", &[("gpu-9", &[])]);
+        for (slice, count) in world.snapshot.slices.iter_mut().zip(counts) {
+            slice.pool.slice_count = count;
+        }
+        let taints = [proposed(GPU_0, MAINTENANCE)];
+        let warnings = world.preview(&taints).warnings;
+        match expected {
+            Some(expected) => assert!(warnings[0].message.contains(expected), "{counts:?}"),
+            None => assert!(warnings.is_empty(), "{counts:?}"),
+        }
+    }
+}
+
 #[test]
 fn incomplete_pool_elsewhere_is_not_reported() {
     let mut world = one_pod().slice("gpu.example.com/node-b", &[("gpu-0", &[])]);
