@@ -58,7 +58,7 @@ pub struct ChangedRule {
     /// The taint after the change; null if the rule does not exist after the change, or if
     /// unknown.
     pub after: Option<Taint>,
-    /// When `escalate --for` is to restore effect None; null without --for.
+    /// When effect None is to be restored, as set with `escalate --for DURATION`; null if no such time is set.
     #[serde(default)]
     pub effect_expiration_time: Option<Time>,
     /// Why the change failed, as text; null if it did not fail.

@@ -29,16 +29,18 @@ pub struct ClusterReports<A> {
     /// Which report this is.
     #[schemars(extend("const" = "ClusterReportList"))]
     pub kind: String,
-    /// Context and server are null here; each item has the metadata of its cluster in its report.
+    /// Metadata of the list: `context`, `server` and `serverVersion` are null. Each ImpactReport or DeviceList in
+    /// `items` has the metadata of its cluster.
     pub metadata: Metadata,
     /// The clusters, in the order of the arguments.
     pub items: Vec<ClusterReport<A>>,
     /// The guards for all clusters together, and whether each tripped. The guards for a single cluster are in
     /// the report of that cluster.
     pub guard_results: Vec<GuardResult>,
-    /// Warnings that do not prevent the report, each with its context.
+    /// Warnings that do not prevent the report. Each `message` begins with the kubeconfig context of the cluster.
     pub warnings: Vec<Warning>,
-    /// Data that could not be read or evaluated, with its context. Clusters without a report are included.
+    /// Data that could not be read or evaluated. Each `missing` begins with the kubeconfig context of the cluster. For
+    /// a cluster without a report, it is `cluster of context CONTEXT`.
     pub incomplete: Vec<Incomplete>,
     /// What became of the limits, for words and decisions.
     #[serde(skip)]

@@ -62,8 +62,9 @@ pub struct Dedication {
     /// Label selector of the namespaces to which the devices are dedicated; null if the namespaces are listed by
     /// name, or if no admission policy records them.
     pub namespace_selector: Option<String>,
-    /// Other namespaces in which claims with the toleration are not rejected (--allow). The toleration is not added to
-    /// their claims. Empty if no admission policy records any.
+    /// Namespaces, in addition to those of the dedication, in which claims may tolerate the taint of the dedication
+    /// (`--allow` of `dedicate`). No toleration is added to claims in these namespaces. Empty if no admission policy
+    /// records any.
     pub allowed_namespaces: Vec<String>,
     /// Whether requests with admin access may tolerate the taint of the dedication, in every namespace; false
     /// if no admission policy records it.

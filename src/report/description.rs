@@ -128,7 +128,7 @@ pub struct RuleAnnotations {
     /// Time after which the rule counts as expired, from the annotation `devicetaint.dev/expires`; null if the rule
     /// does not have this annotation, or if its value is invalid.
     pub expiration_time: Option<Time>,
-    /// When `escalate --for` is to restore effect None; null without --for.
+    /// When effect None is to be restored, as set with `escalate --for DURATION`; null if no such time is set.
     #[serde(default)]
     pub effect_expiration_time: Option<Time>,
 }

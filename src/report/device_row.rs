@@ -21,8 +21,8 @@ pub struct DeviceRow {
     /// Whether a claim holds the device, ignoring admin access; null if unknown.
     pub allocated: Option<bool>,
     /// Whether the device is free: no claim holds it, and its counter sets have enough counters left to allocate it.
-    /// The device is not free if a claim holds a device of another driver that is the same hardware. Claims with admin
-    /// access do not count. Null if unknown. Also null, instead of true, if the device has `unreleased` or
+    /// The device is not free if a claim holds the same hardware under the device name of another driver. Claims with
+    /// admin access do not count. Null if unknown. Also null, instead of true, if the device has `unreleased` or
     /// `possiblyInUseBy`.
     pub free: Option<bool>,
     /// Number of allocation results that name the device. A device can have several: one for each share, and

@@ -42,8 +42,8 @@ pub struct Drain {
     pub name: String,
     /// User that started the drain; null if not recorded.
     pub created_by: Option<String>,
-    /// Users and teams that need the devices of the drain out of service (--requester); empty if none is
-    /// recorded.
+    /// Users, teams and programs that requested the drain, because they need its devices to be out of service
+    /// (`--requester`); empty if none is recorded.
     #[serde(default)]
     pub requesters: Vec<String>,
     /// Why the devices are drained: the text given with --reason; several texts are separated by `; `. Null
@@ -71,8 +71,8 @@ pub struct DrainUnit {
     /// Facts about the unit as text, such as the change that reversed it, or that a claim holds a device
     /// again; empty if there are none.
     pub messages: Vec<String>,
-    /// User that reversed the unit or, if it is not reversed, last changed one of its rules; null if not
-    /// recorded.
+    /// User or program that last changed one of the unit's rules; for a unit in stage Reversed, the user or program
+    /// that reversed it. Null if not recorded.
     pub changed_by: Option<String>,
     /// Names of the rules of the unit.
     pub rules: Vec<String>,

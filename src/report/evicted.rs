@@ -25,7 +25,7 @@ pub struct EvictedPod {
     pub namespace: String,
     /// Name of the object.
     pub name: String,
-    /// UID of the pod, which a later pod of the same name does not have; null if unknown.
+    /// UID of the pod; a later pod of the same name has another UID. Null if unknown.
     pub uid: Option<String>,
     /// When the eviction controller evicted the pod; null if the event has no time.
     pub eviction_time: Option<Time>,

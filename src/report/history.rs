@@ -49,8 +49,8 @@ pub struct RuleHistory {
     pub failed_jobs: Vec<FailedJob>,
     /// Replacements of pods in evictedPods that are not running yet.
     pub pending_pods: Vec<PendingPod>,
-    /// What is unknown about past evictions, as text, because data could not be read, is no longer
-    /// available or was never recorded; empty if nothing is unknown.
+    /// What is unknown about past evictions, and why, as text: data could not be read, is no longer available, or was
+    /// never recorded. Empty if nothing is unknown.
     pub unknown: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ pub struct PendingPod {
     pub namespace: String,
     /// Name of the object.
     pub name: String,
-    /// UID of the pod, which a later pod of the same name does not have; null if unknown.
+    /// UID of the pod; a later pod of the same name has another UID. Null if unknown.
     pub uid: Option<String>,
     /// The controller of the pod, such as a ReplicaSet.
     pub workload: Owner,

@@ -15,11 +15,12 @@ pub use crate::model::API_VERSION;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
-    /// Name of the kubeconfig context; null if none was used, or if no cluster was read.
+    /// Name of the kubeconfig context; null if none was used, or if `server` is null.
     pub context: Option<String>,
-    /// The server, as its URL; null if no cluster was read.
+    /// The server, as its URL. Null if no cluster was read, in the metadata of a ClusterReportList, and in the events
+    /// of a command that has not contacted a cluster yet.
     pub server: Option<String>,
-    /// The server's version, such as `v1.37.0`; null if unknown, or if no cluster was read.
+    /// The server's version, such as `v1.37.0`; null if unknown, or if `server` is null.
     pub server_version: Option<String>,
     /// Where the data was read from. Absent in reports about what a command did (ChangeReport, WaitReport,
     /// RoomReport, CommandEvent), in a VersionReport, and in the metadata of a ClusterReportList.
@@ -28,9 +29,9 @@ pub struct Metadata {
     /// The Kubernetes version whose behavior was applied, such as `1.37`; absent if none was applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub semantics: Option<String>,
-    /// Time for which the report was evaluated. If a cluster was read, this is the time of the server. If files were
-    /// read (--from), it is the time given with --now or, without --now, the time of the files. Absent if dataSource
-    /// is absent or Kubelet.
+    /// Time for which the report was evaluated. For a cluster, this is the time of the server. For files (--from), it
+    /// is the time given with --now. Without --now, it is the time at which `snapshot` saved the file or, for other
+    /// files, the newest time in them. Absent if dataSource is absent or Kubelet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_time: Option<Time>,
     /// The resourceVersion (an opaque string) of each list that was read; the key is the plural name of the
@@ -199,10 +200,10 @@ pub struct Incomplete {
 /// Which results depend on missing data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Affects {
-    /// Which pods are evicted, and how many, is not fully known.
+    /// It is not fully known which pods are evicted, or how many.
     #[default]
     Evictions,
-    /// Which pods are evicted is known. Other data is missing, such as PodDisruptionBudgets, nodes or events.
+    /// It is known which pods are evicted. Other data is missing, such as PodDisruptionBudgets, nodes or events.
     Details,
 }
 

@@ -15,7 +15,7 @@ pub struct ObjectReference {
     pub namespace: String,
     /// Name of the object.
     pub name: String,
-    /// UID of the object, which a later object of the same name does not have; null if unknown.
+    /// UID of the object; a later object of the same name has another UID. Null if unknown.
     pub uid: Option<String>,
 }
 

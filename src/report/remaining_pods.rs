@@ -23,7 +23,7 @@ pub struct RemainingPod {
     pub name: String,
     /// The node of the pod; null while the pod is not scheduled.
     pub node: Option<String>,
-    /// UID of the pod, which a later pod of the same name does not have; null if unknown.
+    /// UID of the pod; a later pod of the same name has another UID. Null if unknown.
     pub uid: Option<String>,
     /// The reason as text.
     pub message: String,
@@ -49,8 +49,8 @@ pub struct RemainingPod {
 pub struct HoldingDriver {
     /// Name of the driver.
     pub driver: String,
-    /// Whether the driver publishes devices of the node; null if unknown. A driver that hangs still publishes
-    /// them, because its ResourceSlices remain.
+    /// Whether the driver publishes devices of the node; null if unknown. Also true for a driver that has stopped
+    /// responding, because its ResourceSlices remain.
     pub published: Option<bool>,
 }
 

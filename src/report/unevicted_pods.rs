@@ -17,7 +17,7 @@ pub struct NotEvictedPod {
     pub namespace: String,
     /// Name of the object.
     pub name: String,
-    /// UID of the pod, which a later pod of the same name does not have; null if unknown.
+    /// UID of the pod; a later pod of the same name has another UID. Null if unknown.
     pub uid: Option<String>,
     /// The node of the pod; null while the pod is not scheduled.
     pub node: Option<String>,
@@ -32,7 +32,8 @@ pub struct NotEvictedPod {
 pub enum NotEvictedCode {
     /// The pod tolerates the taints forever.
     Tolerates,
-    /// As Tolerates, and the pod uses the devices only with admin access (adminAccess: true in its claims).
+    /// The pod tolerates the taints forever, and uses the devices only with admin access (adminAccess: true in its
+    /// claims).
     AdminAccess,
     /// The effect of the rules does not evict pods.
     EffectDoesNotEvict,

@@ -46,8 +46,8 @@ pub struct Client {
     pub newest_kubernetes: String,
     /// Kinds of reports, each with the version of its schema.
     pub reports: Vec<ReportVersion>,
-    /// How Kubernetes releases treat device taints, oldest first. A release is listed only if it differs from
-    /// the one before.
+    /// Kubernetes releases, oldest first, and how each of them treats device taints. A release is listed only if it
+    /// differs from the one before.
     pub releases: Vec<Release>,
     /// Known defects of Kubernetes releases that affect taints, the worst first.
     #[serde(default)]
@@ -105,12 +105,12 @@ pub struct Release {
     pub unknown_effect_blocks: bool,
     /// Whether the server renews timeAdded if the effect changes.
     pub server_renews_time_added: bool,
-    /// Whether an outdated entry in a claim's reservedFor (its pod is gone or was replaced) hides the pods of later
-    /// entries: a new rule does not evict them.
+    /// Whether an outdated entry in a claim's reservedFor prevents evictions: if true, a new rule does not evict the
+    /// pods that are listed after this entry. An entry is outdated if the pod in it is gone or was replaced.
     pub stale_reservation_hides: bool,
-    /// Whether the eviction controller, when a rule is created, checks the pods of all allocated claims, also of claims
-    /// without a tainted device. If true, it finds a pod through each claim that the pod uses. It then evicts the pod even
-    /// if an outdated entry hides it in the claim with the tainted device (see staleReservationHides).
+    /// Whether the eviction controller, when a rule is created, also checks the pods of allocated claims without a
+    /// tainted device. If true, a pod that is listed after an outdated entry in the claim with the tainted device (see
+    /// `staleReservationHides`) is evicted if the controller finds the pod in a claim without a tainted device.
     pub untainted_claims_are_followed: bool,
     /// Whether pods that use a device through an extended resource are evicted.
     pub evicts_extended_resources: bool,

@@ -320,7 +320,10 @@ const SHARED: [(&str, &str); 79] = [
         "changed",
         "Whether something was changed, or would have been without the dry run; null if unknown.",
     ),
-    ("changedBy", "User that last changed a rule."),
+    (
+        "changedBy",
+        "User that last changed a rule; in a DrainList, the user or program.",
+    ),
     ("claim", "A claim, by namespace, name and UID."),
     ("claims", "Claims that hold devices."),
     ("condition", "The condition EvictionInProgress of a rule."),
@@ -446,7 +449,7 @@ const SHARED: [(&str, &str); 79] = [
     ("type", "Type of an event, a step or a change."),
     (
         "uid",
-        "UID of the object, which a later object of the same name does not have; null if unknown.",
+        "UID of the object; a later object of the same name has another UID. Null if unknown.",
     ),
     (
         "unit",
@@ -470,7 +473,7 @@ const SHARED: [(&str, &str); 79] = [
     ("warnings", "Warnings that do not prevent the report."),
     (
         "workload",
-        "The workload of a pod, or its controller; null for a bare pod, or if unknown.",
+        "In the table Pod, the object at the top of the pod's owner chain, such as a Deployment. In the history of a rule, the controller of the pod, such as a ReplicaSet. Null for a bare pod, or if unknown.",
     ),
 ];
 

@@ -58,8 +58,8 @@ pub struct SingleChange {
     pub message: String,
     /// How to make the change, as text; null if the change only explains the outcome.
     pub fix: Option<String>,
-    /// Outcome of the pod after the change, under all existing taints; null for a waiting pod, which could
-    /// then be scheduled.
+    /// Outcome of the pod after the change; in `combinedFix`, after all changes of this list. All other taints remain.
+    /// Null for a change that makes devices available to a waiting pod.
     pub verdict: Option<ExplainedVerdict>,
     /// Outcome of the pod after the change, as text.
     pub outcome_message: String,

@@ -54,8 +54,7 @@ impl ExplainedVerdict {
     }
 }
 
-/// Outcome of a pod: the outcomes of a preview, and Untouched, Waiting and Unknown for pods that a preview
-/// does not list.
+/// Outcome of a pod. The outcomes in an ImpactReport are the same, but without Untouched, Waiting and Unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum PodOutcome {
     /// The pod is evicted at once.

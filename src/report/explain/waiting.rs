@@ -88,16 +88,16 @@ pub enum RootCauseCode {
     /// keeps the pod off that node. Either the scheduler has not tried yet, or the cause is something else, such
     /// as too little free CPU or memory.
     Elsewhere,
-    /// Taints: to remove any one of the taints in `fixes` is enough.
+    /// A taint: it is enough to remove any one of the taints in `fixes`.
     Taint,
-    /// Several taints: to remove only one of them is not enough. `combinedFix` lists the taints to remove together.
+    /// Several taints: it is not enough to remove only one of them. `combinedFix` lists the taints to remove together.
     Taints,
     /// A constraint of the claim: without it, some node has enough devices.
     Constraint,
     /// A constraint of the claim together with taints: without both, some node has enough devices.
     ConstraintAndTaints,
-    /// The pod has a scheduling gate, or only nodes on which it cannot be scheduled have enough devices: nodes
-    /// that are cordoned or tainted, or that its node selector or node affinity excludes.
+    /// The pod has a scheduling gate, or it cannot be scheduled on any of the nodes that have enough devices. Each of
+    /// these nodes is cordoned or tainted, or excluded by the pod's node selector or node affinity.
     Pod,
     /// No node on which the pod can be scheduled has enough devices, even without taints.
     Devices,

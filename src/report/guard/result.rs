@@ -20,13 +20,13 @@ pub struct GuardResult {
     /// Whether the guard tripped: the comparison is true, or may be true because data is unknown. If so, the
     /// command changes nothing.
     pub tripped: bool,
-    /// The lowest possible value of count; absent if count is not null.
+    /// The lowest possible value of `count`; absent if `count` is not null.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<usize>,
-    /// The highest possible value of count; absent if count is not null, or if there is no upper bound.
+    /// The highest possible value of `count`; absent if `count` is not null, or if there is no upper bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<usize>,
-    /// The missing data that makes count or totalCount unknown; absent if no data is missing.
+    /// The missing data because of which `count` or `totalCount` is unknown; absent if no data is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
     /// The file of the policy with the guard; absent for a guard given with --abort-if.

@@ -15,7 +15,7 @@ use crate::report::casing::{pascal_case, words};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
-    /// The hazard, such as PdbViolated; `help hazards` explains each; there it is written in kebab-case.
+    /// The hazard, such as PdbViolated. `help hazards` explains each hazard; there it is written in kebab-case.
     pub hazard: HazardCode,
     /// Severity of the hazard.
     pub severity: Severity,

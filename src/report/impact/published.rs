@@ -15,8 +15,8 @@ pub struct Published {
     pub rule: String,
     /// The rule's condition for its current generation; null if the controller did not write it in time.
     pub condition: Option<Condition>,
-    /// Whether the message of the condition is identical to the controllerMessage of the taint;
-    /// null if one of them is missing.
+    /// Whether the message of the condition is identical to `controllerMessage` in the corresponding entry of
+    /// `proposedTaints`; null if one of these messages is missing.
     pub agrees: Option<bool>,
 }
 

@@ -13,9 +13,8 @@ use crate::report::casing::pascal_case;
 pub struct Replacements {
     /// Every claim through which a pod would lose a device, ordered by namespace and name.
     pub claim_replacements: Vec<ClaimReplacement>,
-    /// Upper bound of the number of claims in claimReplacements that can be reallocated at the same time. It
-    /// ignores constraints, counters, portions of capacity and the placement of several devices on one node,
-    /// and counts claims with an unknown result.
+    /// Upper bound of the number of claims in claimReplacements that can be reallocated at the same time. The
+    /// properties in `notModelled` of each claim are ignored, and a claim is counted if its `placeable` is null.
     pub max_placeable_claim_count: usize,
     /// Available devices in the DeviceClasses of the selected devices; null if unknown.
     pub available: Option<AvailableDevices>,
@@ -29,16 +28,17 @@ pub struct ClaimReplacement {
     pub namespace: String,
     /// The claim's name.
     pub name: String,
-    /// Whether the scheduler's allocator could allocate the claim on some node, alone and with all
-    /// other allocations unchanged; null if unknown.
+    /// Whether the scheduler's allocator could reallocate this claim on at least one node if no other allocation
+    /// changed; null if unknown.
     pub placeable: Option<bool>,
-    /// Why placeable is null, one reason each; absent if placeable is not null.
+    /// Reasons why `placeable` is null; absent if `placeable` is not null.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<String>,
     /// The requests of the claim; each subrequest of a request with firstAvailable has an entry of its own.
     pub requests: Vec<RequestReplacement>,
-    /// Properties of the claim that maxPlaceableClaimCount ignores: Constraints, Counters,
-    /// Capacity, AllDevices, SeveralDevices.
+    /// Codes for the properties of this claim that are not taken into account in `maxPlaceableClaimCount`: Constraints
+    /// (constraints between devices), Counters (counters that partitions share), Capacity (capacity of shared devices),
+    /// AllDevices (a request for all devices of a node), SeveralDevices (several devices that must be on one node).
     pub not_modelled: Vec<String>,
 }
 
@@ -65,9 +65,8 @@ pub struct RequestReplacement {
 pub struct AvailableDevices {
     /// Names of the DeviceClasses of the selected devices, in alphabetical order.
     pub device_class_names: Vec<String>,
-    /// Devices that claims without tolerations could still get with the taints, counted in the DeviceClasses of the selected
-    /// devices.
-    /// Includes shareable devices with capacity left.
+    /// Devices that claims without tolerations could still get with the proposed taints in place, counted in the
+    /// DeviceClasses of the selected devices. Includes shareable devices with capacity left.
     pub available_device_count: usize,
     /// All devices in the DeviceClasses of the selected devices, available or not.
     pub class_device_count: usize,

@@ -43,9 +43,9 @@ pub struct ImpactReport {
     /// by name, and the UIDs and outcomes of the pods. It does not cover hazards, severities,
     /// budgets or times.
     pub digest: String,
-    /// `hardware:` and a hash of the names and the hardware of the devices that are selected by name; absent
-    /// if no device is selected by name. With this value, `--expect` refuses a command only if it selects
-    /// other devices by name, or if the hardware of one of these devices differs.
+    /// `hardware:` and a hash of the names and the hardware of the devices that are selected by name; absent if no
+    /// device is selected by name. If this hash is given to `--expect`, a command is refused only if other devices are
+    /// selected by name, or if the hardware of a device that is selected by name differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware_digest: Option<String>,
     /// The proposed taints: one per rule, existing or not, in the order of the arguments.
@@ -83,8 +83,8 @@ pub struct ImpactReport {
     pub violations: Vec<Violation>,
     /// Warnings that do not prevent the report.
     pub warnings: Vec<Warning>,
-    /// Data that could not be read or evaluated. The fields `bounds` in the report list the counts that depend on
-    /// missing data.
+    /// Data that could not be read or evaluated. The counts that depend on missing data are listed in the fields
+    /// `bounds` of the report.
     pub incomplete: Vec<Incomplete>,
     /// How its pods are told to people.
     #[serde(skip)]
@@ -157,11 +157,11 @@ pub struct Selector {
     pub pool: Option<String>,
     /// Name of the device; null means any.
     pub device: Option<String>,
-    /// Name of the DeviceClass, which only rules of Kubernetes 1.33 and 1.34 can have; absent means any.
+    /// Name of the DeviceClass. Only rules of Kubernetes 1.33 and 1.34 can have this field; absent means any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_class_name: Option<String>,
-    /// CEL expressions that all have to be true, which only rules of Kubernetes 1.33 and 1.34 can have;
-    /// absent if there are none.
+    /// CEL expressions, all of which must be true. Only rules of Kubernetes 1.33 and 1.34 can have this field; absent
+    /// if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expressions: Vec<String>,
     /// Names of selector fields that this plugin does not know. The plugin ignores these fields, and assumes that
@@ -326,7 +326,7 @@ pub struct Pod {
     pub namespace: String,
     /// The pod's name.
     pub name: String,
-    /// UID of the pod, which a later pod of the same name does not have.
+    /// UID of the pod; a later pod of the same name has another UID.
     pub uid: String,
     /// The node of the pod; null while the pod is not scheduled.
     pub node: Option<String>,
@@ -430,13 +430,13 @@ pub struct AllocatedDevice {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Note {
-    /// Code of the note; stable. Reasons why a pod is not evicted: Tolerates (the taint), Terminating (already),
-    /// EffectDoesNotEvict (the effect is not NoExecute), NotScheduled (the pod has no node),
-    /// PodGroupReservation (the claim is reserved only for the PodGroup of the pod), NotOwned (the claim was not
-    /// generated for the pod), ExtendedResource (the pod uses the device through an extended resource),
-    /// NotPublished (no driver publishes the device) and HiddenByStaleReservation (an outdated entry in the
-    /// claim's reservedFor hides the pod from the eviction controller). EvictedAnyway: an existing taint evicts
-    /// the pod, with or without the proposed taints.
+    /// Code of the note; stable. Reasons why a pod is not evicted: Tolerates (the pod tolerates the taint), Terminating
+    /// (the pod is already terminating), EffectDoesNotEvict (the effect is not NoExecute), NotScheduled (the pod has no
+    /// node), PodGroupReservation (the claim is reserved only for the PodGroup of the pod), NotOwned (the claim was not
+    /// generated for the pod), ExtendedResource (the pod uses the device through an extended resource), NotPublished
+    /// (no driver publishes the device) and HiddenByStaleReservation (an outdated entry in the claim's reservedFor
+    /// hides the pod from the eviction controller). EvictedAnyway: an existing taint evicts the pod, with or without
+    /// the proposed taints.
     pub reason: String,
     /// The note as text.
     pub message: String,

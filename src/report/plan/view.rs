@@ -26,14 +26,14 @@ pub struct PlanReport {
     pub kind: String,
     /// The cluster that the plan is for, and the time at which it was observed.
     pub metadata: Metadata,
-    /// `sha256:` and a hash of the cluster, the units in their order with their devices, the identity of
-    /// these devices, and the UIDs and outcomes of the pods that use them.
+    /// `sha256:` and a hash of the kubeconfig context, the server URL, the units in their order with their devices, the
+    /// identity of these devices, and the UIDs and outcomes of the pods that use them.
     pub digest: String,
     /// What was requested: the kind and the number of the units, and further conditions.
     pub requested_plan: RequestedPlan,
     /// The units (devices or nodes) of the set, the cheapest first.
     pub planned_units: Vec<PlanUnit>,
-    /// Total cost of a set of units (devices or nodes).
+    /// Total cost of the units in `plannedUnits`.
     pub cost: Cost,
     /// Whether another set of devices or nodes may cost less than the set of the plan.
     pub optimality: Optimality,
@@ -66,8 +66,8 @@ pub struct PlanReport {
     pub guard_results: Vec<GuardResult>,
     /// Warnings that do not prevent the report.
     pub warnings: Vec<Warning>,
-    /// Data that could not be read or evaluated. The fields `bounds` in the report list the counts that depend on
-    /// missing data.
+    /// Data that could not be read or evaluated. The counts that depend on missing data are listed in the fields
+    /// `bounds` of the report.
     pub incomplete: Vec<Incomplete>,
     /// The assessment of the set, for words.
     #[serde(skip)]
@@ -152,6 +152,6 @@ pub struct PlanUnit {
 pub struct RunnerUp {
     /// The units (devices or nodes) of the set, the cheapest first.
     pub planned_units: Vec<PlanUnit>,
-    /// Total cost of a set of units (devices or nodes).
+    /// Total cost of the units in `plannedUnits`.
     pub cost: Cost,
 }
