@@ -91,7 +91,8 @@ pub fn of_impact(impact: &Impact<'_>, semantics: &Semantics) -> Vec<Warning> {
                 && by_extended_resource_alone(found.pod)
         })
         .count();
-    let ask = "run `preview --publish`, which compares the controller's count with the preview";
+    let ask = "run `preview --publish`: it compares the preview with the number of pods that the cluster's \
+        eviction controller would evict";
     let warning = |defect: Defect, message: String, fix: &str| Warning {
         code: defect.code(),
         message: format!("{message}: {}", upstream(defect)),

@@ -343,7 +343,7 @@ impl AddArgs {
         if steps.len() > 1 {
             let rules = counted(steps.len(), "rule");
             changer.context().printer.note(&format!(
-                "{rules} are needed: one for each device or selector"
+                "the devices are tainted by {rules}: one for each device or selector"
             ));
         }
         let mut objects = Vec::new();

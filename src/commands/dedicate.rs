@@ -54,9 +54,10 @@ use crate::report::rules::ObjectList;
 /// If the command is interrupted, run it again: it creates what is missing. With --policy none, only the rules are
 /// created, and no admission policies: claims have to tolerate the taint themselves, and any claim may do so.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("FILENAME: refuse what this file forbids; `none`: \
-    create no admission policies, only rules").long_help("FILENAME: refuse what this file forbids; `none`: create \
-    no admission policies, only rules\n\nA policy file sets guards, fields that every rule must have, and devices that must not be \
+#[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("Policy FILENAME to check the rules against; or \
+    `none`: create only rules, no admission policies").long_help("Policy FILENAME to check the rules against; or `none`: \
+    create only rules, no admission policies\n\nA policy file is read only by this plugin, and does not replace the \
+    admission policies in the cluster. It sets guards, fields that every rule must have, and devices that must not be \
     tainted. Repeatable; all files apply. With `none`, only the rules are created: claims need a toleration of their \
     own, and claims in every namespace may have one.")))]
 pub(super) struct DedicateArgs {
@@ -230,7 +231,7 @@ pub(super) async fn run(args: DedicateArgs, context: &Context) -> Result<ExitSta
         || args.evict;
     match args.view {
         Some(_) if is_making => Err(Failure::usage(
-            "dedicate list and dedicate describe create nothing: omit devices, --to, --namespace-selector, --name and --evict",
+            "`dedicate list` and `dedicate describe` only show dedications: omit devices, --to, --namespace-selector, --name and --evict",
         )),
         Some(ViewedCluster::List(args)) => dedications::list(args, context).await,
         Some(ViewedCluster::Describe(args)) => dedications::describe(args, context).await,
@@ -572,8 +573,8 @@ impl DedicationPolicies<'_> {
         let mut text = format!(
             "# Dedication {}: {}. Nothing was changed.\n# kubectl apply -f FILE creates the \
              objects in this order: policies first, then the taint.\n# To tolerate the taint \
-             without the policies, add these lines under `exactly` of each request of a claim, or \
-             to each entry of its `firstAvailable`:\n#   tolerations:\n",
+             without the policies, add these lines to each request of a claim: under `exactly`, or under \
+             each entry of `firstAvailable`.\n#   tolerations:\n",
             self.terms.name,
             self.terms.members_line()
         );

@@ -374,7 +374,7 @@ pub(super) async fn run(args: DrainArgs, context: &Context) -> Result<ExitStatus
     let is_draining = !args.targets.is_empty() || !args.nodes.is_empty() || args.plan.is_some();
     match args.view {
         Some(_) if is_draining => Err(Failure::usage(
-            "drain status drains nothing: omit devices, --node and --plan",
+            "`drain status` only shows drains: omit devices, --node and --plan",
         )),
         Some(ViewedCluster::Status(args)) => drains::status(args, context).await,
         None => args.begin(context).await,

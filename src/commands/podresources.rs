@@ -264,7 +264,10 @@ impl KubeletArgs {
             .and_then(Path::parent)
             .and_then(Path::to_str);
         let plan = root.and_then(|root| self.debug.plan(root)).ok_or_else(|| {
-            Failure::usage("--via-debug needs --socket in the form ROOT/pod-resources/kubelet.sock")
+            Failure::usage(
+                "with --via-debug, --socket must be ROOT/pod-resources/kubelet.sock: ROOT is the kubelet's \
+                 root directory on the node, such as /var/lib/kubelet",
+            )
         })?;
         let own: Vec<&str> = ["podresources"]
             .into_iter()

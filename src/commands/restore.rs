@@ -351,7 +351,9 @@ fn unit_line(unit: &UnitState, untainted: Option<String>) -> String {
 /// What is done to `what`, as a question without its mark.
 fn action(what: &str, withdrawal: &Withdrawal) -> String {
     if withdrawal.removed.is_empty() {
-        return format!("Withdraw your request for {what}: all rules stay");
+        return format!(
+            "Withdraw one requester of {what}: all rules stay for the other requesters"
+        );
     }
     let removed = counted(withdrawal.removed.len(), "rule");
     format!("Restore {what}: remove {removed}")
@@ -415,7 +417,7 @@ impl Restored<'_> {
                 Err(unread) => {
                     let failure = Failure::new(
                         ExitStatus::Failed,
-                        "the devices can be allocated, but whether workloads are ready is unknown",
+                        "the devices can be allocated, but it is unknown whether workloads are ready",
                     );
                     return Err(unread.iter().fold(failure, |failure, what| {
                         failure.detail(format!("could not be read: {what}"))

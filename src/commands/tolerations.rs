@@ -68,8 +68,8 @@ enum What {
     Snippet,
 }
 
-const OUTPUT_LONG: &str = "Output format: table, wide, json, yaml, markdown, html or name\n\nWithout --who, table and \
-    wide print YAML, and markdown, html and name are refused.\n\nhtml is a single file for tickets and reviews: it \
+const OUTPUT_LONG: &str = "Output format: table, wide, json, yaml, markdown, html or name\n\nThe formats markdown, html and \
+    name need --who. Without --who, the formats table and wide print YAML.\n\nhtml is a single file for tickets and reviews: it \
     loads no other files, and works without scripts.";
 
 const EXAMPLES: &str = "\

@@ -374,7 +374,7 @@ fn no_such_taint(
     let names: Vec<String> = narrower.map(|rule| rule.name.to_string()).collect();
     if !names.is_empty() {
         return failure.hint(format!(
-            "to select the rules for parts of it, use their names: {}",
+            "to select rules for only a part of these devices, use their names: {}",
             first_few(&names)
         ));
     }
@@ -679,7 +679,9 @@ mod tests {
             .all_missing();
         assert_eq!(
             missing.expect("none").hints(),
-            ["to select the rules for parts of it, use their names: pool, other, drain, drain-2"]
+            [
+                "to select rules for only a part of these devices, use their names: pool, other, drain, drain-2"
+            ]
         );
         assert!(failure.details()[0].contains(
             "other taints on these devices: example.com/maintenance:NoSchedule \

@@ -347,8 +347,12 @@ fn refuse_other_count(approval: &Approval<'_>, change: &PlannedChange<'_>) -> Re
     if is_agreed {
         return Ok(());
     }
+    let noun = match pods.equals(Count::known(1)) {
+        Some(true) => "pod",
+        Some(false) | None => "pods",
+    };
     Err(Failure::refused(format!(
-        "--confirm-pods is {confirmed}, but the number of pods that {} is {pods}; nothing was changed",
+        "--confirm-pods is {confirmed}, but {pods} {noun} {}; nothing was changed",
         counted_pods(change).would()
     )))
 }
@@ -649,7 +653,7 @@ mod tests {
         };
         assert_eq!(
             agreed(&other, &report()).unwrap_err().to_string(),
-            "--confirm-pods is 2, but the number of pods that would leave the devices is 3; nothing was changed"
+            "--confirm-pods is 2, but 3 pods would leave the devices; nothing was changed"
         );
     }
 

@@ -281,7 +281,7 @@ pub fn ambiguous(name: &str) -> Failure {
 pub fn neither(name: &str, devices: &[DeviceId], reading: &Reading) -> Failure {
     let rule = match reading.without(Kind::DeviceTaintRule) {
         None => format!("rule {name} does not exist"),
-        Some(_) => format!("whether rule {name} exists is unknown: no rules were read"),
+        Some(_) => format!("it is unknown whether rule {name} exists: no rules were read"),
     };
     let failure = Failure::new(
         ExitStatus::Failed,
@@ -515,7 +515,7 @@ mod tests {
         reading.known.remove(&Kind::DeviceTaintRule);
         let told = neither("drain", &[], &reading).to_string();
         assert!(
-            told.contains("whether rule drain exists is unknown"),
+            told.contains("it is unknown whether rule drain exists"),
             "{told}"
         );
         let told = neither("drain", &[], &testing::reading()).to_string();

@@ -284,7 +284,7 @@ pub fn held(rule: &DeviceTaintRule) -> Failure {
 pub fn held_line(rule: &DeviceTaintRule) -> String {
     let (name, finalizers) = (&rule.name, &rule.metadata.finalizers);
     if finalizers.is_empty() {
-        format!("the deletion of rule {name} was requested; whether it is gone is unknown")
+        format!("the deletion of rule {name} was requested; it is unknown whether the rule is gone")
     } else {
         let finalizers = finalizers.join(", ");
         format!("rule {name} stays in effect until its finalizers are removed: {finalizers}")

@@ -412,8 +412,7 @@ impl RuleWords<'_> {
             changed.iter().partition(|one| !one.published_as.is_empty());
         let failure = unpublished.iter().fold(failure, |failure, one| {
             failure.detail(format!(
-                "the hardware that rule {} was created for was not found among the published \
-                 devices of driver {}",
+                "rule {} was created for hardware that is not among the published devices of driver {}",
                 one.rule, one.device.driver
             ))
         });
@@ -421,8 +420,8 @@ impl RuleWords<'_> {
             failure
         } else {
             failure.hint(
-                "to follow the hardware that a rule was created for: replace the rule with one for \
-                the current device name of this hardware, then run the wait again",
+                "to wait for the original hardware: remove the rule, add one with the current device name \
+                of this hardware, and run the same command again",
             )
         })
     }
@@ -673,8 +672,8 @@ mod tests {
         assert_eq!(
             failure.details(),
             [
-                "the hardware that rule one was created for was not found among the published devices of \
-              driver gpu.example.com"
+                "rule one was created for hardware that is not among the published devices of driver \
+              gpu.example.com"
             ]
         );
         assert_eq!(failure.hints().len(), 1, "{failure:?}");
@@ -737,7 +736,7 @@ mod tests {
         }
         reading.snapshot.claims.push(claim);
         let found = |targets: &[&str]| found_in(&reading, targets, SiblingRules::Selected);
-        let note = "no ResourceSlice lists this allocated device, so whether it matches is unknown: \
+        let note = "no ResourceSlice lists this allocated device, so it is unknown whether it matches: \
             mig.example.com/node-7/away";
         let (names, notes) = found(&["0000:17:00.0"]).unwrap();
         assert_eq!(names, ["one"]);

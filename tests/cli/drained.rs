@@ -7,7 +7,10 @@ fn what_is_wrong_with_a_drain_is_found_without_a_cluster() {
     for (line, said) in [
         ("drain", "no devices selected"),
         ("drain --yes", "no devices selected"),
-        ("drain --node node-7 status", "drain status drains nothing"),
+        (
+            "drain --node node-7 status",
+            "`drain status` only shows drains",
+        ),
         ("drain --node a --by ballot", "invalid value 'ballot'"),
         ("drain --node a --unit rack", "invalid value 'rack'"),
         ("drain --node a --timeout soon", "soon"),

@@ -306,7 +306,7 @@ fn an_unpublished_device_elsewhere_does_not_keep_an_address_from_being_found() {
         }]}}}}),
     );
     let folder = Folder::new().with("cluster.json", list.to_string());
-    let note = "no ResourceSlice lists this allocated device, so whether it matches is unknown: mig.example.com/node-1/mig-0";
+    let note = "no ResourceSlice lists this allocated device, so it is unknown whether it matches: mig.example.com/node-1/mig-0";
     for line in [
         "devices 0000:17:00.0",
         "list 0000:17:00.0",

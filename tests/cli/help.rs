@@ -289,15 +289,18 @@ fn guards_are_explained() {
     Signals:
       pods.evicted          pods evicted now or later; % of all non-terminating pods
                             that use devices of the selected devices' drivers
-      pods.evicted.now      pods evicted now; % of the same pods as for pods.evicted
-      pods.critical         evicted system-critical pods; % of the same pods as for
-                            pods.evicted
+      pods.evicted.now      pods evicted now; % of all non-terminating pods that use
+                            devices of the selected devices' drivers
+      pods.critical         evicted system-critical pods; % of all non-terminating
+                            pods that use devices of the selected devices' drivers
       pods.unmanaged        evicted pods without a controller, or whose controller
-                            was deleted; % of the same pods as for pods.evicted
+                            was deleted; % of all non-terminating pods that use
+                            devices of the selected devices' drivers
       jobs.failed           Jobs that fail permanently because their pods are
                             evicted
       pods.severity.danger  evicted pods whose worst hazard has severity danger (see
-                            `help hazards`); % of the same pods as for pods.evicted
+                            `help hazards`); % of all non-terminating pods that use
+                            devices of the selected devices' drivers
       workloads.affected    workloads of the evicted pods; a pod without an owner
                             counts as a workload
       workloads.down        workloads left without a ready pod
@@ -305,12 +308,13 @@ fn guards_are_explained() {
       namespaces.affected   namespaces of the evicted pods
       devices.selected      selected devices; % of all devices of their drivers
       budgets.violated      PodDisruptionBudgets that the evictions would violate
-      claims.unplaceable    claims of evicted pods that cannot be reallocated, each
-                            checked as if it were the only one
-      claims.unplaceable.together  claims that stay without devices if as many
-                                   claims of evicted pods as possible are
-                                   reallocated together; if two claims compete for
-                                   the last device, the value is 1
+      claims.unplaceable    claims that cannot be reallocated when their pods are
+                            evicted; each claim is checked as if it were the only
+                            one
+      claims.unplaceable.together  smallest number of claims that stay without
+                                   devices when the claims of all evicted pods are
+                                   reallocated together; for example, 1 if two
+                                   claims compete for the last device
       devices.available     devices that stay available in the DeviceClasses of the
                             selected devices; available means: free or with capacity
                             left, and without a NoSchedule or NoExecute taint; % of

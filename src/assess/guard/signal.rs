@@ -88,7 +88,7 @@ signals! {
         whole: Some(Whole::Pods),
         reads: [Pods, Times],
         unsaid: "part of the data",
-        meaning: "pods evicted now; % of the same pods as for pods.evicted",
+        meaning: "pods evicted now; % of all non-terminating pods that use devices of the selected devices' drivers",
         count: |_, totals| totals.pods_now,
     }
     /// Pods that would be evicted, and that the system needs.
@@ -97,7 +97,7 @@ signals! {
         whole: Some(Whole::Pods),
         reads: [Pods],
         unsaid: "part of the data",
-        meaning: "evicted system-critical pods; % of the same pods as for pods.evicted",
+        meaning: "evicted system-critical pods; % of all non-terminating pods that use devices of the selected devices' drivers",
         count: |_, totals| totals.pods_critical,
     }
     /// Pods that would be evicted, and that nothing creates again.
@@ -106,7 +106,8 @@ signals! {
         whole: Some(Whole::Pods),
         reads: [Pods, Workloads],
         unsaid: "part of the data",
-        meaning: "evicted pods without a controller, or whose controller was deleted; % of the same pods as for pods.evicted",
+        meaning: "evicted pods without a controller, or whose controller was deleted; % of all non-terminating pods \
+            that use devices of the selected devices' drivers",
         count: |_, totals| totals.pods_unmanaged,
     }
     /// Jobs that fail for good since pods of them would be evicted.
@@ -124,7 +125,8 @@ signals! {
         whole: Some(Whole::Pods),
         reads: [Pods, Budgets, Workloads],
         unsaid: "part of the data",
-        meaning: "evicted pods whose worst hazard has severity danger (see `help hazards`); % of the same pods as for pods.evicted",
+        meaning: "evicted pods whose worst hazard has severity danger (see `help hazards`); % of all non-terminating \
+            pods that use devices of the selected devices' drivers",
         count: |_, totals| totals.pods_in_danger,
     }
     /// Owners of the pods that would be evicted.
@@ -187,7 +189,8 @@ signals! {
         whole: None,
         reads: [Pods, Replacements],
         unsaid: "device classes, nodes, or results of expressions",
-        meaning: "claims of evicted pods that cannot be reallocated, each checked as if it were the only one",
+        meaning: "claims that cannot be reallocated when their pods are evicted; each claim is checked as if it were \
+            the only one",
         count: |_, totals| totals.claims_unplaceable,
     }
     /// Claims that cannot be reallocated all at once.
@@ -196,8 +199,8 @@ signals! {
         whole: None,
         reads: [Pods, Replacements],
         unsaid: "device classes, nodes, results of expressions, or checks of constraints, counters and capacity",
-        meaning: "claims that stay without devices if as many claims of evicted pods as possible are reallocated \
-            together; if two claims compete for the last device, the value is 1",
+        meaning: "smallest number of claims that stay without devices when the claims of all evicted pods are \
+            reallocated together; for example, 1 if two claims compete for the last device",
         count: |_, totals| totals.claims_unplaceable_together,
     }
     /// Devices of the same classes that stay allocatable.

@@ -36,10 +36,10 @@ pub enum RedactionError {
         field: &'static str,
     },
     /// An object of the server is no JSON.
-    #[error("cannot read an object from the server")]
+    #[error("cannot redact the snapshot: the server returned an object that cannot be parsed")]
     Json(#[from] serde_json::Error),
     /// The system has no random numbers, without which names could be guessed.
-    #[error("the system provides no random numbers")]
+    #[error("cannot redact the snapshot: the operating system provides no random numbers")]
     Salt(#[from] getrandom::Error),
 }
 

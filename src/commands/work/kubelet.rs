@@ -370,13 +370,15 @@ fn not_shown(socket: &Path, said: Option<&NodeName>) -> Failure {
         Some(node) => Failure::usage(format!(
             "cannot verify that the kubelet at {socket} is that of node {node}"
         ))
-        .hint("if you are sure that it is: --confirm-node"),
+        .hint(format!(
+            "if you are sure that this is the kubelet of node {node}: --confirm-node"
+        )),
     }
 }
 
 /// What a kubelet without notes is to who wants to be sure.
-const NOTES: &str = "make the kubelet's checkpoint readable: without it, the devices of \
-    force-deleted pods cannot be checked";
+const NOTES: &str = "make the kubelet's checkpoint (the file dra_manager_state in the kubelet's root directory) \
+    readable: without this file, the devices of force-deleted pods cannot be checked";
 
 #[cfg(test)]
 mod tests {

@@ -50,7 +50,9 @@ pub(crate) fn tell_role(failure: Option<&Failure>, shown: RoleShown, context: &C
                 // no more either.
                 Some(Purpose::Drain) | None => format!("allows what was denied ({named})"),
                 Some(_) => {
-                    format!("has all permissions that the command needs (denied now: {named})")
+                    format!(
+                        "has all permissions that the command needs, including those that were denied ({named})"
+                    )
                 }
             };
             let role = cluster_role_for(purpose, &denied);

@@ -83,7 +83,7 @@ pub(crate) async fn note_not_released(
                 format!("rule {name} records the devices whose release was not confirmed")
             }
             Some(Err(error)) => format!(
-                "cannot record on rule {name} the devices whose release was not confirmed: {error}"
+                "the devices whose release was not confirmed could not be recorded on rule {name}: {error}"
             ),
         };
         context.printer.warn(&text);

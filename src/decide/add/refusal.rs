@@ -45,7 +45,7 @@ pub(super) fn different(draft: &RuleDraft, rule: &DeviceTaintRule, existing: Exi
     let failure = Failure::new(
         ExitStatus::Failed,
         format!(
-            "rule {} exists with other content: {found}, not {} with {}; nothing was changed",
+            "rule {} exists with other content: {found}, but this command would taint {} with {}; nothing was changed",
             rule.name,
             device::format(&draft.selector),
             draft.taint

@@ -150,7 +150,7 @@ impl AmbiguousNumber {
     pub fn describe(&self) -> String {
         let names: Vec<String> = self.devices.iter().map(ToString::to_string).collect();
         format!(
-            "{} is ambiguous: {} have it",
+            "{} is ambiguous: it is the hardware ID of {}",
             self.hardware,
             names.join(" and ")
         )

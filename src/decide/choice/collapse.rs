@@ -62,8 +62,8 @@ pub fn collapsed(
     }
     if notes.is_empty() {
         notes.push(
-            "--collapse changes nothing: it applies only to pools and drivers that are completely published, \
-             have at least two devices, and have all of their devices selected"
+            "--collapse changes nothing: it replaces the devices of a pool or driver only if the pool or driver is \
+             completely published and has at least two devices, and all these devices are selected"
                 .to_owned(),
         );
     }

@@ -90,6 +90,6 @@ pub fn not_compared(unpublished: &[DeviceId]) -> Option<String> {
     };
     let names = (!names.is_empty()).then(|| few(&names))?;
     Some(format!(
-        "no ResourceSlice lists {devices}, so whether {matching} is unknown: {names}"
+        "no ResourceSlice lists {devices}, so it is unknown whether {matching}: {names}"
     ))
 }

@@ -750,7 +750,7 @@ mod tests {
         assert_eq!(
             found.notes,
             [
-                "no ResourceSlice lists this allocated device, so whether it matches is unknown: \
+                "no ResourceSlice lists this allocated device, so it is unknown whether it matches: \
                 gpu.example.com/node-7/gone"
             ]
         );

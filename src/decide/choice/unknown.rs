@@ -68,7 +68,7 @@ pub fn no_such_device(
         {
             return failure
                 .detail(format!(
-                    "the hardware that rule {rule} recorded for this device is now published as {renamed}"
+                    "rule {rule} was created for hardware that is now published as {renamed}"
                 ))
                 .hint(format!("did you mean {}?", word(&renamed.to_string())));
         }
@@ -528,7 +528,7 @@ mod tests {
         assert_eq!(
             details,
             [format!(
-                "the hardware that rule pull recorded for this device is now published as {renamed}"
+                "rule pull was created for hardware that is now published as {renamed}"
             )]
         );
         assert_eq!(hint, format!("did you mean {renamed}?"));

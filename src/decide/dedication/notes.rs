@@ -21,7 +21,7 @@ pub fn notes(
     let snapshot = &basis.reading.snapshot;
     if !basis.reading.known.contains(&Kind::ResourceClaim) {
         return vec![
-            "the claims that hold these devices are unknown: claims were not read".to_owned(),
+            "it is unknown which claims hold these devices: claims were not read".to_owned(),
         ];
     }
     let mut notes = Vec::new();

@@ -201,8 +201,8 @@ pub fn left_policies(rules: &[DeviceTaintRule]) -> Vec<Warning> {
         Warning {
             code: "dedication-rule",
             message: format!(
-                "dedication {name}: without {noun} {}, claims get these devices without a toleration of the dedication; \
-                 admission policies of the dedication, if it has any, stay",
+                "dedication {name}: after the removal of {noun} {}, claims can get the devices of the {noun} without \
+                 a toleration of the dedication; the dedication's admission policies, if it has any, stay",
                 few(&rules)
             ),
             fix: Some(format!(

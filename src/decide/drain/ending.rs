@@ -157,7 +157,8 @@ impl DrainEnd {
         let ended: BTreeSet<&String> = self.units.iter().map(|(name, _)| name).collect();
         reversed.retain(|name, _| ended.contains(name));
         let lines = reversed.iter();
-        let lines = lines.map(|(name, why)| format!("unit {name} is no longer drained: {why}"));
+        let lines =
+            lines.map(|(name, why)| format!("the drain of unit {name} was reversed: {why}"));
         let lines = lines.collect();
         self.skipped.extend(reversed);
         lines
@@ -513,7 +514,7 @@ mod tests {
             nothing
         );
         assert_eq!(stages(&end), [UnitStage::Idle, UnitStage::Draining]);
-        let line = "unit node-1 is no longer drained: its rules were removed";
+        let line = "the drain of unit node-1 was reversed: its rules were removed";
         assert_eq!(end.observe_ended(&[rule("b", "node-2")]), [line]);
         assert_eq!(stages(&end), [UnitStage::Reversed, UnitStage::Draining]);
         // That of the unit that is drained is its own matter.

@@ -133,7 +133,7 @@ impl RestartBlocker {
             Self::AlreadyRestarted => "the Deployment was already restarted".to_owned(),
             Self::BudgetsUnread => "PodDisruptionBudgets could not be read".to_owned(),
             Self::BudgetUnknown(budget) => {
-                format!("the disruptions that PodDisruptionBudget {budget} allows are unknown")
+                format!("it is unknown whether PodDisruptionBudget {budget} allows the restart")
             }
             Self::BudgetShared(budget) => {
                 format!("PodDisruptionBudget {budget} also covers other pods")

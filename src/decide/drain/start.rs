@@ -67,7 +67,7 @@ pub fn refuse_start(plan: &DrainPlan<'_>) -> Result<(), Failure> {
     if !plan.unread.is_empty() {
         let failure = Failure::new(
             ExitStatus::Failed,
-            "the pods that the drain would evict are unknown; nothing was changed",
+            "it is unknown which pods the drain would evict; nothing was changed",
         );
         let unread = plan.unread.iter();
         return Err(unread.fold(failure, |failure, what| {

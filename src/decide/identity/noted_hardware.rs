@@ -210,7 +210,7 @@ pub fn with_new_identity(
         Err(why) => AcceptedIdentity {
             patch,
             kept: Some(format!(
-                "the hardware that rule {} records is not updated, because {why}",
+                "rule {} keeps its earlier record of the hardware, because {why}",
                 rule.name
             )),
         },
@@ -311,7 +311,7 @@ mod tests {
             (&unread, "resourceslices could not be read".to_owned()),
         ] {
             let kept =
-                format!("the hardware that rule drain records is not updated, because {why}");
+                format!("rule drain keeps its earlier record of the hardware, because {why}");
             assert_eq!(note(&rule, reading), (None, Some(kept)));
         }
         let annotations = &mut rule.metadata.annotations;

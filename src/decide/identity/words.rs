@@ -321,7 +321,7 @@ impl Found<'_> {
         };
         let moved = (!names.is_empty()).then(|| {
             format!(
-                "the hardware that rule {} was created for is now named {names}",
+                "rule {} was created for hardware that is now named {names}",
                 rule.name
             )
         });
@@ -518,14 +518,14 @@ mod tests {
                 reading(&[("gpu-0", "GPU-B"), ("gpu-1", "GPU-A")]),
                 Some("identity-changed"),
                 "gpu.example.com/node-7/gpu-0 is not the hardware that rule drain was created for: \
-                 gpu.example.com/uuid was GPU-A and is GPU-B; the hardware that rule drain was \
-                 created for is now named gpu.example.com/node-7/gpu-1",
+                 gpu.example.com/uuid was GPU-A and is GPU-B; rule drain was created \
+                 for hardware that is now named gpu.example.com/node-7/gpu-1",
             ),
             (
                 "under another name",
                 reading(&[("gpu-1", "GPU-A")]),
                 Some("identity-changed"),
-                "the hardware that rule drain was created for is now named \
+                "rule drain was created for hardware that is now named \
                  gpu.example.com/node-7/gpu-1",
             ),
             (

@@ -147,7 +147,7 @@ pub fn refuse_unknown(basis: &DeviceBasis<'_>) -> Result<(), Failure> {
         return Ok(());
     }
     let refused = Failure::refused(
-        "some of the data that decides which pods to evict could not be read; nothing was changed",
+        "cannot choose pods to evict, because some objects could not be read; nothing was changed",
     );
     let gaps = basis.reading.gaps.iter();
     Err(gaps.fold(refused, |refused, gap| {

@@ -19,7 +19,7 @@ pub fn tier_words(tier: Tier) -> &'static str {
         Tier::ShortGrace => "no PodDisruptionBudget is violated, and grace periods are at most 10s",
         Tier::WithinBudgets => "no PodDisruptionBudget is violated",
         Tier::BudgetsViolated => "violates a PodDisruptionBudget",
-        Tier::Unknown => "whether PodDisruptionBudgets are violated is unknown",
+        Tier::Unknown => "it is unknown whether PodDisruptionBudgets are violated",
     }
 }
 
@@ -159,10 +159,10 @@ impl NothingHelps {
             );
         } else if self.nearest.is_empty() {
             failure = failure.detail(match self.evictable {
-                1 => "even the eviction of the only pod that may be evicted does not free the devices"
+                1 => "only one pod may be evicted, and evicting it would not free the devices"
                     .to_owned(),
                 many => format!(
-                    "even the eviction of all {many} pods that may be evicted does not free the devices"
+                    "only {many} pods may be evicted, and evicting all of them would not free the devices"
                 ),
             });
         }

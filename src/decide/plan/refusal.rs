@@ -54,7 +54,7 @@ pub fn refuse_unread(reading: &Reading) -> Result<(), Failure> {
     }
     let failure = Failure::new(
         ExitStatus::Incomplete,
-        "the cost of draining devices is unknown",
+        "cannot compare the devices for a plan, because some objects could not be read",
     );
     Err(missing.into_iter().fold(failure, Failure::detail))
 }

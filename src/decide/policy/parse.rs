@@ -170,7 +170,7 @@ fn protected(written: &SourceNode) -> Result<Protected, Problem> {
     let Some(field) = named("device") else {
         return Err(Problem::at(
             written.line,
-            "an entry of neverTaint needs the field device",
+            "an entry of neverTaint needs the field `device`",
         ));
     };
     let parsed = device::parse(text(&field.value, "device")?);
@@ -255,7 +255,7 @@ mod tests {
             ),
             (
                 "neverTaint:\n- message: x\n",
-                "line 4: an entry of neverTaint needs the field device",
+                "line 4: an entry of neverTaint needs the field `device`",
                 "",
             ),
             (

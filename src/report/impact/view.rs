@@ -246,8 +246,8 @@ pub struct Summary {
     /// Numbers of evicted pods, by the severity of the worst hazard of each.
     #[serde(default)]
     pub severities: Severities,
-    /// Claims of evicted pods that cannot be reallocated, each checked as if it were the only one:
-    /// `placeable` is false in replacements.claimReplacements.
+    /// Claims that cannot be reallocated when their pods are evicted; each claim is checked as if it were the only
+    /// one. For these claims, `placeable` is false in replacements.claimReplacements.
     #[serde(default)]
     pub unplaceable_claim_count: usize,
     /// Devices that claims without tolerations could still get with the taints, counted in the DeviceClasses of the selected

@@ -116,7 +116,7 @@ fn run(world: &World<'_>, line: &str, flags: &str) -> Run {
 
 /// What stands before the permissions that a command was denied.
 const DENIED: [&str; 2] = [
-    "This ClusterRole has all permissions that the command needs (denied now: ",
+    "This ClusterRole has all permissions that the command needs, including those that were denied (",
     "This ClusterRole allows what was denied (",
 ];
 

@@ -176,7 +176,7 @@ fn a_unit_is_restored_while_the_drain_goes_on_with_another() {
     // The record is on the rules that this run works with, and it does not take them for another run's.
     assert_eq!(output.status.code(), Some(5), "{messages}");
     for line in [
-        format!("warning: unit {empty} is no longer drained: "),
+        format!("warning: the drain of unit {empty} was reversed: "),
         format!("no longer drained: unit {empty}: "),
         "run the command with --force".to_owned(),
     ] {

@@ -236,7 +236,7 @@ fn refuse_unread(view: &ClusterView<Disruption>) -> Result<(), Failure> {
         return Ok(());
     }
     let refused = Failure::refused(
-        "some of the data that decides which pods to evict could not be read; nothing was changed",
+        "cannot choose pods to evict, because some objects could not be read; nothing was changed",
     );
     Err(gaps.fold(refused, |refused, gap| {
         refused.detail(format!("{}: {}", gap.what, gap.why))

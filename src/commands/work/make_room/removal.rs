@@ -42,7 +42,7 @@ pub(crate) async fn remove_left(
         let passes = failure.status() == ExitStatus::TryAgain;
         if !passes || began.elapsed() >= PATIENCE {
             return Err(failure
-                .context("the rules that keep other pods off the devices could not be removed")
+                .context("cannot remove the rules that keep other pods off the devices")
                 .hint("remove them with `kubectl devicetaint make-room --cleanup`"));
         }
         let text = format!("cannot remove the rules yet: {failure}; trying again");
