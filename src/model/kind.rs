@@ -116,7 +116,7 @@ macro_rules! for_each_kind {
                 spelled: "Node", plural: "nodes", group: "", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: Always, counted: Nodes,
-                without: "whether the nodes of the pods are ready is unknown",
+                without: "it is unknown whether the nodes of the pods are ready",
             }
             /// All budgets.
             PodDisruptionBudget in budgets {
@@ -125,7 +125,7 @@ macro_rules! for_each_kind {
                 spelled: "PodDisruptionBudget", plural: "poddisruptionbudgets", group: "policy", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: Always, counted: Budgets,
-                without: "the PodDisruptionBudgets that evictions would violate are unknown",
+                without: "violations of PodDisruptionBudgets are unknown",
             }
             /// The replica sets above pods of interest.
             ReplicaSet in replica_sets {
@@ -206,7 +206,7 @@ macro_rules! for_each_kind {
                 spelled: "PodGroup", plural: "podgroups", group: "scheduling.k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: PodGroups, counted: Workloads,
-                without: "whether pod groups lose members that they require is unknown",
+                without: "it is unknown whether pod groups lose members that they require",
             }
             /// The groups of pods of interest, of the coscheduling plugin, which is another API.
             CoschedulingPodGroup in coscheduling_pod_groups {
@@ -215,7 +215,7 @@ macro_rules! for_each_kind {
                 spelled: "PodGroup", plural: "podgroups.scheduling.x-k8s.io", group: "scheduling.x-k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
                 served: ByController, counted: Workloads,
-                without: "whether pod groups lose members that they require is unknown",
+                without: "it is unknown whether pod groups lose members that they require",
             }
             /// The templates of claims of pods that may still come.
             ResourceClaimTemplate in templates {

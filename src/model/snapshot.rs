@@ -128,7 +128,7 @@ impl Gap {
     pub fn of_replacements(reason: &str) -> Self {
         Self {
             what: Self::REPLACEMENTS.to_owned(),
-            why: format!("{reason}: whether claims can be reallocated is unknown"),
+            why: format!("{reason}: it is unknown whether claims can be reallocated"),
             affects: Affects::Details,
         }
     }

@@ -491,7 +491,7 @@ fn nodes_of_a_dump_tell_why_a_pod_does_not_end() {
     let line = "describe ecc --from cluster.yaml --from rule.json";
     let without = folder.devicetaint(line).stdout;
     let gap =
-        "nodes: the input contains no Node: whether the nodes of the pods are ready is unknown";
+        "nodes: the input contains no Node: it is unknown whether the nodes of the pods are ready";
     assert!(without.contains(gap), "{without}");
     for (file, told) in [
         ("node.json", "is not ready"),

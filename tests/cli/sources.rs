@@ -147,9 +147,9 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
     Incomplete:
       resourceslices: the input contains no ResourceSlice: running drivers, unallocated devices, and taints set by drivers are unknown
       devicetaintrules: the input contains no DeviceTaintRule: taints of existing rules are not counted
-      poddisruptionbudgets: the input contains no PodDisruptionBudget: the PodDisruptionBudgets that evictions would violate are unknown
-      nodes: the input contains no Node: whether the nodes of the pods are ready is unknown
-      replacements: the input contains no DeviceClass and no Node: whether claims can be reallocated is unknown
+      poddisruptionbudgets: the input contains no PodDisruptionBudget: violations of PodDisruptionBudgets are unknown
+      nodes: the input contains no Node: it is unknown whether the nodes of the pods are ready
+      replacements: the input contains no DeviceClass and no Node: it is unknown whether claims can be reallocated
 
     1 pod in 1 namespace would be evicted now.
     Risks may be missing, because these could not be read: resourceslices, devicetaintrules, poddisruptionbudgets, nodes, replacements.
@@ -268,9 +268,9 @@ fn newer_api_is_kept_shown_and_warned_about() {
       1 published device selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Incomplete:
-      poddisruptionbudgets: the input contains no PodDisruptionBudget: the PodDisruptionBudgets that evictions would violate are unknown
-      nodes: the input contains no Node: whether the nodes of the pods are ready is unknown
-      replacements: the requests were not read (claim n/c): whether claims can be reallocated is unknown
+      poddisruptionbudgets: the input contains no PodDisruptionBudget: violations of PodDisruptionBudgets are unknown
+      nodes: the input contains no Node: it is unknown whether the nodes of the pods are ready
+      replacements: the requests were not read (claim n/c): it is unknown whether claims can be reallocated
 
     1 pod in 1 namespace would be evicted now.
     Risks may be missing, because these could not be read: poddisruptionbudgets, nodes, replacements.

@@ -345,7 +345,7 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         } else if !completeness.rules {
             "the list of device taints is incomplete"
         } else {
-            let what = "whether its pod can be scheduled on a node with devices is unknown";
+            let what = "it is unknown whether its pod can be scheduled on a node with devices";
             return (!is_certain).then(|| Unknown::from(what.to_owned()));
         };
         Some(Unknown::unread(what))

@@ -271,10 +271,10 @@ fn what_was_not_read_trips_guards_and_is_named_once() {
             "{kinds:?}"
         );
         assert_eq!(codes(&report), [""; 0]);
-        let why = format!("{why}: whether claims can be reallocated is unknown");
+        let why = format!("{why}: it is unknown whether claims can be reallocated");
         let mut expected = vec![("replacements", why.as_str())];
         let nodes =
-            "the input contains no Node: whether the nodes of the pods are ready is unknown";
+            "the input contains no Node: it is unknown whether the nodes of the pods are ready";
         if kinds.contains(&Kind::Node) {
             expected.insert(0, ("nodes", nodes));
         }
@@ -317,7 +317,7 @@ fn what_may_not_be_read_is_told_as_whoever_tried_tells_it() {
         missing(&report),
         [(
             "replacements",
-            "eve may not list nodes: whether claims can be reallocated is unknown"
+            "eve may not list nodes: it is unknown whether claims can be reallocated"
         )]
     );
     assert_eq!(
@@ -338,17 +338,17 @@ fn without_permission_to_list_nodes_it_is_unknown_whether_claims_can_be_realloca
         [
             (
                 "nodes",
-                "cannot list nodes: denied: whether the nodes of the pods are ready is unknown"
+                "cannot list nodes: denied: it is unknown whether the nodes of the pods are ready"
             ),
             (
                 "replacements",
-                "cannot list nodes: denied: whether claims can be reallocated is unknown"
+                "cannot list nodes: denied: it is unknown whether claims can be reallocated"
             ),
         ]
     );
     let summary = report.summary_lines().join("\n");
     assert!(
-        summary.contains("whether claims can be reallocated is unknown"),
+        summary.contains("it is unknown whether claims can be reallocated"),
         "{summary}"
     );
 }

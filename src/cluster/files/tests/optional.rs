@@ -98,8 +98,7 @@ fn a_dump_without_them_is_as_complete_as_before() {
     assert_eq!(gap.affects, Affects::Details);
     assert_eq!(
         gap.why,
-        "the input contains no PodDisruptionBudget: the PodDisruptionBudgets that evictions would \
-         violate are unknown"
+        "the input contains no PodDisruptionBudget: violations of PodDisruptionBudgets are unknown"
     );
 }
 
