@@ -359,7 +359,7 @@ impl WaitArgs {
         let (chooser, mut found) = meant_on(typed, &live, version, context).await?;
         if let (Some(missing), false) = (found.all_missing(), self.ignore_not_found) {
             return Err(missing.hint(
-                "if the rule was deleted: --ignore-not-found waits for all pods that have a taint eviction event",
+                "if the rule was deleted: --ignore-not-found waits for the workloads of all pods that have a taint eviction event",
             ));
         }
         // A rule of certain devices is known by another name, where it is there.
@@ -374,7 +374,7 @@ impl WaitArgs {
         let gone: Vec<String> = names.into_iter().filter(|name| !is_there(name)).collect();
         for name in gone {
             context.printer.note(&format!(
-                "rule {name} not found: waiting for all pods that have a taint eviction event"
+                "rule {name} not found: waiting for the workloads of all pods that have a taint eviction event"
             ));
             found.rules.push(gone_rule(&name));
         }
