@@ -27,23 +27,27 @@ pub(super) struct CompletionArgs {
 enum What {
     /// Print the bash completion script for kubectl-devicetaint
     ///
-    /// To load it, add to ~/.bashrc: `source <(kubectl-devicetaint completion bash)`. For `kubectl
+    /// To load it, add to ~/.bashrc: `source <(kubectl-devicetaint completion bash)`. The script completes commands
+    /// that begin with kubectl-devicetaint (the binary called directly). For commands that begin with `kubectl
     /// devicetaint`, use `completion install`.
     Bash,
     /// Print the zsh completion script for kubectl-devicetaint
     ///
-    /// To load it, add to ~/.zshrc, after compinit: `source <(kubectl-devicetaint completion zsh)`. For
-    /// `kubectl devicetaint`, use `completion install`.
+    /// To load it, add to ~/.zshrc, after compinit: `source <(kubectl-devicetaint completion zsh)`. The script
+    /// completes commands that begin with kubectl-devicetaint (the binary called directly). For commands that begin
+    /// with `kubectl devicetaint`, use `completion install`.
     Zsh,
     /// Print the fish completion script for kubectl-devicetaint
     ///
-    /// To load it, write it to ~/.config/fish/completions/kubectl-devicetaint.fish. For `kubectl
-    /// devicetaint`, use `completion install`.
+    /// To load it, write it to ~/.config/fish/completions/kubectl-devicetaint.fish. The script completes commands that
+    /// begin with kubectl-devicetaint (the binary called directly). For commands that begin with `kubectl devicetaint`,
+    /// use `completion install`.
     Fish,
     /// Print the PowerShell completion script for kubectl-devicetaint
     ///
-    /// To load it, add to $PROFILE: `kubectl-devicetaint completion powershell | Out-String |
-    /// Invoke-Expression`. For `kubectl devicetaint`, use `completion install`.
+    /// To load it, add to $PROFILE: `kubectl-devicetaint completion powershell | Out-String | Invoke-Expression`. The
+    /// script completes commands that begin with kubectl-devicetaint (the binary called directly). For commands that
+    /// begin with `kubectl devicetaint`, use `completion install`.
     Powershell,
     /// Install kubectl_complete-devicetaint, so that kubectl completes the plugin's commands
     Install(InstallArgs),

@@ -25,10 +25,16 @@ use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
 /// A dedication reserves devices for the claims of some namespaces (see `dedicate`). OTHERS counts devices of the
 /// dedication that are still allocated to claims in other namespaces.
 ///
-/// ENFORCED is `yes` if all admission policies of the dedication and their bindings exist and are unmodified, and all
-/// DeviceTaintRules of the dedication have the effect that `dedicate` set. It is `taint-only` if there are only
-/// DeviceTaintRules, and no admission policies, and
-/// `unknown` if an admission policy or binding could not be read. Otherwise it is `no`.
+/// ENFORCED has one of these values:
+///
+/// `yes`: all admission policies of the dedication and their bindings exist and are unmodified, and all
+/// DeviceTaintRules of the dedication have the effect that `dedicate` set.
+///
+/// `taint-only`: the dedication has DeviceTaintRules, but no admission policies.
+///
+/// `unknown`: an admission policy or binding could not be read.
+///
+/// `no`: none of the above.
 #[derive(clap::Args, Debug)]
 pub(super) struct ListArgs {
     #[command(flatten)]

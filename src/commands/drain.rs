@@ -35,10 +35,10 @@ use crate::report::plan;
 
 /// Drain devices or nodes one by one, within PodDisruptionBudgets
 ///
-/// Taints all devices of the drain with NoSchedule, so that no replacement pod gets a device that is drained
-/// later. Then drains one unit (a device, node or pool) after the other: restarts Deployments that start new pods
-/// before they stop old ones, and evicts the other pods through the Eviction API, which respects
-/// PodDisruptionBudgets. After each eviction, the workload's next pod is evicted only when the replacement is ready.
+/// Taints all devices of the drain with NoSchedule, so that no replacement pod gets a device that is drained later.
+/// Then drains one unit (a device, node or pool) after the other. If possible, Deployments are restarted (see --by).
+/// All other pods are evicted through the Eviction API, which respects PodDisruptionBudgets. After each eviction, the
+/// workload's next pod is evicted only when the replacement is ready.
 ///
 /// A unit is done when the workloads of its pods are ready again, and its stage is `idle` (no claim holds its
 /// devices) or `held` (only pods that the drain does not remove still hold its devices). The drain does not remove
@@ -111,10 +111,10 @@ pub(super) struct DrainArgs {
 
     /// How pods are removed: auto, restart, evict or taint
     ///
-    /// `auto` (the default): Deployments that start new pods before they stop old ones are restarted, if budgets
-    /// allow the restart and other devices are available. A restart replaces all pods of the Deployment, also those
-    /// on other devices. The other pods are evicted through the Eviction API; an eviction that a budget refuses is
-    /// retried.
+    /// `auto` (the default): a Deployment is restarted if it has maxSurge above 0 (so that new pods start before old
+    /// ones stop), if budgets allow the restart, and if other devices are available. A restart replaces all pods of the
+    /// Deployment, also those on other devices. All other pods are evicted through the Eviction API; an eviction that a
+    /// budget refuses is retried.
     ///
     /// `restart`: no pod is evicted. The command is refused if restarts do not remove all pods that have to leave.
     ///
@@ -172,9 +172,9 @@ pub(super) struct DrainArgs {
 
     /// Skip the comparison with the controller's pod counts
     ///
-    /// Without this flag, a new drain creates temporary rules with effect None before all others, so that the eviction
-    /// controller counts the pods on the devices. The drain is refused if these counts differ from this plugin's. Before
-    /// Kubernetes 1.35, counts are never compared.
+    /// Without this flag, a new drain first announces its taint to the eviction controller: it creates temporary rules
+    /// with effect None, for which the controller counts the pods that NoExecute would evict. The drain is refused if
+    /// the controller's counts differ from this plugin's. Before Kubernetes 1.35, counts are never compared.
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     no_announcement: bool,
 

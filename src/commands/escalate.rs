@@ -61,7 +61,7 @@ pub(super) struct EscalateArgs {
     ///
     /// Not with NoExecute: an eviction cannot be undone. The command waits for this time, and then restores effect
     /// None; on Ctrl-C, SIGTERM or SIGHUP, it restores None at once. If the server cannot be reached, the command
-    /// retries for --timeout.
+    /// retries until the time of --timeout is over.
     ///
     /// If another user or program has changed a rule meanwhile, the command leaves this rule as it is, and exits with
     /// code 5. A rule that was deleted, or already has effect None, is not an error. If the command is killed,

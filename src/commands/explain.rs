@@ -43,12 +43,12 @@ use crate::report::explain::{
 /// taints, claims and pods, and the pending claims that could get it. For a rule, shows which devices its selector
 /// matches, and what happens to their pods.
 ///
-/// For most pods, a line WHY shows the cause of the outcome. For other pods, for devices and for rules, the steps that
-/// lead to the result are shown: claims and requests, devices and their pools, taints and their times, and tolerations.
-/// `-o wide` always shows these steps, each with its object and field. Beside the fixes, it also shows changes that are no
-/// fixes but would lead to another outcome.
-/// If many similar steps follow each other, such as the devices of a request, only the first eight are shown; `-o json`
-/// has all steps.
+/// If a taint or a toleration decides the outcome of a pod, or if the pod waits for devices, a line WHY shows the
+/// cause. For other pods, such as terminating ones, and for devices and rules, the steps that lead to the result are
+/// shown: claims and requests, devices and their pools, taints and their times, and tolerations. `-o wide` always shows
+/// these steps, each with its object and field. `-o wide` also shows single changes that would alter the outcome of a
+/// pod, including changes for the worse, such as the removal of a toleration. If many similar steps follow each other,
+/// such as the devices of a request, only the first eight are shown; `-o json` has all steps.
 ///
 /// To explain what a proposed taint would do, add DEVICE and TAINT, or -f, as in `preview`. To explain what an
 /// existing rule does to a pod or device, add --rule NAME; to explain the rule itself, use rule/NAME as TARGET.

@@ -44,7 +44,8 @@ use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
 ///
 /// `yes`: the controller reports evictions. `no`: it reports none.
 ///
-/// `yes (recurring)` or `no (recurring)`: the rule also evicts the replacements of its evicted pods.
+/// `yes (recurring)` or `no (recurring)`: the rule also evicts each replacement of an evicted pod. `no (recurring)`
+/// lasts only until the next replacement starts.
 ///
 /// `no (terminating)`: the controller reports no evictions, but pods are still terminating.
 ///

@@ -67,8 +67,9 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 ///
 /// - 5: timeout, or another pod got the devices.
 ///
-/// --expect needs a report from `preview`, not the RoomReport that make-room writes. To create such a report, run the
-/// `preview` command that --dry-run prints after "to see all affected pods:", with `-o json`.
+/// --expect takes a report of `preview`, not the RoomReport of make-room. To create the report of `preview`, first run
+/// make-room with --dry-run. After "to see all affected pods:", it prints a `preview` command: run this command with
+/// `-o json`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct MakeRoomArgs {

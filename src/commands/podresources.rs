@@ -42,7 +42,7 @@ use crate::report::{DeviceRemovalReport, PodResourcesReport};
 /// Query the kubelet of this node for devices in use
 ///
 /// Run this command on the node, as root or in a pod that mounts the kubelet's directory. On any other machine, add
-/// --via-debug. The kubelet knows the devices of its containers even if the API does not.
+/// --via-debug. `check` also finds devices that the kubelet still holds for a pod that no longer exists in the API.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PodResourcesArgs {
@@ -90,7 +90,8 @@ struct KubeletArgs {
 /// List the devices used by containers of active pods on this node
 ///
 /// Lists DRA devices with their claims, and devices of device plugins.
-/// Force-deleted pods are not included: for their devices, use `check`.
+/// The kubelet omits force-deleted pods from its list of pods, even if it has not released their devices. `check` finds
+/// these devices in the kubelet's checkpoint.
 #[derive(clap::Args, Debug)]
 struct ListArgs {
     #[command(flatten)]

@@ -45,9 +45,9 @@ use crate::report::rule_lifecycle::release_lines;
 /// Delete rules, and show which devices become schedulable again
 ///
 /// Selects rules by name, by hardware, by devices and KEY- (as in `kubectl taint`), by labels (-l), by expiry
-/// (--expired, by the server's clock), or all rules (--all). With --node, --where and
-/// similar flags, the only argument is a KEY, such as example.com/maintenance-: selected are the rules with this KEY
-/// that taint a single device which matches the flags.
+/// (--expired, by the server's clock), or all rules (--all). With --node, --where and similar flags, the only argument
+/// is a KEY, such as `example.com/maintenance-`. The command then selects rules with this KEY that taint only one
+/// device, if this device matches the flags.
 ///
 /// Asks for confirmation for --all, for more than one rule, and for rules of devices that a kubelet may still hold
 /// for a force-deleted pod (`wait --verify-node` confirms their release). If stdin is not a terminal, the command is
@@ -94,7 +94,8 @@ pub(super) struct RemoveArgs {
 
     /// UID that a rule must have; repeatable
     ///
-    /// A rule with another UID was deleted and recreated: it needs confirmation or --others.
+    /// If this flag is repeated, each selected rule must have one of the UIDs. The removal of a rule with any other
+    /// UID, such as a rule that was deleted and recreated, needs confirmation or --others.
     #[arg(
         long,
         value_name = "UID",

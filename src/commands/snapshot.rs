@@ -28,8 +28,8 @@ use crate::report::snapshot::SnapshotAccount;
 /// claim or of its DeviceClass was removed, a preview of the file cannot tell whether the claim can be reallocated.
 /// Fields that a preview does not use, such as container images, are removed, too.
 ///
-/// Not replaced are times, device taints with their values, driver names, the namespace names default and kube-*, and
-/// the names of system-* PriorityClasses.
+/// The following is not replaced: times, driver names, the keys and values of device taints and tolerations, and
+/// namespaces and PriorityClasses with the names `default`, `kube-*` and `system-*`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SnapshotArgs {

@@ -56,10 +56,10 @@ use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 /// is pending. Pods that tolerate the taint of a rule stay, and are listed.
 ///
 /// --for idle waits until no claim holds the devices, their partitions, or devices of other drivers on the same
-/// hardware; claims with admin access count, too. The command also waits while a claim holds another device of the
-/// same pool that is no longer published: that device may be the same hardware under an earlier name. The rules must
-/// block new pods (NoSchedule or NoExecute), but need not evict pods. If a driver now publishes the hardware as a
-/// device with another name, a taint must block new pods on that device, too.
+/// hardware; claims with admin access count, too. If a claim holds another device of the same pool, and the driver no
+/// longer publishes that device, the command also waits for this claim: the device may be the same hardware under an
+/// earlier name. The rules must block new pods (NoSchedule or NoExecute), but need not evict pods. If a driver now
+/// publishes the hardware as a device with another name, a taint must block new pods on that device, too.
 ///
 /// --for recovered waits until no pod is left that the rules evict, and the workloads of evicted pods are ready.
 ///
@@ -106,9 +106,9 @@ pub(super) struct WaitArgs {
 
     /// Also query the kubelet of this node, and wait until it has released the rules' devices
     ///
-    /// The command must run on the node, as root. The kubelet knows the devices of force-deleted pods; the API
-    /// does not. The command is refused if the rules select no device of the node. This flag and --via-debug
-    /// can be used only with --for evicted or idle.
+    /// The command must run on the node, as root. The kubelet's checkpoint has the devices of force-deleted pods; the
+    /// API does not. The command is refused if the rules select no device of the node. This flag and --via-debug can be
+    /// used only with --for evicted or idle.
     #[arg(long, value_name = "SOCKET", num_args = 0..=1, require_equals = true, default_missing_value = SOCKET, conflicts_with = "via_debug")]
     verify_node: Option<PathBuf>,
 

@@ -33,9 +33,10 @@ pub(crate) struct SafetyArgs {
     /// A file from `preview -o json`, or the value of its field digest (sha256:…) or hardwareDigest (hardware:…). In
     /// all three cases, the command is refused if a device that is selected by name was replaced since the report.
     ///
-    /// With a file, the command is also refused if the impact is larger: if the taints or their selectors differ, if a pod
-    /// would be evicted that the file does not list as evicted, or if a pod would be evicted earlier than in the file. It is
-    /// also refused if the evictions depend on data that could be read for the file, but cannot be read now.
+    /// With a file, the command is also refused if the taints or their selectors differ, if a pod would be evicted that
+    /// the file does not list as evicted, or if a pod would be evicted earlier than in the file. Fewer evicted pods and
+    /// later evictions are accepted. The command is also refused if the evictions depend on data that could be read for
+    /// the file, but cannot be read now.
     ///
     /// With sha256:…, the command is also refused if the taints, their selectors, the pods or their outcomes differ
     /// in any way, even if the impact is smaller.

@@ -14,15 +14,17 @@ use crate::model::Minor;
 pub(crate) struct SourceArgs {
     /// Read saved objects: a file, a directory or `-`
     ///
-    /// Repeatable; `-` reads stdin. No cluster is read.
+    /// For example, a file that `snapshot` wrote, or the output of `kubectl get -o yaml`. Repeatable; `-` reads stdin.
+    /// No cluster is read.
     #[arg(long, value_name = "FILENAME", help_heading = "Source")]
     pub(crate) from: Vec<PathBuf>,
 
     #[command(flatten)]
     version: VersionArgs,
 
-    /// With --from, time to evaluate at, as RFC 3339; default: the time of the snapshot, else the newest
-    /// time in the files
+    /// With --from, time to evaluate at, as RFC 3339
+    ///
+    /// Default: the time that `snapshot` recorded in its file. If there is none, the newest time of any object.
     #[arg(long, value_name = "TIME", value_parser = parse_time, requires = "from", help_heading = "Source", hide_short_help = true)]
     now: Option<Timestamp>,
 }
