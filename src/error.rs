@@ -89,7 +89,7 @@ impl ExitStatus {
             Self::Unchanged => "nothing was changed, and --error-unchanged was given",
             Self::Refused => {
                 "refused, and nothing was changed: for example, a guard tripped, a confirmation is missing, the \
-                 impact does not match --expect, no plan meets the limits, or a card cannot be removed from its node safely"
+                 impact does not match --expect, no plan meets the limits, or a device cannot be removed from the machine safely"
             }
             Self::TimedOut => {
                 "the wait ended before its condition was met: for example, it timed out, pods are evicted again and \
@@ -98,8 +98,8 @@ impl ExitStatus {
             }
             Self::Incomplete => {
                 "the report is incomplete (with --strict or -o name), `plan` cannot compare costs, the \
-                 controller does not confirm the report (with --publish), or one of several clusters \
-                 (--contexts) gave no report"
+                 eviction controller counts other pods than the preview or does not respond (with --publish), or \
+                 one of several clusters (--contexts) gave no report"
             }
             Self::TryAgain => {
                 "temporary error: the network, a busy or failing server, or a concurrent change; run the \

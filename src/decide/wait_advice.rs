@@ -43,8 +43,8 @@ impl NextWait<'_> {
     /// rules, and only a wait detects that it was forced.
     #[must_use]
     pub fn hint(self) -> String {
-        let forced = "only a running wait detects that a terminating pod was force-deleted; the devices of this \
-             pod may still be in use";
+        let forced = "if a terminating pod is force-deleted while no wait is running, this is not detected, and the devices of \
+             the pod may still be in use";
         match self {
             Self::SameCommand => format!(
                 "to wait until the terminating pods are gone, run the same command again; {forced}"
@@ -90,7 +90,7 @@ pub fn ways_on(
             EvictionsLeft::Terminating => lines.push(format!(
                 "{these}, and the pods that are left are already terminating; {wait}"
             )),
-            EvictionsLeft::None => lines.push(format!("{these}; no pod is left, but the wait also needs the controller's condition and the time of --settle; {wait}")),
+            EvictionsLeft::None => lines.push(format!("{these}; no pod is left, but a wait succeeds only if the condition of each rule also reports this, and only after the time of --settle; {wait}")),
         }
     }
     for name in names.iter().filter(|name| !evicts(name)) {
@@ -187,7 +187,7 @@ pub fn ended(
             failed(format!(
                 "rule {name} was deleted during the wait, and recreated{now}"
             ))
-            .hint("evicted pods stay evicted; to wait for the new rule, run the same command again")
+            .hint("evicted pods stay evicted; to repeat the wait with the new rule, run the same command again")
         }
         UnreachableGoal::Changed(name) => {
             let was = before.iter().find(|rule| rule.name == *name);
@@ -560,8 +560,8 @@ mod tests {
 
     #[test]
     fn a_wait_for_terminating_pods_is_one_that_the_rules_allow() {
-        let forced = "only a running wait detects that a terminating pod was force-deleted; the devices of this \
-             pod may still be in use";
+        let forced = "if a terminating pod is force-deleted while no wait is running, this is not detected, and the devices of \
+             the pod may still be in use";
         let reverted = names(&["a", "b"]);
         for (next, hint) in [
             (

@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Lines that could not be written.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write the events to {name}")]
+#[error("cannot write the lines of --events to {name}")]
 pub struct JournalError {
     name: String,
     #[source]

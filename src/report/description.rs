@@ -371,10 +371,10 @@ impl View for RuleDescription {
             Section::list(
                 match self.taint.effect == Effect::NoExecute.to_string() {
                     true => {
-                        "Evictions since the taint of this rule was added (events do not record whether by this rule or by another taint)"
+                        "Evictions since the taint of this rule was added (events do not record which taint caused an eviction)"
                     }
                     false => {
-                        "Evictions since this rule was created (events do not record whether by this rule or by another taint)"
+                        "Evictions since this rule was created (events do not record which taint caused an eviction)"
                     }
                 },
                 self.events_of(Attribution::Possible),

@@ -125,7 +125,8 @@ to several hardware IDs. If you combine a name with a hardware ID, --where or
 --driver, --pool and --device are another way to write DRIVER/POOL/DEVICE;
 --all-devices selects every device. Quote arguments that contain `*`.
 
-A TAINT is KEY[=VALUE][:EFFECT], where EFFECT is None, NoSchedule or NoExecute:
+A TAINT is KEY[=VALUE][:EFFECT], where EFFECT is None, NoSchedule or NoExecute
+(default: None; `tolerations` requires an effect):
 
   example.com/maintenance=firmware:NoExecute
 

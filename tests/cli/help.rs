@@ -188,15 +188,16 @@ fn exit_codes_are_explained() {
       3  nothing was changed, and --error-unchanged was given
       4  refused, and nothing was changed: for example, a guard tripped, a
          confirmation is missing, the impact does not match --expect, no plan meets
-         the limits, or a card cannot be removed from its node safely
+         the limits, or a device cannot be removed from the machine safely
       5  the wait ended before its condition was met: for example, it timed out,
          pods are evicted again and again, a drain is unfinished, another pod got
          the devices, or the release of a device is not confirmed; the changes of
          the command stay, unless --on-timeout or --on-abort undid them, or make-
          room removed its rules
       6  the report is incomplete (with --strict or -o name), `plan` cannot compare
-         costs, the controller does not confirm the report (with --publish), or one
-         of several clusters (--contexts) gave no report
+         costs, the eviction controller counts other pods than the preview or does
+         not respond (with --publish), or one of several clusters (--contexts) gave
+         no report
      75  temporary error: the network, a busy or failing server, or a concurrent
          change; run the same command again: it completes what is missing
     130  interrupted (SIGINT)

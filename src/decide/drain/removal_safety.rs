@@ -44,8 +44,8 @@ impl RemovalSafety {
                     ("kubelets", "have")
                 };
                 Some(format!(
-                    "unit {unit} is safe to pull: no claim holds its devices, and the {kubelets} of {} {have} \
-                     released them",
+                    "the devices of unit {unit} are safe to pull (to remove from the machine): no claim holds them, and \
+                     the {kubelets} of {} {have} released them",
                     few(nodes)
                 ))
             }
@@ -70,8 +70,8 @@ mod tests {
         assert_eq!(
             safe.line("node-1").as_deref(),
             Some(
-                "unit node-1 is safe to pull: no claim holds its devices, and the kubelet of node-1 has \
-                released them"
+                "the devices of unit node-1 are safe to pull (to remove from the machine): no claim holds them, and \
+                the kubelet of node-1 has released them"
             )
         );
         for (asked, held, unknown) in [

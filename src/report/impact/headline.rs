@@ -221,7 +221,7 @@ fn when(report: &ImpactReport) -> String {
             format!(" at the latest {last}")
         }
         (least, _) if totals.pods.exact().is_some() && at_once.exact().is_none() => {
-            format!(": at least {least} now, all at the latest {last}")
+            format!(": at least {least} now, the others at the latest {last}")
         }
         (0, 1) => format!(" later: {last}"),
         (0, _) => format!(" later (last {last})"),

@@ -347,7 +347,7 @@ mod tests {
             (
                 &[Kind::DeviceTaintRule],
                 &["train-0", "train-1"],
-                "2 pods in 1 namespace would be evicted: at least 1 now, all at the latest in 5m at 2026-11-21T01:05:34Z.",
+                "2 pods in 1 namespace would be evicted: at least 1 now, the others at the latest in 5m at 2026-11-21T01:05:34Z.",
             ),
         ] {
             assert_eq!(headline_without(kinds, pods), expected, "{kinds:?}");

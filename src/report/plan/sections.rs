@@ -23,7 +23,7 @@ impl View for PlanReport {
             vec![few(&names), next.cost.line()]
         });
         sections.push(Section::list(
-            "Runner-up (without sets that differ only by interchangeable units)",
+            "Runner-up (the cheapest set that differs by more than equivalent units, such as unused devices)",
             runner_up.unwrap_or_default(),
         ));
         sections.push(
@@ -108,7 +108,7 @@ impl PlanReport {
         ];
         if let Some(left) = self.allocatable_device_count {
             sentences.push(format!(
-                "After the plan, {} in the DeviceClasses of the selected devices can still be allocated.",
+                "After the plan, {} can still be allocated. The count includes all DeviceClasses of the selected devices.",
                 counted(left, "device")
             ));
         }

@@ -95,7 +95,7 @@ fn takes_the_kubelets_word(bench: &Bench<'_>) {
         .ended(0)
         .saying(&format!("unit {name}: asking the kubelet of node {name}"))
         .saying(&format!(
-            "unit {name} is safe to pull: no claim holds its devices, and the kubelet of {name} has released them"
+            "the devices of unit {name} are safe to pull (to remove from the machine): no claim holds them, and the kubelet of {name} has released them"
         ));
     // Whether the kubelet still held the device at the first question depends on the machine; at the last it does not.
     assert!(bench.held().is_empty(), "{run:#?}");

@@ -126,7 +126,7 @@ fn events_and_an_answer_do_not_share_standard_output() {
     world
         .run("wait x --for deleted --events /nowhere/at/all")
         .ended(1)
-        .saying("cannot write the events to /nowhere/at/all");
+        .saying("cannot write the lines of --events to /nowhere/at/all");
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn events_that_cannot_be_written_neither_stop_nor_falsify_a_change() {
     let line = format!("escalate {name} --to NoSchedule --yes --events /dev/full");
     let run = world.run(&line).ended(1);
     assert!(run.stdout.contains("configured"), "{run:#?}");
-    let run = run.saying("cannot write the events to /dev/full");
+    let run = run.saying("cannot write the lines of --events to /dev/full");
     run.saying("only the events are incomplete");
     assert_eq!(effect(&name).as_deref(), Some("NoSchedule"));
 
@@ -172,7 +172,7 @@ fn events_that_cannot_be_written_neither_stop_nor_falsify_a_change() {
     let mut child = command(&world, &line).spawn().expect("it starts");
     drop(child.stdout.take());
     let run = Run::from(child.wait_with_output().expect("it ends")).ended(1);
-    run.saying("cannot write the events to standard output");
+    run.saying("cannot write the lines of --events to standard output");
     assert_eq!(effect(&name).as_deref(), Some("NoExecute"));
 
     // A reader that never reads: a pipe that is full to the brim.
