@@ -209,7 +209,9 @@ impl<'a> HazardEvidence<'a> {
         }
         Some(HazardReason::Since(match fate {
             JobFate::StartsAgain => {
-                format!("{job} recreates the pod, because its podFailurePolicy ignores disruptions")
+                format!(
+                    "{job} recreates evicted pods, because its podFailurePolicy ignores disruptions"
+                )
             }
             JobFate::Counts { failures, limit } => {
                 format!(

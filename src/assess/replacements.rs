@@ -214,8 +214,9 @@ impl Replacements {
                 "together, at most {} of the {} can be reallocated{}",
                 self.at_most_together,
                 counted(all, "claim"),
-                self.unchecked()
-                    .map_or_else(String::new, |terms| format!("; not checked: {terms}"))
+                self.unchecked().map_or_else(String::new, |terms| format!(
+                    ", perhaps fewer; not checked: {terms}"
+                ))
             )
         })
     }
@@ -252,7 +253,7 @@ impl Replacements {
         }
         let beyond: Vec<String> = beyond
             .into_iter()
-            .map(|(what, claims)| format!("for claim {}, {what}", names_of(&claims)))
+            .map(|(what, claims)| format!("{what} (claim {})", names_of(&claims)))
             .collect();
         (!beyond.is_empty()).then(|| beyond.join("; "))
     }
@@ -429,9 +430,24 @@ impl ClaimReplacement {
             .collect();
         let requests = requests.join("; ");
         if self.requests.iter().all(RequestReplacement::has_enough) {
-            return format!("{requests}; no node has available devices for the whole claim");
+            let reason = if self.needs_all_of_a_node() {
+                "no node where the pod can be scheduled has all its matching devices available"
+            } else {
+                "no node has available devices for the whole claim"
+            };
+            return format!("{requests}; {reason}");
         }
         requests
+    }
+
+    /// Whether only a device that is missing on each node can be why the claim cannot be reallocated.
+    fn needs_all_of_a_node(&self) -> bool {
+        let is_all = matches!(self.requests.as_slice(), [only] if only.needs.is_none());
+        let has_other_terms = self
+            .not_modelled
+            .iter()
+            .any(|term| matches!(term, UnmodelledTerm::Constraints | UnmodelledTerm::Counters));
+        is_all && !has_other_terms
     }
 }
 
@@ -571,8 +587,8 @@ mod tests {
         assert_eq!(lines[10], "2 more claims cannot be reallocated either");
         assert_eq!(
             lines[11],
-            "together, at most 2 of the 14 claims can be reallocated; not checked: \
-             for claim team-a/claim-12 and 1 more, whether one node has available devices for the whole claim"
+            "together, at most 2 of the 14 claims can be reallocated, perhaps fewer; not checked: \
+             whether all devices are available on one node (claim team-a/claim-12 and 1 more)"
         );
         assert_eq!(replacements.unplaceable(), Count::between(12, 13));
         assert_eq!(replacements.unplaceable_together(), Count::between(12, 14));

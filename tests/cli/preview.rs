@@ -93,7 +93,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
 
     Replacements:
       3 claims cannot be reallocated (research/notebooks, serving/embed-5f6b8c9d77-f6ln5-gpu-kq8sm, serving/embed-5f6b8c9d77-mdd2q-gpu-72g96): request gpu needs 1 device, and 0 are available
-      together, at most 1 of the 4 claims can be reallocated; not checked: for claim serving/rerank-6b4d9f8c5-wxh7f-gpu-cknml, capacity of shared devices
+      together, at most 1 of the 4 claims can be reallocated, perhaps fewer; not checked: capacity of shared devices (claim serving/rerank-6b4d9f8c5-wxh7f-gpu-cknml)
 
     Hardware that stays in use:
       gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod research/evals-98wpf and 1 more
@@ -238,7 +238,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
     Top risks:
       danger    DaemonSet/gpu-monitor of monitoring: claim gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (not counting 27 on nodes where the pod cannot be scheduled); the pod's priority class is system-node-critical
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements may be evicted too: claims tolerate the taint only for scheduling or for a limited time
-      warning   Job/sweep of training (2 pods): Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be evicted too: claims tolerate the taint only for scheduling or for a limited time
+      warning   Job/sweep of training (2 pods): Job sweep recreates evicted pods, because its podFailurePolicy ignores disruptions; replacements may be evicted too: claims tolerate the taint only for scheduling or for a limited time
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, no-replacement (+2)
@@ -258,7 +258,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
 
     Replacements:
       claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (not counting 27 on nodes where the pod cannot be scheduled)
-      together, at most 3 of the 4 claims can be reallocated; not checked: for claim training/llm-1-gpus-rsbmk, whether one node has available devices for the whole claim
+      together, at most 3 of the 4 claims can be reallocated, perhaps fewer; not checked: whether all devices are available on one node (claim training/llm-1-gpus-rsbmk)
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
@@ -408,7 +408,7 @@ fn manifest_is_asked_about_before_it_is_created() {
     Top risks:
       danger    DaemonSet/gpu-monitor of monitoring: claim gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (not counting 27 on nodes where the pod cannot be scheduled); the pod's priority class is system-node-critical
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements may be evicted too: claims tolerate the taint only for scheduling or for a limited time
-      warning   Job/sweep of training (2 pods): Job sweep recreates the pod, because its podFailurePolicy ignores disruptions; replacements may be evicted too: claims tolerate the taint only for scheduling or for a limited time
+      warning   Job/sweep of training (2 pods): Job sweep recreates evicted pods, because its podFailurePolicy ignores disruptions; replacements may be evicted too: claims tolerate the taint only for scheduling or for a limited time
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, no-replacement (+2)
@@ -428,7 +428,7 @@ fn manifest_is_asked_about_before_it_is_created() {
 
     Replacements:
       claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (not counting 27 on nodes where the pod cannot be scheduled)
-      together, at most 3 of the 4 claims can be reallocated; not checked: for claim training/llm-1-gpus-rsbmk, whether one node has available devices for the whole claim
+      together, at most 3 of the 4 claims can be reallocated, perhaps fewer; not checked: whether all devices are available on one node (claim training/llm-1-gpus-rsbmk)
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.

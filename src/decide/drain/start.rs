@@ -647,7 +647,7 @@ mod tests {
         let line = unchecked_line(&several).unwrap();
         assert!(
             line.starts_with(
-                "  each of 2 claims can be reallocated alone, but perhaps not all together; not checked: for claim"
+                "  each of 2 claims can be reallocated alone, but perhaps not all together; not checked: whether"
             ),
             "{line}"
         );

@@ -169,9 +169,11 @@ impl SingleChange {
         } = request;
         Self {
             change_type: ChangeType::WithToleration,
-            message: format!("with toleration {toleration} added to request {name} of a new claim"),
+            message: format!(
+                "with toleration {toleration} added to the request {name} of a new claim"
+            ),
             fix: Some(format!(
-                "add toleration {toleration} to request {name} of a new claim"
+                "add toleration {toleration} to the request {name} of a new claim"
             )),
             outcome_message: THERE_WOULD_BE.to_owned(),
             field_ref: FieldReference::new("ResourceClaim", claim, tolerations_path),
@@ -324,14 +326,14 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
         VerdictChange::WithToleration(wanted) => SingleChange {
             // The spec of a claim cannot be changed.
             message: format!(
-                "for pods that are created later, with toleration {} added to request {} of {}",
+                "for a pod that is created later, with toleration {} added to the request {} of {}",
                 wanted.toleration,
                 wanted.request,
                 origin_of(&wanted.claim, chain)
             ),
             // Its claim keeps the tolerations that were copied when it was allocated.
             fix: Some(format!(
-                "for pods that are created later: add toleration {} to request {} of {}",
+                "for pods that are created later: add toleration {} to the request {} of {}",
                 wanted.toleration,
                 wanted.request,
                 origin_of(&wanted.claim, chain)
@@ -344,7 +346,7 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
         },
         VerdictChange::WithoutToleration(unwanted) => SingleChange {
             message: format!(
-                "for pods that are created later, without the toleration {} in request {} of {}",
+                "for a pod that is created later, without the toleration {} in the request {} of {}",
                 unwanted.toleration,
                 unwanted.request,
                 origin_of(&unwanted.claim, chain)

@@ -145,7 +145,7 @@ pub const CASES: &[Case] = &[
         expected: Differs {
             kubectl: Outcome::Refused,
             plugin: Outcome::Works,
-            why: "if certificates are configured, this program uses TLS; kubectl never does, and this server refuses that",
+            why: "if certificates are configured, this program uses TLS; kubectl connects without TLS, and this server accepts only TLS",
         },
     },
     Case {
