@@ -649,6 +649,17 @@ mod tests {
             request(None, 0).offer(),
             "request 'gpu' needs all matching devices of a node, but none are available"
         );
+        let all = ClaimReplacement {
+            requests: vec![request(None, 3)],
+            ..claim(0, Some(false))
+        };
+        assert!(
+            all.offers().ends_with(
+                "; no node where the pod can be scheduled has all its matching devices available"
+            ),
+            "{}",
+            all.offers()
+        );
         let elsewhere = RequestReplacement {
             elsewhere: 4,
             ..request(Some(1), 0)
