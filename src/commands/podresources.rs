@@ -265,10 +265,7 @@ impl KubeletArgs {
             .and_then(Path::parent)
             .and_then(Path::to_str);
         let plan = root.and_then(|root| self.debug.plan(root)).ok_or_else(|| {
-            Failure::usage(
-                "with --via-debug, --socket must be ROOT/pod-resources/kubelet.sock: ROOT is the kubelet's \
-                 root directory on the node, such as /var/lib/kubelet",
-            )
+            Failure::usage("with --via-debug, --socket must end in /pod-resources/kubelet.sock")
         })?;
         let own: Vec<&str> = ["podresources"]
             .into_iter()

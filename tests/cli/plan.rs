@@ -27,7 +27,7 @@ fn the_plan_ends_with_the_verdict_and_the_next_command() {
     devicetaint.dev/preview:NoExecute   <none>   gpu.example.com/node-10/gpu-2           1             0      0            0
     devicetaint.dev/preview:NoExecute   <none>   gpu.example.com/node-10/gpu-3           1             0      0            0
 
-    Runner-up (the cheapest set that differs by more than equivalent units, such as unused devices):
+    Runner-up:
       gpu.example.com/node-10/gpu-1, gpu.example.com/node-10/gpu-2, gpu.example.com/node-7/gpu-1
       1 pod with 1 claimed device; no PodDisruptionBudget violated; grace periods above 10s; hazards: 1 of severity notice
 
@@ -80,7 +80,7 @@ fn what_a_plan_costs_is_told_with_the_assessment_of_its_set() {
       claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, and 3 are available (not counting 27 on nodes where the pod cannot be scheduled); no node where the pod can be scheduled has all its matching devices available
       claim training/llm-1-gpus-rsbmk cannot be reallocated: request gpus needs 4 devices, and 8 are available; request nic needs 1 device, and 5 are available; no node has available devices for the whole claim
 
-    Runner-up (the cheapest set that differs by more than equivalent units, such as unused devices):
+    Runner-up:
       gpu.example.com/node-3/gpu-6, gpu.example.com/node-3/gpu-7, gpu.example.com/node-3/gpu-0, gpu.example.com/node-3/gpu-1, gpu.example.com/node-3/gpu-2
       2 pods with 13 claimed devices; PodDisruptionBudgets violated; hazards: 2 of severity danger, 3 of severity notice
 

@@ -780,7 +780,7 @@ fn taint_without_effect_is_looked_at_as_add_would_make_it() {
         assert_eq!(run.stderr, whole.stderr);
     }
     assert!(
-        whole.stderr.contains("this preview shows effect NoExecute"),
+        whole.stderr.contains("would evict with effect NoExecute"),
         "{}",
         whole.stderr
     );

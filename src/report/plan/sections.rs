@@ -22,10 +22,7 @@ impl View for PlanReport {
                 .collect();
             vec![few(&names), next.cost.line()]
         });
-        sections.push(Section::list(
-            "Runner-up (the cheapest set that differs by more than equivalent units, such as unused devices)",
-            runner_up.unwrap_or_default(),
-        ));
+        sections.push(Section::list("Runner-up", runner_up.unwrap_or_default()));
         sections.push(
             Section::sentences(self.verdict())
                 .captioned("Plan")
