@@ -71,7 +71,7 @@ fn why_not_mine(rule: &DeviceTaintRule, me: &Requester<'_>) -> Vec<String> {
             .uids
             .iter()
             .any(|uid| rule.uid == Uid::from(uid.as_str()));
-    let uid = (!is_meant).then(|| format!("was deleted and recreated: its UID is {}", rule.uid));
+    let uid = (!is_meant).then(|| format!("has UID {}, which --uid does not list", rule.uid));
     let why = [
         program,
         noted(RuleMetadata::CREATED_BY, "created"),
@@ -185,7 +185,7 @@ mod tests {
             (
                 plain(),
                 object,
-                Some("was deleted and recreated: its UID is uid-of-drain"),
+                Some("has UID uid-of-drain, which --uid does not list"),
             ),
             (
                 edited,

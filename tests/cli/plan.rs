@@ -188,7 +188,7 @@ fn what_cannot_be_planned_is_refused_with_the_reason() {
     "#);
     assert_snapshot!(plan("gpu.example.com --count 1 --exclude gpu.example.com").shown(), @r"
     [stderr]
-    error: --exclude leaves no device of 40 selected devices
+    error: --exclude excludes all of 40 selected devices
     [exit status: 2]
     ");
     assert_snapshot!(plan("gpu.example.com/node-77/gpu-0 --count 1").shown(), @r"

@@ -101,11 +101,12 @@ fn whole_nodes(
 
 fn nothing_left(size: PlanSize, candidates: usize) -> Failure {
     let devices = counted(candidates, "selected device");
-    let left = match size {
-        PlanSize::Devices(_) | PlanSize::PerPool(_) => "device",
-        PlanSize::Nodes(_) => "node",
-    };
-    Failure::usage(format!("--exclude leaves no {left} of {devices}"))
+    Failure::usage(match size {
+        PlanSize::Devices(_) | PlanSize::PerPool(_) => {
+            format!("--exclude excludes all of {devices}")
+        }
+        PlanSize::Nodes(_) => format!("--exclude excludes all nodes of {devices}"),
+    })
 }
 
 #[cfg(test)]
@@ -226,12 +227,12 @@ mod tests {
             (
                 PlanSize::Devices(1),
                 one.clone(),
-                "--exclude leaves no device of 1 selected device",
+                "--exclude excludes all of 1 selected device",
             ),
             (
                 PlanSize::Nodes(1),
                 one.clone(),
-                "--exclude leaves no node of 1 selected device",
+                "--exclude excludes all nodes of 1 selected device",
             ),
             (
                 PlanSize::Nodes(1),
