@@ -33,6 +33,28 @@ pub struct ProposedRule {
     pub rule: DeviceTaintRule,
     /// What has to be done so that it is.
     pub becomes: RuleTransition,
+    /// That it has another effect first; absent where it has its effect at once.
+    pub begins: Option<FirstEffect>,
+}
+
+/// The effect that a rule has until pods have to leave by its own effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FirstEffect {
+    /// The effect.
+    pub effect: Effect,
+    /// When the rule gets its own effect.
+    pub then: Escalation,
+}
+
+/// Whether a rule gets the effect for which it is assessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Escalation {
+    /// It does.
+    Certain,
+    /// It does if an eviction is refused.
+    IfRefused,
+    /// It does not: all pods are evicted through the Eviction API.
+    Never,
 }
 
 /// What becomes of a rule.
@@ -60,6 +82,7 @@ impl ProposedRule {
             } else {
                 RuleTransition::Changed(Box::new(rule.clone()))
             },
+            begins: None,
         }
     }
 
@@ -68,7 +91,18 @@ impl ProposedRule {
         Self {
             rule: rule.clone(),
             becomes: RuleTransition::Deleted,
+            begins: None,
         }
+    }
+
+    /// The rule, which begins with another effect if it has one of its own to begin with.
+    pub(crate) fn beginning(self, effect: &Effect, then: Escalation) -> Self {
+        let is_other = self.rule.taint.effect != *effect;
+        let begins = is_other.then(|| FirstEffect {
+            effect: effect.clone(),
+            then,
+        });
+        Self { begins, ..self }
     }
 
     /// Whether anything has to be done.
@@ -157,10 +191,23 @@ impl ProposedRule {
         let after = match self.becomes {
             RuleTransition::Deleted => "deleted".to_owned(),
             RuleTransition::Made | RuleTransition::Changed(_) | RuleTransition::Kept => {
-                effect(&self.rule)
+                self.effects()
             }
         };
         format!("Rule {name}   {devices}   {before} → {after}")
+    }
+
+    /// The effects that it gets, one after the other.
+    fn effects(&self) -> String {
+        let own = &self.rule.taint.effect;
+        let Some(FirstEffect { effect, then }) = &self.begins else {
+            return own.to_string();
+        };
+        match then {
+            Escalation::Certain => format!("{effect} → {own}"),
+            Escalation::IfRefused => format!("{effect} → {own} if an eviction is refused"),
+            Escalation::Never => effect.to_string(),
+        }
     }
 }
 
@@ -199,6 +246,7 @@ impl From<&AddStep> for ProposedRule {
                 AddStep::Change { rule, .. } => RuleTransition::Changed(rule.clone()),
                 AddStep::Keep { .. } => RuleTransition::Kept,
             },
+            begins: None,
         }
     }
 }
@@ -594,6 +642,7 @@ mod tests {
         let valued = ProposedRule {
             rule: named("drain", "NoExecute"),
             becomes: RuleTransition::Changed(Box::new(named("drain", "NoSchedule"))),
+            begins: None,
         };
         let rules = [
             raised("None", "NoExecute"),
@@ -611,6 +660,20 @@ mod tests {
                 "Rule old   gpu.example.com/node-7/gpu-0   NoExecute → deleted",
             ]
         );
+        for (then, expected) in [
+            (Escalation::Never, "new → NoSchedule"),
+            (Escalation::Certain, "new → NoSchedule → NoExecute"),
+            (
+                Escalation::IfRefused,
+                "new → NoSchedule → NoExecute if an eviction is refused",
+            ),
+        ] {
+            let rule = created("NoExecute").beginning(&Effect::NoSchedule, then);
+            let line = lines(&[rule]).remove(0);
+            assert!(line.ends_with(expected), "{line}");
+            let kept = created("NoSchedule").beginning(&Effect::NoSchedule, then);
+            assert_eq!(kept.begins, None, "it has this effect at once");
+        }
         let many = vec![rules[0].clone(); SHOWN + 2];
         assert_eq!(lines(&many).last().unwrap(), "and 2 more rules");
         assert_eq!(lines(&many[1..]).last().unwrap(), "and 1 more rule");

@@ -95,6 +95,7 @@ pub fn propose(
         }
         ProposedRule {
             becomes: RuleTransition::Changed(Box::new(proposed.rule.clone())),
+            begins: None,
             rule: proposed.rule,
         }
     });

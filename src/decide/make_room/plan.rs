@@ -6,6 +6,7 @@ use super::candidates::{CandidatePod, Movability, Protection};
 use super::eligibility::WaitingPod;
 use crate::assess::Basis;
 use crate::assess::room::RoomCosts;
+use crate::decide::proposal::Escalation;
 use crate::engine::Impact;
 use crate::engine::allocator::room::{RoomQuestion, RoomSearch, RoomSet, room};
 use crate::engine::closed_nodes::ClosedNode;
@@ -76,6 +77,26 @@ pub struct PlannedRoom {
     pub set: RoomSet,
     /// The pods that are evicted, by name.
     pub pods: Vec<PlannedEviction>,
+}
+
+impl PlannedRoom {
+    /// Whether a PodDisruptionBudget covers one of the pods.
+    #[must_use]
+    pub fn has_budgets(&self) -> bool {
+        self.pods.iter().any(|pod| pod.has_budget)
+    }
+
+    /// Whether the rules get effect NoExecute after pods with budgets were evicted through the Eviction API; absent where
+    /// they have it at once, because no pod has a budget.
+    #[must_use]
+    pub fn escalation(&self, limits: &RoomLimits) -> Option<Escalation> {
+        let all = self.pods.iter().all(|pod| pod.has_budget);
+        self.has_budgets().then_some(match (all, limits.force) {
+            (false, _) => Escalation::Certain,
+            (true, true) => Escalation::IfRefused,
+            (true, false) => Escalation::Never,
+        })
+    }
 }
 
 /// What is done for a pod that waits.

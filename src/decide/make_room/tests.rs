@@ -16,6 +16,7 @@ use super::terms::{RoomTerms, kept_for, taint};
 use super::tolerance::{Mechanism, lacking, refuse_lacking, toleration_lines};
 use crate::assess::Basis;
 use crate::decide::drain::EvictionReply;
+use crate::decide::proposal::Escalation;
 use crate::decide::testing::named;
 use crate::decide::{AddStep, RulePatch};
 use crate::engine::allocator::room::{RoomCost, RoomSet};
@@ -579,6 +580,26 @@ fn planned(namespace: &str, has_budget: bool) -> PlannedEviction {
         controller: None,
         has_budget,
         protections: BTreeSet::new(),
+    }
+}
+
+#[test]
+fn rules_begin_with_no_schedule_while_the_eviction_api_evicts() {
+    for (pods, force, expected) in [
+        (vec![false, false], true, None),
+        (vec![true, false], false, Some(Escalation::Certain)),
+        (vec![true, true], true, Some(Escalation::IfRefused)),
+        (vec![true, true], false, Some(Escalation::Never)),
+    ] {
+        let room = PlannedRoom {
+            set: set(),
+            pods: pods.iter().map(|budget| planned("a", *budget)).collect(),
+        };
+        let limits = RoomLimits {
+            force,
+            included: BTreeSet::new(),
+        };
+        assert_eq!(room.escalation(&limits), expected, "{pods:?} {force}");
     }
 }
 

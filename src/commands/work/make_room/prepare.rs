@@ -196,7 +196,7 @@ impl RoomRequest {
         let terms = RoomTerms::new(&pod.name, &pod.uid, view.now, self.timeout);
         let drafts = terms.drafts(&plan.chosen.set)?;
         // Pods with budgets leave first, by the API that asks them.
-        let has_budgets = plan.chosen.pods.iter().any(|pod| pod.has_budget);
+        let has_budgets = plan.chosen.has_budgets();
         let first = drafts.iter().cloned().map(|mut draft| {
             if has_budgets {
                 draft.taint.effect = Effect::NoSchedule;
@@ -311,8 +311,14 @@ fn query(needed: NeededAccess) -> AccessQuery {
 impl Prepared {
     /// The rules as they become, and what is asked about them.
     pub(crate) fn proposal(&self) -> Proposal {
+        let rules = self.wanted.iter().map(ProposedRule::from);
+        let escalation = self.plan.chosen.escalation(&self.limits);
+        let rules = rules.map(|rule| match escalation {
+            Some(then) => rule.beginning(&Effect::NoSchedule, then),
+            None => rule,
+        });
         Proposal {
-            rules: self.wanted.iter().map(ProposedRule::from).collect(),
+            rules: rules.collect(),
             action: action(&self.pod.name, &self.plan),
             whose: NamedOwners::All,
             noted_before: None,
