@@ -338,7 +338,7 @@ hazards! {
         of: All,
         after: MadeAgain,
         reads: [Pods],
-        meaning: "has already ended, and still holds the device",
+        meaning: "has ended, but is evicted like a running pod while its claim holds the device",
         find: evidence::terminal_still_reserved,
     }
     /// It tolerates the taint for the scheduler, and evictions not at all or for a limited time only.

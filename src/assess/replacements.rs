@@ -588,7 +588,7 @@ mod tests {
         assert_eq!(
             lines[11],
             "together, at most 2 of the 14 claims can be reallocated, perhaps fewer; not checked: \
-             whether all devices are available on one node (claim team-a/claim-12 and 1 more)"
+             whether one node has all devices that a claim needs (claim team-a/claim-12 and 1 more)"
         );
         assert_eq!(replacements.unplaceable(), Count::between(12, 13));
         assert_eq!(replacements.unplaceable_together(), Count::between(12, 14));

@@ -59,7 +59,7 @@ struct InstallArgs {
     #[arg(long, value_name = "DIRECTORY", value_hint = clap::ValueHint::DirPath)]
     dir: Option<PathBuf>,
 
-    /// Overwrite an existing file even if its content differs
+    /// Overwrite an existing file whose content differs
     #[arg(long)]
     force: bool,
 }

@@ -53,8 +53,10 @@ use crate::report::rules::ObjectList;
 ///
 /// If the command is interrupted, run it again: it creates what is missing. With --policy none, only the rules are
 /// created, and no admission policies: claims have to tolerate the taint themselves, and any claim may do so.
+///
+/// The subcommands `dedicate list` and `dedicate describe` show dedications.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("Policy FILENAME to check the rules against; or \
+#[command(subcommand_value_name = "SUBCOMMAND", after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("Policy FILENAME to check the rules against; or \
     `none`: create only rules, no admission policies").long_help("Policy FILENAME to check the rules against; or `none`: \
     create only rules, no admission policies\n\nA policy file is read only by this plugin, and does not replace the \
     admission policies in the cluster. It sets guards, fields that every rule must have, and devices that must not be \

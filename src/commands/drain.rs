@@ -52,9 +52,9 @@ use crate::report::plan;
 ///
 /// If all units are done, the exit code is 0. If a unit is not done within --timeout, the command names what remains
 /// and exits with code 5; the taints stay. To continue the drain, run the same command again, also from another
-/// machine. To undo the drain: `restore`.
+/// machine. To undo the drain: `restore`. The subcommand `drain status` shows drains.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES, mut_arg("abort_if", |arg| arg.long_help("Refuse if this is true, such as \
+#[command(subcommand_value_name = "SUBCOMMAND", after_help = EXAMPLES, mut_arg("abort_if", |arg| arg.long_help("Refuse if this is true, such as \
     'pods.evicted>20'\n\nEvaluated first for all pods of the drain: if true, the drain is refused. Evaluated again before \
     each unit, for the pods of this unit: if true, no further unit is drained, and the exit code is 5. A guard that \
     may be true, because its value is unknown, counts as true. Repeatable; for the list of signals, such as pods.evicted: \

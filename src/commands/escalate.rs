@@ -43,7 +43,7 @@ use crate::render::Format;
 /// that an interrupted run has already changed. A dry run is refused if the real run would be refused. It
 /// prints the confirmation question, and does not wait for an answer.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES, mut_arg("timeout", |arg| arg.help("Time limit of --wait, or of retries at the end of --for, such as 30s")))]
+#[command(after_help = EXAMPLES, mut_arg("timeout", |arg| arg.help("Time limit of --wait; with --for, time limit for restoring effect None; such as 30s")))]
 pub(super) struct EscalateArgs {
     #[command(flatten)]
     rules: RuleArgs,

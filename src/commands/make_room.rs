@@ -61,7 +61,8 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 ///
 /// - 0: the pod is scheduled.
 ///
-/// - 1: no set of pods is found, the pod was deleted, or a rule was changed meanwhile.
+/// - 1: no set of pods is found, the pending pod was deleted, or another user or program removed or changed the
+///   command's rules.
 ///
 /// - 4: the command is refused, for example because the pod does not wait for devices that other pods hold.
 ///

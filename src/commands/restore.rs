@@ -59,7 +59,7 @@ pub(super) struct RestoreArgs {
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
 
-    /// Include rules of other users, programs and requesters; implies --yes
+    /// Include rules of other users, programs and requesters (see --requester); implies --yes
     ///
     /// Without this flag, rules that other requesters need are kept, and rules that another user or program created
     /// or changed need confirmation, even with --yes. If stdin is not a terminal, the command is then refused.

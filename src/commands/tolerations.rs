@@ -28,7 +28,8 @@ use crate::report::tolerations::TolerationReport;
 /// --who, prints the toleration as YAML, or with -o json as JSON. With --who, prints a table by default.
 ///
 /// The printed toleration always has an effect. A device toleration without an effect applies to scheduling only: it
-/// does not prevent evictions by a NoExecute taint. A node toleration without an effect does prevent them.
+/// does not prevent evictions by a NoExecute taint. A pod's toleration of a node taint is different: without an
+/// effect, it also prevents evictions from the node.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, mut_arg("output", |arg| arg.long_help(OUTPUT_LONG)))]
 pub(super) struct TolerationsArgs {
@@ -46,7 +47,7 @@ pub(super) struct TolerationsArgs {
     )]
     purpose: What,
 
-    /// List every claim and template that tolerates the taint, and mark wildcard tolerations
+    /// List every claim and template that tolerates the taint, and mark wildcard tolerations (without a key)
     #[arg(long, conflicts_with = "purpose")]
     who: bool,
 

@@ -105,7 +105,7 @@ fn away_warnings(devices: &[&DeviceState<'_>], basis: &DeviceBasis<'_>) -> Vec<m
                 few(&names)
             ),
             fix: Some(format!(
-                "restart driver {}: until then, its other devices on {} are unknown",
+                "restart driver {}: while it is not running, only its allocated devices on {} are known",
                 away.driver, away.node
             )),
         }

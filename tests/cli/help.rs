@@ -246,7 +246,8 @@ fn hazards_are_explained() {
                                       pods
     sibling-in-use           notice   other pods keep using the same hardware,
                                       through partitions, shares or other drivers
-    terminal-still-reserved  notice   has already ended, and still holds the device
+    terminal-still-reserved  notice   has ended, but is evicted like a running pod
+                                      while its claim holds the device
     tolerates-schedule-only  warning  replacements may be evicted too: claims
                                       tolerate the taint only for scheduling or for
                                       a limited time

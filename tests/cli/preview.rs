@@ -258,7 +258,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
 
     Replacements:
       claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (not counting 27 on nodes where the pod cannot be scheduled)
-      together, at most 3 of the 4 claims can be reallocated, perhaps fewer; not checked: whether all devices are available on one node (claim training/llm-1-gpus-rsbmk)
+      together, at most 3 of the 4 claims can be reallocated, perhaps fewer; not checked: whether one node has all devices that a claim needs (claim training/llm-1-gpus-rsbmk)
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.
@@ -428,7 +428,7 @@ fn manifest_is_asked_about_before_it_is_created() {
 
     Replacements:
       claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (not counting 27 on nodes where the pod cannot be scheduled)
-      together, at most 3 of the 4 claims can be reallocated, perhaps fewer; not checked: whether all devices are available on one node (claim training/llm-1-gpus-rsbmk)
+      together, at most 3 of the 4 claims can be reallocated, perhaps fewer; not checked: whether one node has all devices that a claim needs (claim training/llm-1-gpus-rsbmk)
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
     1 PodDisruptionBudget would be violated; taint evictions ignore PodDisruptionBudgets.

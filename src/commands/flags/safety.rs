@@ -23,15 +23,16 @@ pub(crate) struct SafetyArgs {
     /// fewer than N pods are accepted, too.
     ///
     /// With --yes, this flag or --expect is required if pods in kube-system or in several namespaces would be
-    /// evicted, or if every device of every driver is tainted. Pods that use devices only with admin access
-    /// (adminAccess: true in their claims) are ignored when namespaces are counted.
+    /// evicted, or if the command would taint every device of every driver. Pods that use devices only with admin
+    /// access (adminAccess: true in their claims) are ignored when namespaces are counted.
     #[arg(long, value_name = "N")]
     confirm_pods: Option<usize>,
 
-    /// Refuse if the impact or the hardware differs from this earlier report
+    /// Refuse if the impact or the hardware does not match this earlier report
     ///
     /// A file from `preview -o json`, or the value of its field digest (sha256:…) or hardwareDigest (hardware:…). In
-    /// all three cases, the command is refused if a device that is selected by name was replaced since the report.
+    /// all three cases, the command is refused if a device that is selected by name (by driver, pool and device) was
+    /// replaced since the report.
     ///
     /// With a file, the command is also refused if the taints or their selectors differ, if a pod would be evicted that
     /// the file does not list as evicted, or if a pod would be evicted earlier than in the file. Fewer evicted pods and
@@ -41,8 +42,8 @@ pub(crate) struct SafetyArgs {
     /// With sha256:…, the command is also refused if the taints, their selectors, the pods or their outcomes differ
     /// in any way, even if the impact is smaller.
     ///
-    /// With hardware:…, the command is also refused if other devices are selected by name. Only devices are compared,
-    /// so the impact may be larger.
+    /// With hardware:…, the command is also refused if the devices that it selects by name are not those of the
+    /// report. Only devices are compared, so the impact may be larger.
     ///
     /// Hazards and severities are never compared (see `help hazards`).
     #[arg(long, value_name = "REPORT", hide_short_help = true)]

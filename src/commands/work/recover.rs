@@ -159,7 +159,7 @@ fn left_of(found: &Recovery) -> Vec<Blocker> {
         let state = if found.without_pods.is_empty() {
             "all workloads have recovered"
         } else {
-            "no workload is left to recover"
+            "all workloads have recovered, or have 0 desired pods"
         };
         let text = format!("{state}, but for less than --settle so far");
         return vec![Blocker::recovering("", "", text)];

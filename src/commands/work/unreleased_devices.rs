@@ -21,8 +21,8 @@ pub(crate) async fn clear_released(
 ) {
     let left = |rule: &DeviceTaintRule| unreleased_devices::released(rule, node.as_str());
     let released = format!(
-        "the kubelet of node {node} has released the devices there, so the rule no longer records \
-         them as unreleased"
+        "the kubelet of node {node} has released the devices there, so the record of unreleased \
+         devices is removed from the rule"
     );
     clear(names, &released, left, rules, context).await;
 }
@@ -35,7 +35,7 @@ pub(crate) async fn clear_ended(
     context: &Context,
 ) {
     let left = |rule: &DeviceTaintRule| unreleased_devices::ended(rule, &has_ended);
-    let ended = "some pods have ended, so the rule no longer records their devices as unreleased";
+    let ended = "some pods have ended, so the record of their unreleased devices is removed from the rule";
     clear(names, ended, left, rules, context).await;
 }
 

@@ -38,8 +38,8 @@ pub fn refuse_unpublished<'a>(
     match unknown_devices(noun, devices, slices) {
         None => Ok(()),
         Some((failure, pools)) => Err(failure.hint(format!(
-            "to keep new pods off all devices until the driver runs, including devices that are not \
-             known yet: kubectl devicetaint add {pools} KEY:NoSchedule"
+            "to keep new pods off whole pools, including devices that are published later: kubectl \
+             devicetaint add {pools} KEY:NoSchedule"
         ))),
     }
 }
@@ -159,7 +159,7 @@ mod tests {
         the devices of node node-3 are not all known, because driver gpu.example.com does not publish all of them; nothing was changed
         node node-3: driver gpu.example.com does not publish these allocated devices: gpu.example.com/node-7/gpu-1
         start driver gpu.example.com, and run the same command again
-        to keep new pods off all devices until the driver runs, including devices that are not known yet: kubectl devicetaint add 'gpu.example.com/node-7/*' KEY:NoSchedule
+        to keep new pods off whole pools, including devices that are published later: kubectl devicetaint add 'gpu.example.com/node-7/*' KEY:NoSchedule
         ");
     }
 

@@ -266,7 +266,7 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
         lines.push(format!("  already terminating: {}", few(&names)));
     }
     lines.extend(plan.siblings.iter().map(|line| {
-        format!("  not drained: {line}; the unit becomes idle only when this use ends (to drain partitions too: --with-partitions)")
+        format!("  not drained: {line}; the unit becomes idle only when none of this hardware is in use (to drain partitions too: --with-partitions)")
     }));
     let for_good = classes.get(&PodClass::Unmanaged);
     let for_good = for_good.filter(|_| limits.included.unmanaged);

@@ -40,7 +40,7 @@ impl UnmodelledTerm {
             Self::Counters => "counters that partitions share",
             Self::Capacity => "capacity of shared devices",
             Self::AllDevices => "requests for all devices of a node",
-            Self::SeveralDevices => "whether all devices are available on one node",
+            Self::SeveralDevices => "whether one node has all devices that a claim needs",
         }
     }
 }

@@ -72,7 +72,7 @@ pub struct SingleChange {
     /// null for other changes.
     pub device: Option<String>,
     /// The taint that is removed: a driver's taint, or any taint that keeps devices from a waiting pod. Null
-    /// for other changes.
+    /// for other changes, also if the rule that evicts a pod is removed: see `rule`.
     pub taint: Option<Taint>,
     /// The pod's claim to which the change applies. If the claim itself cannot be changed, `fix` names what to
     /// change instead, such as a new claim. Null for changes that concern no claim.
@@ -346,7 +346,7 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
         },
         VerdictChange::WithoutToleration(unwanted) => SingleChange {
             message: format!(
-                "for a pod that is created later, without the toleration {} in the request {} of {}",
+                "for a pod that is created later, with toleration {} removed from the request {} of {}",
                 unwanted.toleration,
                 unwanted.request,
                 origin_of(&unwanted.claim, chain)

@@ -44,8 +44,8 @@ pub struct ImpactReport {
     /// budgets or times.
     pub digest: String,
     /// `hardware:` and a hash of the names and the hardware of the devices that are selected by name; absent if no
-    /// device is selected by name. If this hash is given to `--expect`, a command is refused only if other devices are
-    /// selected by name, or if the hardware of a device that is selected by name differs.
+    /// device is selected by name. If this hash is given to `--expect`, a command is refused only if
+    /// the devices that it selects by name, or their hardware, differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware_digest: Option<String>,
     /// The proposed taints: one per rule, existing or not, in the order of the arguments.

@@ -93,7 +93,7 @@ fn a_card_is_drained_together_with_its_partitions() {
     let alone = world.run(&format!("{drain} --timeout 3s --include-unmanaged"));
     alone
         .ended(5)
-        .saying("the unit becomes idle only when this use ends (to drain partitions too: --with-partitions)")
+        .saying("the unit becomes idle only when none of this hardware is in use (to drain partitions too: --with-partitions)")
         .saying("half-0 is allocated to claim");
     world.run(&format!("restore {} --yes", world.node)).ended(0);
     let flags = "--with-partitions --include-unmanaged --accept-unplaceable --dry-run";
