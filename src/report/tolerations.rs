@@ -56,7 +56,8 @@ pub struct TolerantReport {
     #[serde(skip)]
     pub tolerations_text: Vec<String>,
     /// Whether none of the tolerations has effect NoExecute, so that a NoExecute taint evicts the pods
-    /// anyway. Unlike a node toleration, a device toleration without an effect prevents no eviction.
+    /// anyway. Unlike a toleration of node taints, a device toleration without an effect prevents no
+    /// eviction.
     pub scheduling_only: bool,
     /// The devices that the claim holds, as DRIVER/POOL/DEVICE; empty for a claim template.
     pub devices: Vec<String>,
