@@ -199,7 +199,7 @@ impl Blocker {
         let message = if let RemovalObjection::Unread(kind) = objection {
             // Slices say which devices are the same hardware.
             format!(
-                "{device} is not released, and may be the same hardware as a device that the rules select: {} could not be read",
+                "{device} is not released, and may be the same hardware as a device that the rules select (not checked, because {} could not be read)",
                 kind.plural()
             )
         } else if let RemovalObjection::MayBeSameHardware { device: other } = objection
@@ -451,7 +451,7 @@ mod tests {
         assert_eq!(
             held.message,
             "gpu.example.com/node-7/gpu-9 is not released, and may be the same hardware as a \
-             device that the rules select: resourceslices could not be read"
+             device that the rules select (not checked, because resourceslices could not be read)"
         );
         let absent = |of: &str| {
             let device = testing::device("gpu-8");
