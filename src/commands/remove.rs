@@ -300,6 +300,7 @@ impl RemoveArgs {
         let ways = RuleArguments {
             expired: self.expired,
             all: self.all,
+            absence: Absence::of(self.ignore_not_found),
             ..self.rules.ways()
         };
         let filters = self.filters.filters(context.namespace.as_deref());
@@ -308,12 +309,7 @@ impl RemoveArgs {
 
     /// One failure for all that is not there, unless that is fine.
     fn objection(&self, found: &mut SelectedRules, context: &Context) -> Option<Failure> {
-        let absence = if self.ignore_not_found {
-            Absence::Ignored
-        } else {
-            Absence::Refused
-        };
-        let (lines, failure) = found.objection(absence);
+        let (lines, failure) = found.objection(Absence::of(self.ignore_not_found));
         for line in lines {
             context.printer.note(&line);
         }

@@ -364,17 +364,18 @@ impl WaitArgs {
         }
         // A rule of certain devices is known by another name, where it is there.
         let is_by_name = matches!(chooser, Chooser::Names(_)) || found.rules.is_empty();
-        let names = chooser.names().filter(|_| is_by_name).unwrap_or_default();
+        let mut names = chooser.names().filter(|_| is_by_name).unwrap_or_default();
         if found.rules.is_empty() && names.is_empty() {
-            return Err(found.all_missing().unwrap_or_else(|| {
-                Failure::new(ExitStatus::Failed, "no rule matches these labels")
-            }));
+            if !self.ignore_not_found {
+                return Err(found.all_missing().unwrap_or_else(without_labels));
+            }
+            names.push(typed.text());
         }
         let is_there = |name: &String| found.rules.iter().any(|rule| rule.name.as_str() == name);
         let gone: Vec<String> = names.into_iter().filter(|name| !is_there(name)).collect();
         for name in gone {
             context.printer.note(&format!(
-                "rule {name} not found: waiting for the workloads of all pods that have a taint eviction event"
+                "no rule found for {name}: waiting for the workloads of all pods that have a taint eviction event"
             ));
             found.rules.push(gone_rule(&name));
         }
@@ -397,6 +398,7 @@ impl WaitArgs {
         let ways = RuleArguments {
             targets: &self.targets,
             selector: self.selector.as_ref(),
+            absence: Absence::of(self.ignore_not_found),
             ..RuleArguments::default()
         };
         RuleWords::new(ways, DeviceFilterFlags::default(), SiblingRules::Selected)
@@ -531,12 +533,7 @@ impl WaitArgs {
     ) -> Result<Vec<DeviceTaintRule>, Failure> {
         let version = self.version.version();
         let (_, mut found) = meant_on(typed, live, version, context).await?;
-        let absence = if self.ignore_not_found {
-            Absence::Ignored
-        } else {
-            Absence::Refused
-        };
-        let (lines, failure) = found.objection(absence);
+        let (lines, failure) = found.objection(Absence::of(self.ignore_not_found));
         for line in &lines {
             context.printer.note(line);
         }
@@ -545,10 +542,7 @@ impl WaitArgs {
         }
         if found.rules.is_empty() && lines.is_empty() {
             if !self.ignore_not_found {
-                return Err(
-                    Failure::new(ExitStatus::Failed, "no rule matches these labels")
-                        .hint("to ignore missing rules: --ignore-not-found"),
-                );
+                return Err(without_labels());
             }
             context.printer.note("No resources found");
         }
@@ -594,4 +588,8 @@ impl WaitArgs {
         }
         status
     }
+}
+fn without_labels() -> Failure {
+    Failure::new(ExitStatus::Failed, "no rule matches these labels")
+        .hint("to ignore missing rules: --ignore-not-found")
 }

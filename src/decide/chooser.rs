@@ -24,6 +24,8 @@ pub struct RuleArguments<'a> {
     pub expired: bool,
     /// `--all`
     pub all: bool,
+    /// `--ignore-not-found`
+    pub absence: Absence,
 }
 
 /// Which rules are meant.
@@ -406,12 +408,25 @@ fn is_part(own: &DeviceSelector, wider: &DeviceSelector) -> bool {
 }
 
 /// Whether it is fine that a rule which is meant is not there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Absence {
     /// It is.
     Ignored,
     /// That is a mistake.
+    #[default]
     Refused,
+}
+
+impl Absence {
+    /// That of `--ignore-not-found`.
+    #[must_use]
+    pub fn of(ignore_not_found: bool) -> Self {
+        if ignore_not_found {
+            Self::Ignored
+        } else {
+            Self::Refused
+        }
+    }
 }
 
 impl SelectedRules {

@@ -252,6 +252,9 @@ fn refuse_more_than_expected(
         ([], others) if others.iter().all(|found| found.is_of_a_digest()) => {
             "the impact differs from the one in --expect".to_owned()
         }
+        ([], others) if others.iter().all(|found| found.is_of_selection()) => {
+            "the taints or their selectors are not those of --expect".to_owned()
+        }
         ([], _) => "the impact is larger than in --expect".to_owned(),
         (changed, _) => changed.join("; "),
     };
@@ -259,7 +262,7 @@ fn refuse_more_than_expected(
     let refused = others
         .iter()
         .fold(refused, |failure, text| failure.detail(text.to_string()));
-    Err(refused.hint("review the current impact with `kubectl devicetaint preview`"))
+    Err(refused.hint("to review the current impact, run the same command with --dry-run"))
 }
 
 /// Whether the answer still holds of what is found `now`, after somebody took the time to give it:

@@ -210,6 +210,7 @@ impl<'a> EvictionEvidence<'a> {
             pods: &self.reading.snapshot.pods,
             claims: &self.reading.snapshot.claims,
             holders: &holders,
+            staying: &staying,
             departed: self.departed,
             unread: &self.reading.gaps,
             unevaluated: &impacts.now.gaps,

@@ -3,7 +3,7 @@
 use super::choice::{
     DeviceFilter, DeviceFilterFlags, NamedBy, NumberUse, hardware_among, noted_numbers, numbers,
 };
-use super::chooser::{Chooser, RuleArguments, devices_among};
+use super::chooser::{Absence, Chooser, RuleArguments, devices_among};
 use super::identity::hardware::may_be_number;
 use super::identity::{ChangedIdentity, Hardware, IDENTITY_CHANGED, made_for};
 use crate::engine::allocator::parts_of;
@@ -96,6 +96,14 @@ impl<'a> RuleWords<'a> {
     pub fn words(&self) -> Vec<&str> {
         let words = self.others.iter().map(String::as_str);
         words.filter(|word| may_be_number(word)).collect()
+    }
+
+    /// What was typed, for rules of which nothing else is known.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let labels = self.ways.selector.map(ToString::to_string);
+        let words = self.ways.targets.iter().cloned().chain(labels);
+        words.collect::<Vec<_>>().join(" ")
     }
 
     fn filter(&self) -> Result<Option<DeviceFilter>, Failure> {
@@ -212,8 +220,15 @@ impl OnDevices<'_> {
                 Err(_) if self.selects(&on_siblings) => {
                     self.extend(Chooser::Names(Vec::new()), on_siblings, &mut notes)
                 }
-                Err(failure) if on_siblings.is_empty() => return Err(failure),
-                Err(failure) => return Err(failure.detail(named_siblings(&on_siblings))),
+                Err(NoRule::Nowhere(missing)) if self.ways.absence == Absence::Ignored => {
+                    notes.push(missing.to_string());
+                    self.extend(Chooser::Names(Vec::new()), on_siblings, &mut notes)
+                }
+                Err(missing) if on_siblings.is_empty() => return Err(missing.failure()),
+                Err(missing) => {
+                    let failure = missing.failure();
+                    return Err(failure.detail(named_siblings(&on_siblings)));
+                }
             };
             return Ok(RulesOnDevices { chooser, notes });
         }
@@ -297,6 +312,22 @@ fn named_siblings(names: &[String]) -> String {
     )
 }
 
+/// Why no rule of certain devices is meant.
+enum NoRule {
+    /// No rule taints them.
+    Nowhere(Failure),
+    /// A rule may taint them, together with others.
+    Perhaps(Failure),
+}
+
+impl NoRule {
+    fn failure(self) -> Failure {
+        match self {
+            Self::Nowhere(failure) | Self::Perhaps(failure) => failure,
+        }
+    }
+}
+
 /// All rules that taint exactly the devices that the hardware is `now`, whatever their taints, and those that
 /// were made for it, which are `noted`.
 fn all_on(
@@ -304,10 +335,11 @@ fn all_on(
     noted: &[&DeviceTaintRule],
     reading: &Reading,
     semantics: &Semantics,
-) -> Result<Chooser, Failure> {
+) -> Result<Chooser, NoRule> {
     // Rules that were not read must not pass for rules that are not there.
     if let Some(gap) = reading.without(Kind::DeviceTaintRule) {
-        return Err(Failure::new(ExitStatus::Failed, gap.why));
+        let failure = Failure::new(ExitStatus::Failed, gap.why);
+        return Err(NoRule::Perhaps(failure));
     }
     let rules = &reading.snapshot.rules;
     let is_on_it = |rule: &&DeviceTaintRule| {
@@ -327,7 +359,7 @@ fn all_on(
 }
 
 /// No rule taints exactly these devices: others may taint them with more.
-fn none_on(now: &[DeviceSelector], reading: &Reading, semantics: &Semantics) -> Failure {
+fn none_on(now: &[DeviceSelector], reading: &Reading, semantics: &Semantics) -> NoRule {
     let devices: Vec<String> = now.iter().map(device::format).collect();
     let failure = Failure::new(
         ExitStatus::Failed,
@@ -349,14 +381,14 @@ fn none_on(now: &[DeviceSelector], reading: &Reading, semantics: &Semantics) -> 
         .map(|rule| rule.name.to_string())
         .collect();
     match &wider[..] {
-        [] => failure.hint("list the rules with `kubectl devicetaint list`"),
-        [name] => failure.hint(format!(
+        [] => NoRule::Nowhere(failure.hint("list the rules with `kubectl devicetaint list`")),
+        [name] => NoRule::Perhaps(failure.hint(format!(
             "to select the rule that also taints other devices, use its name: {name}"
-        )),
-        names => failure.hint(format!(
+        ))),
+        names => NoRule::Perhaps(failure.hint(format!(
             "to select a rule that also taints other devices, use one of these names: {}",
             names.join(", ")
-        )),
+        ))),
     }
 }
 

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use foldhash::HashSet;
 
-use super::holders::HoldingClaim;
+use super::holders::{HoldingClaim, UnevictedPod};
 use super::rule_lifecycle::{EvictionObstacle, PendingEviction};
 use crate::model::{
     Containers, DeviceId, NamespacedName, NodeName, Pod, ResourceClaim, Sandbox, Uid,
@@ -55,6 +55,8 @@ pub struct PodObservation<'a> {
     pub left: &'a [PendingEviction<'a>],
     /// The claims that are waited for, with their pods.
     pub holders: &'a [HoldingClaim<'a>],
+    /// Those that use the devices and are not to go: deleted by force, they leave the devices in use as well.
+    pub staying: &'a [UnevictedPod<'a>],
     /// Those that were told to be gone since the look before, as they were last.
     pub departed: &'a [Pod],
 }
@@ -137,7 +139,8 @@ impl ForcedDeletions {
             };
             (left.pod, is_stuck)
         });
-        let all = of_holders.chain(left);
+        let staying = observation.staying.iter().map(|stays| (stays.pod, false));
+        let all = of_holders.chain(staying).chain(left);
         for (pod, is_stuck) in all.filter(|(pod, _)| !has_ended(pod)) {
             // A claim may be given back before its pod is gone: what was seen to be held once, was.
             let known = self.last.get(&pod.uid);

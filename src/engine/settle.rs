@@ -31,7 +31,7 @@ use foldhash::{HashSet, HashSetExt};
 use jiff::Timestamp;
 
 use super::forced_deletions::{ForcedDeletions, PodObservation, UnreleasedPod};
-use super::holders::HoldingClaim;
+use super::holders::{HoldingClaim, UnevictedPod};
 use super::recurring_evictions::{RecurringEviction, RecurringEvictions};
 use super::rule_lifecycle::{EvictionStatus, PendingEviction, blocks};
 use super::semantics::Semantics;
@@ -135,6 +135,8 @@ pub struct WaitFacts<'a> {
     pub claims: &'a [ResourceClaim],
     /// Who holds the devices, where that is waited for.
     pub holders: &'a [HoldingClaim<'a>],
+    /// The pods that use the devices and are not left to go.
+    pub staying: &'a [UnevictedPod<'a>],
     /// Pods that were told to be gone since the look before, as they were last.
     pub departed: &'a [Pod],
     /// What could not be read: waiting does not change that.
@@ -302,6 +304,7 @@ impl Settle {
                 claims: facts.claims,
                 left: facts.left,
                 holders: facts.holders,
+                staying: facts.staying,
                 departed: facts.departed,
             };
             self.departures.see(&observation, &self.seen);
@@ -311,13 +314,13 @@ impl Settle {
             .pods
             .iter()
             .filter(|pod| self.seen.contains(&pod.uid) && !left.contains(&pod.uid));
-        // A claim is no longer reserved for a pod that has ended or is gone, which the claim may show first.
+        // A claim is no longer reserved for a pod that has ended or is gone, and may show that before the pod is read again.
         let is_reserved_for = |uid: &Uid| {
             let mut consumers = facts.claims.iter().flat_map(|claim| &claim.reserved_for);
             consumers.any(|consumer| consumer.uid == *uid)
         };
-        let (ended, spared): (Vec<_>, Vec<_>) =
-            others.partition(|pod| pod.phase.is_terminal() || !is_reserved_for(&pod.uid));
+        let there = others.filter(|pod| pod.phase.is_terminal() || is_reserved_for(&pod.uid));
+        let (ended, spared): (Vec<_>, Vec<_>) = there.partition(|pod| pod.phase.is_terminal());
         let (step, open) = match self.never(facts) {
             Some(never) => (WaitStep::Never(never), Vec::new()),
             None => self.next(facts, elapsed),

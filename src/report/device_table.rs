@@ -161,6 +161,7 @@ fn allocated(row: &DeviceRow) -> String {
         (admin > 0).then(|| format!("+{admin} admin")),
         by_partitions(row),
         under_other_names(row),
+        (working == 0).then(|| by_counters(row)).flatten(),
         possibly_under_other_names(row),
         unreleased(row),
     ]
@@ -190,6 +191,13 @@ fn unreleased(row: &DeviceRow) -> Option<String> {
 fn by_partitions(row: &DeviceRow) -> Option<String> {
     let pods = row.partition_pods.len();
     (pods > 0).then(|| format!("{} on partitions", counted(pods, "pod")))
+}
+
+/// That devices in use have taken of its counters what it needs, such as the whole card of a partition.
+fn by_counters(row: &DeviceRow) -> Option<String> {
+    let is_told = !row.partition_pods.is_empty() || !row.in_use_by.is_empty();
+    (row.free == Some(false) && !is_told && !row.is_unreleased)
+        .then(|| "shared counters in use".to_owned())
 }
 
 /// By which device of another driver the hardware is in use.

@@ -445,9 +445,14 @@ fn pods(row: &RuleRow) -> String {
     } else {
         "at least "
     };
+    // No number at all is no zero.
+    let of_staying = row.staying.exact().or(match row.staying.least() {
+        0 => None,
+        least => Some(least),
+    });
     let more = [
         (Some(row.terminating.least()), "terminating"),
-        (Some(row.staying.least()), "staying"),
+        (of_staying, "staying"),
         (row.beside, "on partitions"),
     ];
     let knows_pods = !row.pods.is_unknown();
@@ -801,6 +806,11 @@ mod tests {
             ..row_of(rule_of(gpu()))
         };
         assert_eq!(pods(&row), "0 (at least 1 staying)");
+        let row = RuleRow {
+            staying: Count::at_least(0),
+            ..row
+        };
+        assert_eq!(pods(&row), "0 (<unknown> staying)");
     }
 
     #[test]

@@ -222,6 +222,7 @@ mod tests {
             pods: &[],
             claims: &[],
             holders: &[],
+            staying: &[],
             departed: &[],
             unread: &[],
             unevaluated: &[],

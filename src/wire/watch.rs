@@ -247,7 +247,9 @@ impl WatchDecoder {
         if line.r#type == ERROR {
             // Returns the Status as an error, whose code tells an expired resourceVersion (410) from others.
             Documents::new().decode_json(text)?;
-            return Err(malformed("the server sent an error event without a Status object"));
+            return Err(malformed(
+                "the server sent an error event without a Status object",
+            ));
         }
         let what = What::of(&line.r#type)?;
         let stated: Stated = serde_json::from_str(text).map_err(|error| not_json(&error))?;

@@ -95,7 +95,7 @@ fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
       FIX repair gpu.example.com/node-4/gpu-2, so that its driver removes taint
           gpu.example.com/ecc-errors=uncorrectable:NoSchedule
           or add toleration gpu.example.com/ecc-errors=uncorrectable:NoSchedule to
-          the request gpus of a new claim
+          the request gpus of a ResourceClaimTemplate that replaces llm-gpus
     [exit status: 0]
     ");
 }

@@ -83,7 +83,8 @@ impl Policy {
                         .into_iter()
                         .any(|entry| resolve(entry).as_ref() == Some(program))
             });
-        (!is_listed).then_some("is not run: credentialPluginAllowlist in kuberc does not contain it")
+        (!is_listed)
+            .then_some("is not run: credentialPluginAllowlist in kuberc does not contain it")
     }
 }
 

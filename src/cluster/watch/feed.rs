@@ -24,7 +24,7 @@ use crate::cluster::permission::Permission;
 use crate::cluster::read::bodies;
 use crate::cluster::read::list::List;
 use crate::cluster::read::lists::{Listing, Selection};
-use crate::model::Encoding;
+use crate::model::{Encoding, Kind};
 use crate::wire::{Detail, Object, Version, WatchDecoder, WatchEncoding, WatchEvent};
 
 /// For how long a watch is asked for at a time. The server tells its state before it ends one, so that
@@ -243,9 +243,14 @@ impl FeedWriter {
             AttemptFailure::Final(ClusterError::Forbidden { permission, .. })
                 if permission.verb == "watch" =>
             {
+                let unseen = if self.subject.version.kind == Kind::Pod {
+                    ", and force-deleted pods are not detected"
+                } else {
+                    ""
+                };
                 self.subject.client.notice(&format!(
                     "no permission to {permission}: polling with list instead, which loads the \
-                     server more"
+                     server more{unseen}"
                 ));
                 self.phase = Phase::Poll(Duration::ZERO);
                 return Ok(());

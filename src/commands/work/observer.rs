@@ -183,6 +183,7 @@ impl RuleObserver {
             pods: &[],
             claims: &[],
             holders: &[],
+            staying: &[],
             departed: &[],
             unread: &[],
             unevaluated: &[],

@@ -35,7 +35,8 @@ pub(crate) async fn clear_ended(
     context: &Context,
 ) {
     let left = |rule: &DeviceTaintRule| unreleased_devices::ended(rule, &has_ended);
-    let ended = "some pods have ended, so the record of their unreleased devices is removed from the rule";
+    let ended =
+        "some pods have ended, so the record of their unreleased devices is removed from the rule";
     clear(names, ended, left, rules, context).await;
 }
 

@@ -172,7 +172,9 @@ impl PodClass {
             Self::DaemonSet | Self::TolerantDaemonSet | Self::Monitor | Self::TolerantMonitor => {
                 Treatment::Kept
             }
-            Self::Tolerant | Self::TolerantForScheduler => Treatment::Stays("tolerates the taint"),
+            Self::Tolerant | Self::TolerantForScheduler => {
+                Treatment::Stays("tolerates the taint, and stays until it is deleted")
+            }
             Self::KeepsClaim => Treatment::Stays(
                 "uses a claim that its replacement would use too, with the same device (to release the device, scale the workload of the pod to 0)",
             ),
@@ -289,7 +291,7 @@ mod tests {
                 web,
                 true,
                 PodClass::TolerantForScheduler,
-                Treatment::Stays("tolerates the taint"),
+                Treatment::Stays("tolerates the taint, and stays until it is deleted"),
             ),
             (agent, false, PodClass::DaemonSet, Treatment::Evicted),
             (agent, true, PodClass::TolerantDaemonSet, Treatment::Kept),

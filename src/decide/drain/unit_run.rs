@@ -776,7 +776,7 @@ mod tests {
     fn a_pod_that_tolerates_no_schedule_only_leaves_by_taint_and_never_by_eviction() {
         let mut stays = pod("web", PodClass::TolerantForScheduler, Some("web"));
         let at = facts(vec![stays.clone()], ready(3));
-        let tolerates = ["pod team-a/web tolerates the taint"];
+        let tolerates = ["pod team-a/web tolerates the taint, and stays until it is deleted"];
         let mut run = UnitRun::new(limits());
         assert_eq!(run.next(&at, seconds(0)), UnitStep::WaitUntil(seconds(1)));
         assert_eq!(blocked(run.next(&at, seconds(60))), tolerates);
@@ -1347,7 +1347,7 @@ mod tests {
         };
         assert_eq!(
             blocked(next(tolerant)),
-            ["pod team-a/stays tolerates the taint"]
+            ["pod team-a/stays tolerates the taint, and stays until it is deleted"]
         );
         let keeps = UnitFacts {
             pods: vec![pod("web", PodClass::KeepsClaim, None)],

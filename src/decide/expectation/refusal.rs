@@ -132,6 +132,12 @@ impl fmt::Display for ApprovalRefusal {
 }
 
 impl ApprovalRefusal {
+    /// Whether other devices are selected, or tainted otherwise, than in what was agreed to.
+    #[must_use]
+    pub fn is_of_selection(&self) -> bool {
+        matches!(self, Self::OtherTaints { .. })
+    }
+
     /// Whether all that is known is that the two are not the same.
     #[must_use]
     pub fn is_of_a_digest(&self) -> bool {

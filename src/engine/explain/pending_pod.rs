@@ -1,12 +1,13 @@
 //! All claims a pending pod waits for, merged into one, since one node has to serve them all.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::chain::{Chain, ClaimLink};
+use super::chain::{Chain, ClaimEntry, ClaimLink};
 use crate::engine::devices::current_slices;
 use crate::model::{
-    ClaimSpec, DeviceRequest, NamespacedName, NodeName, NodeSelector, ResourceClaim, ResourceSlice,
-    Snapshot, Uid,
+    ClaimSource, ClaimSpec, DeviceRequest, NamespacedName, NodeName, NodeSelector, ObjectName,
+    ResourceClaim, ResourceSlice, Snapshot, Uid,
 };
 
 /// All that a pod waits for, as one claim: its claims have to be served on the same node.
@@ -16,6 +17,8 @@ pub struct PendingPod {
     pub claim: ResourceClaim,
     /// For each of its requests the claim that it is of, and its place there.
     pub origins: Vec<(NamespacedName, usize)>,
+    /// The templates that its claims were generated from, by claim.
+    pub templates: BTreeMap<NamespacedName, ObjectName>,
     /// The nodes to which the pod is bound by claims that hold devices already.
     pub nodes: Vec<NodeName>,
     /// Which nodes the pod insists on, all of which have to hold.
@@ -88,6 +91,7 @@ impl PendingPod {
                 reserved_for: Vec::new(),
             },
             origins,
+            templates: chain.links.iter().filter_map(template_of).collect(),
             nodes,
             selectors: chain
                 .pod
@@ -95,6 +99,17 @@ impl PendingPod {
                 .as_ref()
                 .map_or_else(Vec::new, |scheduling| scheduling.nodes.clone()),
         })
+    }
+}
+
+/// The claim and the template that it was generated from, if it was.
+fn template_of(link: &ClaimLink<'_>) -> Option<(NamespacedName, ObjectName)> {
+    let claim = link.claim?;
+    match link.place {
+        ClaimEntry::Entry(_, ClaimSource::Template { template, .. }) => {
+            Some((claim.name.clone(), template.clone()))
+        }
+        ClaimEntry::Entry(..) | ClaimEntry::ExtendedResource(_) => None,
     }
 }
 

@@ -85,6 +85,7 @@ fn after(looks: &[Look]) -> (WaitStep, Vec<String>) {
             pods: &world.snapshot.pods,
             claims: &world.snapshot.claims,
             holders: &[],
+            staying: &[],
             departed: &[],
             unread: &[],
             unevaluated: &[],

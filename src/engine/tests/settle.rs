@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::world::{GPU_0, NOW, World, at, device_id, facts, one_pod, proposed, semantics};
 use crate::engine::forced_deletions::{PodEnd, UnreleasedPod};
-use crate::engine::holders::{HoldingClaim, NotEvictedReason, holders, staying};
+use crate::engine::holders::{HoldingClaim, NotEvictedReason, UnevictedPod, holders, staying};
 use crate::engine::rule_lifecycle::{EvictionStatus, PendingEviction, pending_evictions};
 use crate::engine::settle::{
     Freshness, Goal, Observation, OpenCondition, Patience, Settle, UnreachableGoal, WaitFacts,
@@ -55,6 +55,7 @@ fn quiet(rules: &[DeviceTaintRule]) -> WaitFacts<'_> {
         pods: &[],
         claims: &[],
         holders: &[],
+        staying: &[],
         departed: &[],
         unread: &[],
         unevaluated: &[],
@@ -192,8 +193,8 @@ fn who_is_there_and_not_to_go_any_more_is_spared_and_not_gone() {
     released.iter_mut().for_each(|it| it.reserved_for.clear());
     let claims = &released;
     let seen = wait.observe(&WaitFacts { claims, ..deleted }, Duration::from_secs(1));
-    let ended = (seen.spared, seen.ended);
-    assert_eq!(ended, (0, 1), "without a watch, its pod is as it was read");
+    let there = (seen.spared, seen.ended);
+    assert_eq!(there, (0, 0), "without a watch, its pod is as it was read");
     let gone = wait.observe(&quiet(&[]), Duration::from_secs(2));
     assert_eq!((gone.all, gone.spared), (1, 0), "it is gone");
 }
@@ -603,6 +604,35 @@ fn a_pod_that_was_running_when_it_went_was_deleted_by_force() {
     // Somebody else than its kubelet has said that it failed.
     let phase_alone = |pod: &mut Pod| pod.phase = Phase::Failed;
     assert_eq!(after_departure(phase_alone).0, WaitStep::NotSeenReleased);
+}
+
+#[test]
+fn a_pod_that_was_not_to_be_evicted_and_was_deleted_by_force_keeps_the_devices_in_use() {
+    let rules = [drain()];
+    let world = one_pod();
+    let pods = &world.snapshot.pods;
+    let mut wait = wait(Goal::Evicted, &rules);
+    let staying = [UnevictedPod {
+        pod: &pods[0],
+        stay: NotEvictedReason::Tolerates,
+    }];
+    let facts = WaitFacts {
+        staying: &staying,
+        pods,
+        claims: &world.snapshot.claims,
+        ..quiet(&rules)
+    };
+    assert_eq!(step(&mut wait, &facts, 0), until(10));
+    let gone = WaitFacts {
+        departed: pods,
+        ..quiet(&rules)
+    };
+    wait.observe(&gone, Duration::from_secs(1));
+    let seen = wait.observe(&quiet(&rules), Duration::from_secs(11));
+    assert_eq!(seen.step, WaitStep::NotSeenReleased);
+    assert!(
+        matches!(&seen.open[..], [OpenCondition::NotReleased(pod)] if pod.devices == [device_id(GPU_0)])
+    );
 }
 
 #[test]

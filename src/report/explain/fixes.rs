@@ -90,6 +90,8 @@ pub(super) struct ClaimRequest<'a> {
     pub(super) claim: &'a NamespacedName,
     /// The request, as REQUEST or REQUEST/ALTERNATIVE.
     pub(super) name: String,
+    /// The template that the claim was generated from; absent if it was not.
+    pub(super) template: Option<&'a ObjectName>,
     /// The field with its tolerations.
     pub(super) tolerations_path: String,
 }
@@ -165,18 +167,21 @@ impl SingleChange {
         let ClaimRequest {
             claim,
             name,
+            template,
             tolerations_path,
         } = request;
+        let origin = origin_of(template);
+        let field_ref = toleration_field(claim, template, tolerations_path);
         Self {
             change_type: ChangeType::WithToleration,
             message: format!(
-                "with toleration {toleration} added to the request {name} of a new claim"
+                "with toleration {toleration} added to the request {name} of {origin}"
             ),
             fix: Some(format!(
-                "add toleration {toleration} to the request {name} of a new claim"
+                "add toleration {toleration} to the request {name} of {origin}"
             )),
             outcome_message: THERE_WOULD_BE.to_owned(),
-            field_ref: FieldReference::new("ResourceClaim", claim, tolerations_path),
+            field_ref,
             claim: Some(claim.into()),
             request: Some(name),
             toleration: Some(TolerationView::from(toleration)),
@@ -249,8 +254,8 @@ fn driver_removes(taint: &impl Display, device: &DeviceId) -> String {
 
 /// Where a toleration has to be added for a claim like that: in the template that it was generated from, or in a
 /// new claim.
-fn origin_of(claim: &NamespacedName, chain: &Chain<'_>) -> String {
-    match template_of(claim, chain) {
+fn origin_of(template: Option<&ObjectName>) -> String {
+    match template {
         // Its spec cannot be changed.
         Some(template) => format!("a ResourceClaimTemplate that replaces {template}"),
         None => "a new claim".to_owned(),
@@ -329,14 +334,14 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
                 "for a pod that is created later, with toleration {} added to the request {} of {}",
                 wanted.toleration,
                 wanted.request,
-                origin_of(&wanted.claim, chain)
+                origin_of(template_of(&wanted.claim, chain))
             ),
             // Its claim keeps the tolerations that were copied when it was allocated.
             fix: Some(format!(
                 "for pods that are created later: add toleration {} to the request {} of {}",
                 wanted.toleration,
                 wanted.request,
-                origin_of(&wanted.claim, chain)
+                origin_of(template_of(&wanted.claim, chain))
             )),
             ..with_toleration(
                 named(ChangeType::WithToleration, String::new()),
@@ -349,7 +354,7 @@ fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> Si
                 "for a pod that is created later, with toleration {} removed from the request {} of {}",
                 unwanted.toleration,
                 unwanted.request,
-                origin_of(&unwanted.claim, chain)
+                origin_of(template_of(&unwanted.claim, chain))
             ),
             ..with_toleration(
                 named(ChangeType::WithoutToleration, String::new()),
@@ -394,23 +399,33 @@ fn with_toleration(
     let path = request_path(wanted, chain).map(|path| format!("{path}.tolerations"));
     // Where the request was not found in the spec of the claim, only the list can be named.
     let path = path.unwrap_or_else(|| ".spec.devices.requests".to_owned());
-    // What is in the claim was copied from its template, and is read there for the next pod.
-    let field_ref = match template_of(&wanted.claim, chain) {
-        Some(template) => {
-            let template = NamespacedName {
-                namespace: wanted.claim.namespace.clone(),
-                name: template.clone(),
-            };
-            FieldReference::new("ResourceClaimTemplate", &template, format!(".spec{path}"))
-        }
-        None => FieldReference::new("ResourceClaim", &wanted.claim, path),
-    };
+    let template = template_of(&wanted.claim, chain);
+    let field_ref = toleration_field(&wanted.claim, template, path);
     SingleChange {
         field_ref,
         claim: Some((&wanted.claim).into()),
         request: Some(wanted.request.to_string()),
         toleration: Some(TolerationView::from(&wanted.toleration)),
         ..change
+    }
+}
+
+/// The field of the tolerations at `path` of the claim. What is in a generated claim was copied from its template, and is
+/// read there for the next pod.
+fn toleration_field(
+    claim: &NamespacedName,
+    template: Option<&ObjectName>,
+    path: String,
+) -> Option<FieldReference> {
+    match template {
+        Some(template) => {
+            let template = NamespacedName {
+                namespace: claim.namespace.clone(),
+                name: template.clone(),
+            };
+            FieldReference::new("ResourceClaimTemplate", &template, format!(".spec{path}"))
+        }
+        None => FieldReference::new("ResourceClaim", claim, path),
     }
 }
 

@@ -147,6 +147,7 @@ fn request_of<'w>(
     Some(ClaimRequest {
         claim: name,
         name: called,
+        template: wanted.templates.get(name),
         tolerations_path: format!("{path}.tolerations"),
     })
 }
@@ -195,6 +196,7 @@ mod tests {
         let wanted = PendingPod {
             claim: claim.clone(),
             origins: (0..3).map(|place| (name.clone(), place)).collect(),
+            templates: std::collections::BTreeMap::new(),
             nodes: Vec::new(),
             selectors: Vec::new(),
         };

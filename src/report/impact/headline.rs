@@ -167,8 +167,8 @@ fn beside(report: &ImpactReport) -> Vec<String> {
     };
     let partitions = apart(false).map(|(pods, (use_, stay))| {
         format!(
-            "{pods} {use_} other partitions of the same hardware and {stay}; `add`, `preview` and `drain` \
-             include those partitions with --with-partitions."
+            "{pods} {use_} other devices of the same hardware, such as partitions, and {stay}; `add`, `preview` and \
+             `drain` include partitions with --with-partitions."
         )
     });
     let other_drivers = apart(true).map(|(pods, (use_, stay))| {

@@ -1,5 +1,8 @@
 //! Units that are drained, and what others do meanwhile.
 
+use std::thread::sleep;
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::stage::{Stage, plane};
@@ -144,6 +147,33 @@ fn who_reverses_a_unit_is_heeded_also_by_the_same_command() {
     assert_eq!(block_on(stage.world.rules()).len(), 1);
     stage.run(&format!("restore {drain} --yes")).ended(0);
     assert_eq!(block_on(stage.world.rules()), Vec::<Value>::new());
+}
+
+/// Once its turn comes, the API shows the device as free.
+#[test]
+fn a_pod_that_is_deleted_by_force_on_a_waiting_unit_keeps_it_from_being_done() {
+    let mut stage = Stage::new();
+    let (one, two) = (stage.node(1), stage.node(1));
+    stage.workload("ReplicaSet", "web", 2);
+    stage.until_ready("web", 2);
+    stage.node(3);
+    stage.ready_after(Duration::from_secs(12));
+    let drain = stage.world.namespace.clone();
+    let line = format!("drain --node {one},{two} --name {drain} --by evict --yes --settle 1s");
+    let running = stage.begin(&line);
+    block_on(begun(&stage, &one));
+    while !stage.on(&one).is_empty() {
+        sleep(Duration::from_millis(100));
+    }
+    let pod = stage.on(&two).remove(0);
+    block_on(plane().force_delete_pod(&stage.world.namespace, &pod));
+    Run::from(running.wait_with_output().expect("it ends"))
+        .ended(5)
+        .saying(&format!("{pod} was force-deleted before it ended"))
+        .saying(&format!("unit {two} was not drained"));
+    assert_eq!(unit(&stage, &drain, &one)["unitStage"], "Idle");
+    assert_eq!(unit(&stage, &drain, &two)["unitStage"], "Blocked");
+    stage.run(&format!("restore {drain} --yes")).ended(0);
 }
 
 #[test]

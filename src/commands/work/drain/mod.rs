@@ -13,6 +13,7 @@
 //! | The kubelets of a unit, before its devices are called safe to pull | `verify` |
 //! | One unit, from its first eviction until it is done | `unit` |
 //! | All units of a drain, a few at a time | `units` |
+//! | Force deletions in units that wait | `waiting_units` |
 
 mod announce;
 mod board;
@@ -26,6 +27,7 @@ mod restart;
 mod unit;
 mod units;
 mod verify;
+mod waiting_units;
 
 pub(crate) use order::{DrainOrder, KubeletQuery};
 pub(crate) use prepare::{DrainRequest, NamedPlan};

@@ -63,30 +63,13 @@ impl DrainOrder<'_> {
         self.complete(units, mutation).await?;
         self.settle(units, mutation).await?;
         let board = Board::new(end, mutation, safety, changer, self.context);
-        let mut stopped = None;
-        {
-            let mut next = units.iter().enumerate();
-            let mut running = FuturesUnordered::new();
-            let mut goes_on = true;
-            loop {
-                while goes_on
-                    && running.len() < self.parallel
-                    && let Some((place, run)) = next.next()
-                {
-                    board.begin(&run.unit.name);
-                    running.push(self.one(place, run, &board));
-                }
-                // Those that were begun are finished, whatever becomes of the others.
-                match running.next().await {
-                    None => break,
-                    Some(Ok(may_go_on)) => goes_on = goes_on && may_go_on,
-                    Some(Err(failure)) => {
-                        goes_on = false;
-                        stopped.get_or_insert(failure);
-                    }
-                }
-            }
-        }
+        let drained = self.drain_all(units, &board);
+        let stopped = tokio::select! {
+            // The first unit begins before it is looked at which ones wait.
+            biased;
+            stopped = Box::pin(drained) => stopped,
+            () = Box::pin(self.watch_waiting(units, &board)) => None,
+        };
         match stopped {
             None => {
                 let mut end = board.end();
@@ -104,6 +87,32 @@ impl DrainOrder<'_> {
                 let waiting = board.end().waiting;
                 let rest = units.iter().filter(|run| waiting.contains(&run.unit.name));
                 Err(self.abort(rest.collect(), &board, failure).await)
+            }
+        }
+    }
+
+    /// Drains the units, a few at a time; why it ends before the last of them, if it does.
+    async fn drain_all(&self, units: &[DrainRun], board: &Board<'_, '_>) -> Option<StoppedDrain> {
+        let mut stopped = None;
+        let mut next = units.iter().enumerate();
+        let mut running = FuturesUnordered::new();
+        let mut goes_on = true;
+        loop {
+            while goes_on
+                && running.len() < self.parallel
+                && let Some((place, run)) = next.next()
+            {
+                board.begin(&run.unit.name);
+                running.push(self.one(place, run, board));
+            }
+            // Those that were begun are finished, whatever becomes of the others.
+            match running.next().await {
+                None => return stopped,
+                Some(Ok(may_go_on)) => goes_on = goes_on && may_go_on,
+                Some(Err(failure)) => {
+                    goes_on = false;
+                    stopped.get_or_insert(failure);
+                }
             }
         }
     }
