@@ -153,7 +153,9 @@ fn who_reverses_a_unit_is_heeded_also_by_the_same_command() {
 #[test]
 fn a_pod_that_is_deleted_by_force_on_a_waiting_unit_keeps_it_from_being_done() {
     let mut stage = Stage::new();
-    let (one, two) = (stage.node(1), stage.node(1));
+    let mut nodes = [stage.node(1), stage.node(1)];
+    nodes.sort();
+    let [one, two] = nodes;
     stage.workload("ReplicaSet", "web", 2);
     stage.until_ready("web", 2);
     stage.node(3);
