@@ -820,6 +820,33 @@ mod tests {
     }
 
     #[test]
+    fn hardware_that_no_rule_taints_is_no_mistake_where_missing_rules_are_ignored() {
+        let found = |rules: usize, absence| {
+            let mut reading = reading();
+            reading.snapshot.rules.truncate(rules);
+            let targets = ["GPU-1".to_owned()];
+            let ways = RuleArguments {
+                targets: &targets,
+                absence,
+                ..RuleArguments::default()
+            };
+            let typed = RuleWords::new(ways, DeviceFilterFlags::default(), SiblingRules::Selected);
+            assert_eq!(typed.text(), "GPU-1");
+            let found = typed.find(&reading, &testing::semantics(37));
+            found
+                .map(|on| (on.chooser, on.notes))
+                .map_err(|it| it.to_string())
+        };
+        let device = "gpu.example.com/node-7/gpu-1";
+        let missing = format!("no rule taints exactly {device}");
+        let none = (Chooser::Names(Vec::new()), vec![missing.clone()]);
+        assert_eq!(found(0, Absence::Ignored), Ok(none));
+        assert_eq!(found(0, Absence::Refused), Err(missing.clone()));
+        // A rule that taints the whole pool is not missing.
+        assert_eq!(found(usize::MAX, Absence::Ignored), Err(missing));
+    }
+
+    #[test]
     fn one_of_several_rules_on_hardware_has_to_be_named_where_it_is_to_do_more() {
         let rules = reading().snapshot.rules;
         let hardware = [Hardware::bare("GPU-2")];
