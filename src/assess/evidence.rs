@@ -137,7 +137,7 @@ impl<'a> HazardEvidence<'a> {
         is_ambiguous.then(|| {
             let names: Vec<&str> = answers.iter().map(|(name, _, _)| *name).collect();
             HazardReason::Since(format!(
-                "PodDisruptionBudgets {} all match this pod",
+                "PodDisruptionBudgets {} match this pod, so the Eviction API would refuse to evict it",
                 names.join(", ")
             ))
         })

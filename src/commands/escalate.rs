@@ -37,7 +37,8 @@ use crate::render::Format;
 ///
 /// Computes the current impact, evaluates the guards of --abort-if and --policy, and asks for confirmation. If
 /// another user or program changes a rule meanwhile, the command does not change this rule, and prints the
-/// difference. For rules that this plugin did not create, the confirmation question names the owner.
+/// difference. If a rule was created or changed by another user or program, the confirmation question names this user
+/// or program.
 ///
 /// --confirm-pods, --expect and --abort-if apply to the pods of all rules of the command, including rules
 /// that an interrupted run has already changed. A dry run is refused if the real run would be refused. It

@@ -68,7 +68,7 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 ///
 /// - 5: timeout, or another pod got the devices.
 ///
-/// --expect takes a report of `preview`, not the RoomReport of make-room. To create the report of `preview`, first run
+/// --expect takes a report of `preview`, not the report of make-room. To create the report of `preview`, first run
 /// make-room with --dry-run. After "to see all affected pods:", it prints a `preview` command: run this command with
 /// `-o json`.
 #[derive(clap::Args, Debug)]

@@ -37,11 +37,11 @@ use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 
 /// Find the devices or nodes that cost least to drain
 ///
-/// Changes nothing. Chooses a set of devices so that the eviction of their pods costs least. --count sets the number
-/// of devices in the set, --nodes the number of whole nodes, and --per-pool the number of devices of each pool. The
-/// set has only selected devices; with --nodes, it has all devices of the chosen nodes. The report shows whether the
-/// chosen set is optimal, or how much less another set could cost. With -o json or yaml, the report is a plan file
-/// for `drain --plan`.
+/// Changes nothing. From the devices that you select by arguments and flags, chooses a set so that the eviction of its
+/// pods costs least. --count sets the number of devices in the set, --nodes the number of whole nodes, and --per-pool
+/// the number of devices of each pool. With --nodes, the set has all devices of the chosen nodes, including devices
+/// that you did not select. The report shows whether the chosen set is optimal, or a lower bound of the cost of all
+/// sets. With -o json or yaml, the report is a plan file for `drain --plan`.
 ///
 /// Pods are evaluated as if the devices had a NoExecute taint. Two sets are compared in these steps; the first
 /// difference decides:

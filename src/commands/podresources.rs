@@ -129,8 +129,8 @@ struct AllocatableArgs {
 
 /// Check which devices of this node are safe to pull, and why others are not
 ///
-/// To pull a device is to remove it from the machine. The command checks each device, its partitions, and other devices
-/// on the same hardware. A device is safe to pull if all of this is true for the time of --settle:
+/// To pull a device is to remove it from the machine. A device is safe to pull if all of this is true for the time of
+/// --settle, also for its partitions and for other devices on the same hardware, even if these are not selected:
 ///
 /// - According to the API, no claim holds the device, and no terminating pod uses it.
 ///

@@ -56,10 +56,10 @@ use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 /// is pending. Pods that tolerate the taint of a rule stay, and are listed.
 ///
 /// --for idle waits until no claim holds the devices, their partitions, or devices of other drivers on the same
-/// hardware; claims with admin access count, too. If a claim holds another device of the same pool, and the driver no
-/// longer publishes that device, the command also waits for this claim: the device may be the same hardware under an
-/// earlier name. The rules must block new pods (NoSchedule or NoExecute), but need not evict pods. If a driver now
-/// publishes the hardware as a device with another name, a taint must block new pods on that device, too.
+/// hardware; claims with admin access count, too. A device of the same pool that is allocated but no longer published
+/// may be the same hardware under an earlier name. So the command also waits until no claim holds such a device. The
+/// rules must block new pods (NoSchedule or NoExecute), but need not evict pods. If a driver now publishes the hardware
+/// as a device with another name, a taint must block new pods on that device, too.
 ///
 /// --for recovered waits until no pod is left that the rules evict, and the workloads of evicted pods are ready.
 ///

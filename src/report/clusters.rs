@@ -39,8 +39,8 @@ pub struct ClusterReports<A> {
     pub guard_results: Vec<GuardResult>,
     /// Warnings that do not prevent the report. Each `message` begins with the kubeconfig context of the cluster.
     pub warnings: Vec<Warning>,
-    /// Data that could not be read or evaluated. Each `missing` begins with the kubeconfig context of the cluster. For
-    /// a cluster without a report, it is `cluster of context CONTEXT`.
+    /// Data that could not be read or evaluated. In the entry for a cluster without a report, `missing` is `cluster of
+    /// context CONTEXT`. In all other entries, `missing` begins with the kubeconfig context of the cluster.
     pub incomplete: Vec<Incomplete>,
     /// What became of the limits, for words and decisions.
     #[serde(skip)]

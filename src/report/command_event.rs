@@ -57,8 +57,9 @@ pub enum EventDetail {
         goal: String,
         /// Names of the rules of the wait.
         rules: Vec<String>,
-        /// Pods that the rules evict, now or later, and that the wait has observed so far, including pods
-        /// that no longer exist. For `--for recovered`, the evicted pods that the wait knows of.
+        /// Pods that the rules evict, now or later, and that the wait has observed so far, including pods that no
+        /// longer exist. For `--for recovered`, pods that were evicted or may have been evicted, according to pods and
+        /// events; also if the eviction was before the wait.
         seen_pod_count: usize,
         /// Pods that the rules evict, now or later, and that still exist, as last observed.
         remaining_pod_count: usize,

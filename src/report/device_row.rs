@@ -37,7 +37,7 @@ pub struct DeviceRow {
     /// the rule. Null if unknown.
     pub taints: Option<Vec<Taint>>,
     /// Names of the dedications to which the device belongs, according to the taints of rules; null if rules
-    /// are unknown.
+    /// are unknown. A dedication, which `dedicate` creates, allows only claims of some namespaces to use the device.
     #[serde(default)]
     pub dedications: Option<Vec<String>>,
     /// The claims that hold the device, including claims with admin access; null if unknown.

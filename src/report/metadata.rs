@@ -200,10 +200,10 @@ pub struct Incomplete {
 /// Which results depend on missing data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Affects {
-    /// It is not fully known which pods are evicted, or how many.
+    /// Without this data, it is not fully known which pods taints with effect NoExecute evict, or how many.
     #[default]
     Evictions,
-    /// It is known which pods are evicted. Other data is missing, such as PodDisruptionBudgets, nodes or events.
+    /// This data does not affect which pods are evicted. For example, PodDisruptionBudgets, nodes or events.
     Details,
 }
 

@@ -108,9 +108,9 @@ pub struct Release {
     /// Whether an outdated entry in a claim's reservedFor prevents evictions: if true, a new rule does not evict the
     /// pods that are listed after this entry. An entry is outdated if the pod in it is gone or was replaced.
     pub stale_reservation_hides: bool,
-    /// Whether the eviction controller, when a rule is created, also checks the pods of allocated claims without a
-    /// tainted device. If true, a pod that is listed after an outdated entry in the claim with the tainted device (see
-    /// `staleReservationHides`) is evicted if the controller finds the pod in a claim without a tainted device.
+    /// Whether the eviction controller, when a rule is created, also checks the pods of allocated claims that have no
+    /// tainted device. If true, `staleReservationHides` has an exception: a pod that the controller also finds through
+    /// such a claim is evicted.
     pub untainted_claims_are_followed: bool,
     /// Whether pods that use a device through an extended resource are evicted.
     pub evicts_extended_resources: bool,

@@ -42,7 +42,8 @@ pub struct WaitReport {
     /// Names of the rules of the wait.
     pub rules: Vec<String>,
     /// Pods that the rules evict, now or later, and that the wait has observed so far, including pods that no
-    /// longer exist. For `--for recovered`, the evicted pods that the wait knows of.
+    /// longer exist. For `--for recovered`, pods that were evicted or may have been evicted, according to pods and
+    /// events; also if the eviction was before the wait.
     pub seen_pod_count: usize,
     /// What still blocked the wait when it ended, pods first; empty if the condition was met.
     pub blockers: Vec<Blocker>,

@@ -249,7 +249,7 @@ impl ProtobufList {
 
     fn begin_list(&mut self, header: usize, length: u64) -> Result<Step, DecodeError> {
         if !self.type_seen {
-            return Err(malformed("it does not begin with its kind"));
+            return Err(malformed("apiVersion and kind are missing before the list"));
         }
         if self.list_seen {
             return Err(self.trailing());

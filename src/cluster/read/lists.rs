@@ -193,7 +193,9 @@ impl Listing<'_> {
             let is_new = page.first.is_none_or(|first| firsts.insert(first));
             if !tokens.insert(list.metadata.continue_token.clone()) || !is_new {
                 return Err(AttemptFailure::Unreadable(
-                    "the list does not end: a page continues at an earlier page".to_owned(),
+                    "the list does not end: the server sent the same page again; check the API server, and \
+                     proxies in front of it"
+                        .to_owned(),
                 ));
             }
             if tokens.len() > MOST_PAGES {

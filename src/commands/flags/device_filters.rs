@@ -79,10 +79,10 @@ pub(crate) struct DeviceFilterArgs {
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     skip_errors: bool,
 
-    /// Include all devices that share hardware with the selected ones
+    /// Also select devices that use the same counter sets, such as the partitions of a GPU
     ///
-    /// For example, the partitions of a GPU. Devices share hardware if they consume counters of the same counter set in
-    /// their ResourceSlices.
+    /// That is, devices that consume counters of the same counter set as a selected device, according to their
+    /// ResourceSlices.
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     with_partitions: bool,
 }

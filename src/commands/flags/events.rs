@@ -21,8 +21,8 @@ pub(crate) struct EventsArgs {
 pub(crate) const WATCHED: &str = "With --watch, append each new result to a file, as JSON Lines";
 /// Its description.
 pub(crate) const WATCHED_LONG: &str = "With --watch, append each new result to a file, as JSON Lines\n\nEach \
-    line is a JSON object of kind CommandEvent. It has the names of all listed rules or devices, and \
-    the names that were added to or removed from the list. Each line is written immediately. A write \
+    line is a JSON object of kind CommandEvent. It has the names of all items in the list, and the \
+    names of the items that were added or removed. Each line is written immediately. A write \
     error does not stop the command, but makes an otherwise successful command exit with code 1.";
 
 impl EventsArgs {

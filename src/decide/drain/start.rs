@@ -634,7 +634,7 @@ mod tests {
         ));
         let refused = refused.expect("a pod would stay");
         assert!(
-            refused.contains("cannot be replaced by a restart"),
+            refused.contains("--by restart cannot replace some pods"),
             "{refused}"
         );
     }

@@ -160,7 +160,7 @@ pub fn unrecorded<'a>(
         (false, _) => "no driver publishes the devices",
     };
     Some(format!(
-        "{subject}, because {why}; the plugin will not detect other hardware under the same device name"
+        "{subject}, because {why}; the plugin will not detect if the device name later refers to other hardware"
     ))
 }
 
@@ -347,8 +347,8 @@ mod tests {
             known: [Kind::ResourceSlice].into(),
             ..unread.clone()
         };
-        let because = "because resourceslices could not be read; the plugin will not detect other \
-            hardware under the same device name";
+        let because = "because resourceslices could not be read; the plugin will not detect if \
+            the device name later refers to other hardware";
         let mut published = read.clone();
         published.snapshot.slices = vec![crate::engine::testing::slice(vec![device(&[])])];
         assert_eq!(

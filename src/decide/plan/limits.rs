@@ -64,7 +64,8 @@ pub fn plan_space(
         let found = allocatable_devices(&basis.reading.snapshot, &devices, known);
         let Some(found) = found else {
             return Err(Failure::refused(format!(
-                "--keep-available {:?} cannot be checked: device classes or slices were not read",
+                "--keep-available {:?} cannot be checked: deviceclasses or resourceslices were not read; \
+                 make sure that you can list them, or that the input has them",
                 floor.expression()
             )));
         };
@@ -388,8 +389,8 @@ mod tests {
         reading.known.remove(&Kind::DeviceClass);
         assert_eq!(
             refused(&keeping("devices.available>=1"), &reading),
-            "--keep-available \"devices.available>=1\" cannot be checked: device classes or slices \
-             were not read"
+            "--keep-available \"devices.available>=1\" cannot be checked: deviceclasses or resourceslices \
+             were not read; make sure that you can list them, or that the input has them"
         );
     }
 
