@@ -203,7 +203,7 @@ pub enum Affects {
     /// Without this data, it is not fully known which pods taints with effect NoExecute evict, or how many.
     #[default]
     Evictions,
-    /// This data does not affect which pods are evicted. For example, PodDisruptionBudgets, nodes or events.
+    /// This data does not determine which pods are evicted: for example, PodDisruptionBudgets, nodes or events.
     Details,
 }
 

@@ -332,7 +332,8 @@ pub(super) fn bounded<T>(items: &[T]) -> Result<(), AttemptFailure> {
         return Ok(());
     }
     Err(AttemptFailure::Unreadable(format!(
-        "the list does not end: it has more than {MOST_OBJECTS} objects"
+        "the list does not end: the server sent more than {MOST_OBJECTS} objects; check the API server, and \
+         proxies in front of it"
     )))
 }
 

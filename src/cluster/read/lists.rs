@@ -193,14 +193,15 @@ impl Listing<'_> {
             let is_new = page.first.is_none_or(|first| firsts.insert(first));
             if !tokens.insert(list.metadata.continue_token.clone()) || !is_new {
                 return Err(AttemptFailure::Unreadable(
-                    "the list does not end: the server sent the same page again; check the API server, and \
-                     proxies in front of it"
+                    "the list does not end: its pages repeat; check the API server, and proxies in front \
+                     of it"
                         .to_owned(),
                 ));
             }
             if tokens.len() > MOST_PAGES {
                 return Err(AttemptFailure::Unreadable(format!(
-                    "the list does not end: it has more than {MOST_PAGES} pages"
+                    "the list does not end: the server sent more than {MOST_PAGES} pages; check the API server, \
+                     and proxies in front of it"
                 )));
             }
         }
