@@ -1,5 +1,7 @@
 //! Selection of rules through the devices that they taint.
 
+use std::collections::BTreeSet;
+
 use super::choice::{
     DeviceFilter, DeviceFilterFlags, NamedBy, NumberUse, hardware_among, noted_numbers, numbers,
 };
@@ -235,7 +237,7 @@ impl OnDevices<'_> {
         let before = noted.iter().filter_map(|rule| rule.selector.as_ref());
         // Where nothing of it is published, it still has the names for which its rules were made.
         let devices = if now.is_empty() {
-            before.map(device::format).collect::<Vec<_>>()
+            before.map(device::format).collect::<BTreeSet<_>>()
         } else {
             now.iter().map(device::format).collect()
         };

@@ -236,10 +236,16 @@ async fn few_pods_whose_place_is_not_known_are_asked_for_by_name() {
     server.answer(path, [Answer::ok(pod), Answer::refused(404, missing)]);
     // Whoever may not watch their nodes.
     server.answer(NODE_1, [Answer::forbidden("me")]);
-    let (mut watched, _) = watched(&server, 5).await;
+    let (mut watched, notices) = watched(&server, 5).await;
     watched.keep_pods(|_| true).await.expect("pods");
     assert_eq!(pods(&watched), ["ml/pod-1"]);
     assert!(watched.asks_by_name());
+    let told = notices.texts().join("\n");
+    assert!(told.contains("no permission to list pods"), "{told}");
+    assert!(
+        told.ends_with("force-deleted pods are not detected"),
+        "{told}"
+    );
     tokio::time::sleep(Duration::from_millis(1_100)).await;
     watched.keep_pods(|_| true).await.expect("pods");
     assert_eq!(pods(&watched), [""; 0]);

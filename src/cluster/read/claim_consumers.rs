@@ -71,11 +71,6 @@ impl ClaimConsumers {
         held.map(|id| nodes.get(id)?.cloned()).collect()
     }
 
-    /// Whether nobody publishes one of the devices now, so that no node is known for it.
-    pub(in crate::cluster) fn is_unpublished(&self, snapshot: &Snapshot) -> bool {
-        self.published(snapshot).len() < self.held.len()
-    }
-
     /// The devices that are published, each with the node to which it is local.
     fn published<'a>(&self, snapshot: &'a Snapshot) -> BTreeMap<DeviceId, Option<&'a NodeName>> {
         let mut nodes = BTreeMap::new();

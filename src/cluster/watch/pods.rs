@@ -6,9 +6,9 @@
 //!
 //! ```text
 //! devices on few nodes                          the pods of these nodes
-//! unpublished devices, few pods that are known  the pods of their nodes
+//! few pods elsewhere                            the pods of their nodes
 //! many pods elsewhere, or pods of a PodGroup    all pods of the cluster
-//! few pods elsewhere                            each by its name
+//! pods without a node, or that may not be listed  each by its name
 //! a UID that no such name has, or a PodGroup whose pods may not be watched   the pods of that namespace
 //! ```
 
@@ -47,18 +47,19 @@ fn places(wanted: &ClaimConsumers, snapshot: &Snapshot) -> Vec<FeedScope> {
     }
 }
 
-/// The nodes of the pods, if all are known. A driver that is away publishes nothing, and only a watch tells how
-/// its pods end.
+/// The nodes of the pods, as far as they are known. Only a watch tells how pods end, also where the devices are local to
+/// no node or their driver is away.
 fn homes(wanted: &ClaimConsumers, snapshot: &Snapshot) -> Vec<FeedScope> {
     let node_of = |name: &NamespacedName| {
         let pod = snapshot.pods.iter().find(|pod| pod.name == *name)?;
         pod.node.clone()
     };
-    let nodes: Option<BTreeSet<NodeName>> = wanted.pods.keys().map(node_of).collect();
+    let nodes: BTreeSet<NodeName> = wanted.pods.keys().filter_map(node_of).collect();
+    if nodes.len() > NODE_BY_NODE {
+        return vec![FeedScope::All];
+    }
+    let nodes = nodes.into_iter();
     nodes
-        .filter(|nodes| nodes.len() <= NODE_BY_NODE)
-        .into_iter()
-        .flatten()
         .map(|node| FeedScope::Node(node.as_str().to_owned()))
         .collect()
 }
@@ -90,7 +91,7 @@ impl Watched {
             missing = self.missing(&wanted);
         }
         self.ask(missing).await?;
-        if !self.asks_by_name() || !wanted.is_unpublished(&self.reading.snapshot) {
+        if !self.asks_by_name() || self.by_name.confined {
             return Ok(());
         }
         let places = homes(&wanted, &self.reading.snapshot);
@@ -116,7 +117,13 @@ impl Watched {
         }
         match self.open(Kind::Pod, place).await {
             // The permission to list does not depend on the node, so no other list is tried.
-            Err(ClusterError::Forbidden { .. }) => self.by_name.confined = true,
+            Err(ClusterError::Forbidden { permission, .. }) => {
+                self.by_name.confined = true;
+                self.client.notice(&format!(
+                    "no permission to {permission}: reading each pod by its name instead, and force-deleted pods \
+                     are not detected"
+                ));
+            }
             result => result?,
         }
         Ok(())
