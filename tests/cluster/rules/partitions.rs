@@ -165,8 +165,8 @@ fn a_card_in_use_through_its_partitions_does_not_look_unused() {
     assert_eq!(card_row["partitionPods"], named, "{listed}");
     assert_eq!(listed["items"][2]["free"], true, "{listed}");
 
-    const STAYS: &str = "1 pod uses other partitions of the same hardware and stays; `add`, \
-        `preview` and `drain` include those partitions with --with-partitions.";
+    const STAYS: &str = "1 pod uses other devices of the same hardware, such as partitions, and stays; \
+        `add`, `preview` and `drain` include partitions with --with-partitions.";
     let name = format!("card-{}", world.node);
     world
         .run(&format!("add {card} {KEY}:None --yes --name {name}"))

@@ -105,7 +105,7 @@ fn a_rule_tells_what_it_did_and_its_workloads_are_waited_for() {
     wait("3s", even_if_deleted)
         .ended(5)
         .saying(&open)
-        .saying("not found");
+        .saying("no rule found for");
     let set = Reference::namespaced("apps/v1", "ReplicaSet", &world.namespace, "embed-5f6b");
     let ready = json!({"replicas": 1, "readyReplicas": 1});
     block_on(plane.patch_status(&set, &ready));
