@@ -69,7 +69,7 @@ pub(super) struct ListArgs {
     #[arg(short = 'l', long, value_name = "SELECTOR", add = Values::Labels)]
     selector: Option<LabelSelector>,
 
-    /// Only expired rules
+    /// Only expired rules: the time set by `add --expires` has passed
     #[arg(long)]
     expired: bool,
 
@@ -105,7 +105,7 @@ Examples:
   # Follow the progress of evictions
   kubectl devicetaint list --watch
 
-  # Rules past their expiry
+  # Rules whose time set by `add --expires` has passed
   kubectl devicetaint list --expired
 
   # The rules that this plugin created, as stored in the cluster

@@ -40,8 +40,8 @@ use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 /// Changes nothing. From the devices that you select by arguments and flags, chooses a set so that the eviction of its
 /// pods costs least. --count sets the number of devices in the set, --nodes the number of whole nodes, and --per-pool
 /// the number of devices of each pool. With --nodes, the set has all devices of the chosen nodes, including devices
-/// that you did not select. The report shows whether the chosen set is optimal, or a lower bound of the cost of all
-/// sets. With -o json or yaml, the report is a plan file for `drain --plan`.
+/// that you did not select. The report shows whether it is proven that no set costs less. If not, the report shows a
+/// lower bound: no set can cost less than this bound. With -o json or yaml, the report is a plan file for `drain --plan`.
 ///
 /// Pods are evaluated as if the devices had a NoExecute taint. Two sets are compared in these steps; the first
 /// difference decides:

@@ -129,8 +129,9 @@ struct AllocatableArgs {
 
 /// Check which devices of this node are safe to pull, and why others are not
 ///
-/// To pull a device is to remove it from the machine. A device is safe to pull if all of this is true for the time of
-/// --settle, also for its partitions and for other devices on the same hardware, even if these are not selected:
+/// To pull a device is to remove it from the machine. A device is safe to pull if all of these conditions are met
+/// during the time of --settle. The partitions of the device, and other devices on the same hardware, must also meet
+/// them, even if they are not selected.
 ///
 /// - According to the API, no claim holds the device, and no terminating pod uses it.
 ///

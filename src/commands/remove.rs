@@ -44,8 +44,8 @@ use crate::report::rule_lifecycle::release_lines;
 
 /// Delete rules, and show which devices become schedulable again
 ///
-/// Selects rules by name, by hardware, by devices and KEY- (as in `kubectl taint`), by labels (-l), by expiry
-/// (--expired, by the server's clock), or all rules (--all). With --node, --where and similar flags, the only argument
+/// Selects rules by name, by hardware, by devices and KEY- (as in `kubectl taint`), by labels (-l), or
+/// all rules (--all). With --expired, selects rules whose time set by `add --expires` has passed. With --node, --where and similar flags, the only argument
 /// is a KEY, such as `example.com/maintenance-`. The command then selects rules with this KEY that taint only one
 /// device, if this device matches the flags.
 ///

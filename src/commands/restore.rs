@@ -43,9 +43,9 @@ const INTERVAL: Duration = Duration::from_secs(2);
 /// Removes only rules that `drain` created: all rules of a drain, or those of one of its nodes, pools or devices.
 ///
 /// Then waits until the devices can be allocated, and after that until each workload that had pods on the devices has
-/// as many ready pods as before the drain. After --timeout, the command exits with code 5, and names the cause: a taint
-/// of the driver, another rule, a cordoned node, or a workload that is not ready. If only other rules prevent the
-/// allocation, the command does not wait for them: it ends at once with exit code 5.
+/// as many ready pods as before the drain. After --timeout, the command exits with code 5, and names the cause, such as
+/// a taint of the driver, a cordoned node, or a workload that is not ready. The wait ends earlier, also with exit code
+/// 5, if nothing but other rules prevents the allocation.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RestoreArgs {

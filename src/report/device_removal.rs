@@ -245,8 +245,8 @@ pub(super) fn message(objection: &RemovalObjection) -> String {
             dra_manager_state could not be read".to_owned(),
         RemovalObjection::Unread(kind) => format!("{} could not be read", kind.plural()),
         RemovalObjection::SameHardware { device, link, objection } => format!("{device}, on the same hardware as this device ({link}): {}", message(objection)),
-        RemovalObjection::MayBeSameHardware { device } => format!("{device} is not published, because \
-            driver {} is not running, or has renamed {device}; it may be the same hardware as this device", device.driver),
+        RemovalObjection::MayBeSameHardware { device } => format!("{device} may be the same hardware \
+            as this device; {device} is not published, because driver {} is not running, or has renamed it", device.driver),
         RemovalObjection::NotTainted => "no taint blocks new pods, so a pod may use the device again at any time".to_owned(),
         RemovalObjection::PartsNotTainted { devices } => parts_not_tainted(devices),
         RemovalObjection::Tolerated { by } => format!("{by} tolerates the taint of the device for \

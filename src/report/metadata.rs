@@ -200,7 +200,7 @@ pub struct Incomplete {
 /// Which results depend on missing data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Affects {
-    /// Without this data, it is not fully known which pods taints with effect NoExecute evict, or how many.
+    /// Without this data, it is not fully known which pods are evicted by taints with effect NoExecute, or how many.
     #[default]
     Evictions,
     /// This data does not determine which pods are evicted: for example, PodDisruptionBudgets, nodes or events.

@@ -37,7 +37,8 @@ pub enum NotEvictedCode {
     AdminAccess,
     /// The effect of the rules does not evict pods.
     EffectDoesNotEvict,
-    /// The containers of the pod have ended, but its claim is not released yet.
+    /// The containers of the pod have ended, but its claim is not released yet. The eviction controller may still
+    /// delete the pod (hazard TerminalStillReserved).
     Ended,
     /// The pod is already terminating, for a reason other than the rules.
     Leaving,

@@ -109,8 +109,8 @@ pub struct Release {
     /// pods that are listed after this entry. An entry is outdated if the pod in it is gone or was replaced.
     pub stale_reservation_hides: bool,
     /// Whether the eviction controller, when a rule is created, also checks the pods of allocated claims that have no
-    /// tainted device. If true, `staleReservationHides` has an exception: a pod that the controller also finds through
-    /// such a claim is evicted.
+    /// tainted device. If true, the controller evicts a pod despite `staleReservationHides` if it finds the pod
+    /// through a claim without a tainted device.
     pub untainted_claims_are_followed: bool,
     /// Whether pods that use a device through an extended resource are evicted.
     pub evicts_extended_resources: bool,

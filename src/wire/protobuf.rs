@@ -215,7 +215,7 @@ impl ProtobufList {
         }
         if length > LARGEST_FIELD {
             return Err(malformed(
-                "it has a field of more than 16 MiB outside the list",
+                "a field of the response, other than the list of objects, has more than 16 MiB",
             ));
         }
         let Some(bytes) = complete(input, field.header, length) else {

@@ -290,19 +290,19 @@ fn guards_are_explained() {
 
     Signals:
       pods.evicted          pods evicted now or later; % of all non-terminating pods
-                            that use devices of the selected devices' drivers
+                            that use the drivers of the selected devices
       pods.evicted.now      pods evicted now; % of all non-terminating pods that use
-                            devices of the selected devices' drivers
+                            the drivers of the selected devices
       pods.critical         evicted system-critical pods; % of all non-terminating
-                            pods that use devices of the selected devices' drivers
+                            pods that use the drivers of the selected devices
       pods.unmanaged        evicted pods without a controller, or whose controller
-                            was deleted; % of all non-terminating pods that use
-                            devices of the selected devices' drivers
+                            was deleted; % of all non-terminating pods that use the
+                            drivers of the selected devices
       jobs.failed           Jobs that fail permanently because their pods are
                             evicted
       pods.severity.danger  evicted pods whose worst hazard has severity danger (see
                             `help hazards`); % of all non-terminating pods that use
-                            devices of the selected devices' drivers
+                            the drivers of the selected devices
       workloads.affected    workloads of the evicted pods; a pod without an owner
                             counts as a workload
       workloads.down        workloads left without a ready pod

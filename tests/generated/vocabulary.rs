@@ -383,7 +383,7 @@ const SHARED: [(&str, &str); 79] = [
     ("node", "Name of the node."),
     (
         "notEvictedPodCount",
-        "Pods that use a selected device and are not evicted; for a rule in `ruleSummaries`, including pods that tolerate its taint.",
+        "Pods that use a selected device and are not evicted. In `summary`, pods that tolerate the taint are counted separately; in `ruleSummaries`, they are included.",
     ),
     (
         "notEvictedPods",

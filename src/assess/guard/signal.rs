@@ -12,7 +12,7 @@ use crate::model::Count;
 /// What a percentage is taken of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whole {
-    /// The pods that use devices of the same drivers.
+    /// The pods that use the drivers of the selected devices.
     Pods,
     /// The devices of the same drivers.
     Devices,
@@ -79,7 +79,7 @@ signals! {
         whole: Some(Whole::Pods),
         reads: [Pods],
         unsaid: "part of the data",
-        meaning: "pods evicted now or later; % of all non-terminating pods that use devices of the selected devices' drivers",
+        meaning: "pods evicted now or later; % of all non-terminating pods that use the drivers of the selected devices",
         count: |_, totals| totals.pods,
     }
     /// Pods that would be evicted at once.
@@ -88,7 +88,7 @@ signals! {
         whole: Some(Whole::Pods),
         reads: [Pods, Times],
         unsaid: "part of the data",
-        meaning: "pods evicted now; % of all non-terminating pods that use devices of the selected devices' drivers",
+        meaning: "pods evicted now; % of all non-terminating pods that use the drivers of the selected devices",
         count: |_, totals| totals.pods_now,
     }
     /// Pods that would be evicted, and that the system needs.
@@ -97,7 +97,7 @@ signals! {
         whole: Some(Whole::Pods),
         reads: [Pods],
         unsaid: "part of the data",
-        meaning: "evicted system-critical pods; % of all non-terminating pods that use devices of the selected devices' drivers",
+        meaning: "evicted system-critical pods; % of all non-terminating pods that use the drivers of the selected devices",
         count: |_, totals| totals.pods_critical,
     }
     /// Pods that would be evicted, and that nothing creates again.
@@ -107,7 +107,7 @@ signals! {
         reads: [Pods, Workloads],
         unsaid: "part of the data",
         meaning: "evicted pods without a controller, or whose controller was deleted; % of all non-terminating pods \
-            that use devices of the selected devices' drivers",
+            that use the drivers of the selected devices",
         count: |_, totals| totals.pods_unmanaged,
     }
     /// Jobs that fail for good since pods of them would be evicted.
@@ -126,7 +126,7 @@ signals! {
         reads: [Pods, Budgets, Workloads],
         unsaid: "part of the data",
         meaning: "evicted pods whose worst hazard has severity danger (see `help hazards`); % of all non-terminating \
-            pods that use devices of the selected devices' drivers",
+            pods that use the drivers of the selected devices",
         count: |_, totals| totals.pods_in_danger,
     }
     /// Owners of the pods that would be evicted.

@@ -138,7 +138,7 @@ pub fn refuse_unknown_on_node(
     let taint = chosen.taint.as_ref();
     let taint = taint.map_or_else(|| "KEY:EFFECT".to_owned(), |taint| word(&taint.to_string()));
     Err(failure.hint(format!(
-        "to taint all devices of the pool, including unknown ones: kubectl devicetaint add {pools} \
+        "to taint all devices of the pool, including devices that are not published: kubectl devicetaint add {pools} \
          {taint}"
     )))
 }

@@ -60,7 +60,7 @@ pub fn notes(
         .collect();
     if !made_before.is_empty() {
         notes.push(format!(
-            "the policies change only new claims; to get these devices, recreate these claims: {}",
+            "the admission policies add the toleration only to new claims; to get the dedicated devices, recreate these claims: {}",
             few(&made_before)
         ));
     }

@@ -14,8 +14,8 @@ use crate::report::reference::ObjectReference;
 pub struct Sibling {
     /// The device, as DRIVER/POOL/DEVICE.
     pub device: String,
-    /// Selected devices on the same hardware as this device. If this device is itself selected and several claims
-    /// share it, the list also contains this device.
+    /// Selected devices on the same hardware as `device`. Contains `device` itself if it is selected and several
+    /// claims share it.
     pub shares_hardware_with: Vec<String>,
     /// Claims that hold the device and are reserved for pods that would not be evicted.
     pub claims: Vec<ObjectReference>,

@@ -51,7 +51,7 @@ pub struct PlanReport {
     /// Every pod with a claim that holds a selected device, including pods that are not evicted. Ordered by
     /// namespace and name.
     pub affected_pods: Vec<Pod>,
-    /// Every device that a proposed taint selects, published or allocated. Ordered by name.
+    /// The devices of the chosen set, published or allocated. Ordered by name.
     pub selected_devices: Vec<Device>,
     /// PodDisruptionBudgets that match evicted pods, ordered by namespace and name.
     pub budgets: Vec<Budget>,

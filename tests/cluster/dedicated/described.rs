@@ -36,7 +36,7 @@ async fn who_has_what_is_told_with_claims_that_were_made_before() {
         ))
         .ended(0);
     run.saying("1 claim in another namespace keeps devices of this dedication")
-        .saying("to get these devices, recreate these claims: ");
+        .saying("to get the dedicated devices, recreate these claims: ");
     lets_in(&world, &group, &group, true).await;
     waiting_pod(&world, &group, "ours").await;
     let ours = allocated(&group, "ours").await;

@@ -105,7 +105,7 @@ pub const CASES: &[Case] = &[
         expected: Works,
     },
     Case {
-        what: "`provideClusterInfo`, with the cluster's own settings for plugins",
+        what: "`provideClusterInfo`, with the extension `client.authentication.k8s.io/exec` of the cluster in the kubeconfig",
         make: |stage, setup| {
             let script = format!(
                 "case \"$KUBERNETES_EXEC_INFO\" in *{}*) ;; *) exit 1;; esac\n\
