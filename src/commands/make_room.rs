@@ -89,9 +89,9 @@ pub(super) struct MakeRoomArgs {
 
     /// Remove rules that earlier runs left behind
     ///
-    /// A killed run leaves its rules behind. Only rules that make-room created are removed. A rule that has
-    /// not expired may belong to a run in progress: at a terminal, it is removed after confirmation; with
-    /// --yes, it is removed only if --include-unexpired is set.
+    /// A killed run leaves its rules behind. Only rules that make-room created are removed. Each has an
+    /// expiry, until which its run may still be in progress. A rule that has not expired is removed after
+    /// confirmation at a terminal; with --yes, it is removed only if --include-unexpired is set.
     #[arg(long, conflicts_with_all = ["target", "pending", "force", "without_toleration"])]
     cleanup: bool,
 

@@ -417,6 +417,10 @@ const SHARED: [(&str, &str); 79] = [
     ),
     ("rule", "Name of the rule."),
     ("rules", "Names of the rules."),
+    (
+        "selectedDevices",
+        "Every device that a proposed taint selects, published or allocated; in a PlanReport, the devices of the chosen set. Ordered by name.",
+    ),
     ("selector", "Which devices a rule selects."),
     (
         "semantics",
