@@ -56,8 +56,7 @@ use crate::report::rules::ObjectList;
 ///
 /// The subcommands `dedicate list` and `dedicate describe` show dedications.
 #[derive(clap::Args, Debug)]
-#[command(subcommand_value_name = "SUBCOMMAND", after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("Policy file with guards for the rules; or \
-    `none`: create no ValidatingAdmissionPolicy or MutatingAdmissionPolicy").long_help("Policy file with guards for the \
+#[command(subcommand_value_name = "SUBCOMMAND", after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("File with guards for the rules, or `none`: create no admission policies").long_help("Policy file with guards for the \
     rules; or `none`: create no ValidatingAdmissionPolicy or MutatingAdmissionPolicy\n\nA policy file is read only by this plugin, and does not replace the \
     admission policies in the cluster. It sets guards, fields that every rule must have, and devices that must not be \
     tainted. Repeatable; all files apply. With `none`, only the rules are created: claims need a toleration of their \

@@ -465,9 +465,9 @@ mod tests {
         );
         assert_eq!(
             absent("gpu-9"),
-            "gpu.example.com/node-7/gpu-9: gpu.example.com/node-7/gpu-8 is not published, because driver \
-             gpu.example.com is not running, or has renamed gpu.example.com/node-7/gpu-8; it may be the same \
-             hardware as this device"
+            "gpu.example.com/node-7/gpu-9: gpu.example.com/node-7/gpu-8 may be the same hardware as this device; \
+             gpu.example.com/node-7/gpu-8 is not published, because driver gpu.example.com is not running, or has \
+             renamed it"
         );
     }
 

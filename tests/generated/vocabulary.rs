@@ -293,7 +293,7 @@ fn the_group_is_said_in_one_place() {
 }
 
 /// What fields mean that are in more than one object, where the objects say it in words of their own.
-const SHARED: [(&str, &str); 79] = [
+const SHARED: [(&str, &str); 80] = [
     (
         "adminAccess",
         "Whether a device is used with admin access, or whether all requests that tolerate a taint have admin access.",
