@@ -74,7 +74,7 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct MakeRoomArgs {
-    /// The pending pod: pod/NAME, or claim/NAME if it uses the claim
+    /// The pending pod: pod/NAME, or claim/NAME of a claim that it uses
     ///
     /// In --namespace if this is set, else in all namespaces. If several pending pods use the claim, the pod with the highest
     /// priority is chosen.
@@ -89,9 +89,9 @@ pub(super) struct MakeRoomArgs {
 
     /// Remove rules that earlier runs left behind
     ///
-    /// A killed run leaves its rules behind. Only rules that make-room created are removed. Each has an
-    /// expiry, until which its run may still be in progress. A rule that has not expired is removed after
-    /// confirmation at a terminal; with --yes, it is removed only if --include-unexpired is set.
+    /// A killed run leaves its rules behind. Only rules that make-room created are removed. Each rule has an
+    /// expiry: before it, the run that created the rule may still be in progress. A rule that has not expired is
+    /// removed after confirmation at a terminal; with --yes, it is removed only if --include-unexpired is set.
     #[arg(long, conflicts_with_all = ["target", "pending", "force", "without_toleration"])]
     cleanup: bool,
 

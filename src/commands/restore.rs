@@ -44,8 +44,8 @@ const INTERVAL: Duration = Duration::from_secs(2);
 ///
 /// Then waits until the devices can be allocated, and after that until each workload that had pods on the devices has
 /// as many ready pods as before the drain. After --timeout, the command exits with code 5, and names the cause, such as
-/// a taint of the driver, a cordoned node, or a workload that is not ready. The wait ends earlier, also with exit code
-/// 5, if nothing but other rules prevents the allocation.
+/// a taint of the driver, a cordoned node, or a workload that is not ready. If only rules outside this drain still prevent the
+/// allocation, the wait ends at once, also with exit code 5.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct RestoreArgs {

@@ -292,8 +292,8 @@ pub enum Drains {
 fn of_dedication(rule: &DeviceTaintRule) -> Option<String> {
     let name = rule.metadata.labels.get(RuleMetadata::DEDICATION)?;
     Some(format!(
-        "rule {} belongs to dedication {name}: this command changes only the rule, and the admission \
-         policies of the dedication still have tolerations of effect {}; to change both, use `kubectl \
+        "rule {} belongs to dedication {name}: this command changes only the rule; the admission \
+         policies of the dedication still add tolerations of effect {} to claims; to change both, use `kubectl \
          devicetaint dedicate` with --overwrite",
         rule.name, rule.taint.effect
     ))

@@ -47,8 +47,8 @@ pub struct WaitReport {
     pub seen_pod_count: usize,
     /// What still blocked the wait when it ended, pods first; empty if the condition was met.
     pub blockers: Vec<Blocker>,
-    /// The pods that use the devices of the rules and are not evicted, ordered by name. The wait does not wait for
-    /// them.
+    /// The pods that use the devices of the rules and are not evicted, ordered by name. With `--for evicted`, the wait
+    /// does not wait for them, unless a kubelet is queried (--verify-node).
     #[serde(default)]
     pub not_evicted_pods: Vec<NotEvictedPod>,
     /// Warnings that do not prevent the report.

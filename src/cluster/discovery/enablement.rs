@@ -85,9 +85,8 @@ pub(in crate::cluster) fn how_to_serve_rules(minor: Option<Minor>) -> String {
 fn how_to_serve_mutating_policies(minor: Option<Minor>) -> String {
     let version = match minor.map(|found| found.minor) {
         Some(0..=31) => {
-            return "upgrade the cluster: MutatingAdmissionPolicies need Kubernetes 1.32 or later; \
-                before 1.36, kube-apiserver also needs --runtime-config and the feature gate \
-                MutatingAdmissionPolicy"
+            return "upgrade the cluster to Kubernetes 1.36 or later, which serves \
+                MutatingAdmissionPolicies"
                 .to_owned();
         }
         Some(32 | 33) => "v1alpha1",

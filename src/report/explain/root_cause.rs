@@ -266,7 +266,7 @@ pub(super) fn root_cause(
                 owner(only)
             ),
             several => format!(
-                "waits for devices that are excluded by taints; a node has enough devices if any one of these is \
+                "waits for devices that are excluded by taints; a node has enough devices if one of these taints is \
                  removed: {}",
                 listed(several)
             ),

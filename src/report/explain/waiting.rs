@@ -617,7 +617,7 @@ mod tests {
             ),
             (
                 RootCause::Taints(vec![rule("a"), driver.clone()]),
-                "waits for devices that are excluded by taints; a node has enough devices if any one of these is \
+                "waits for devices that are excluded by taints; a node has enough devices if one of these taints is \
                  removed: the taint of rule a, the driver's taint {taint} on \
                  gpu.example.com/node-7/gpu-0",
             ),
