@@ -109,8 +109,8 @@ pub struct Release {
     /// pods that are listed after this entry. An entry is outdated if the pod in it is gone or was replaced.
     pub stale_reservation_hides: bool,
     /// Whether the eviction controller, when a rule is created, also checks the pods of allocated claims that have no
-    /// tainted device. If true, the controller evicts a pod despite `staleReservationHides` if it finds the pod
-    /// through a claim without a tainted device.
+    /// tainted device. If true, a pod that uses such a claim and a claim with a tainted device is evicted, even if
+    /// `staleReservationHides` hides the pod in the latter.
     pub untainted_claims_are_followed: bool,
     /// Whether pods that use a device through an extended resource are evicted.
     pub evicts_extended_resources: bool,

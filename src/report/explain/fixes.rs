@@ -71,8 +71,8 @@ pub struct SingleChange {
     /// Device of the taint that is added, or of the driver's taint that is removed, as DRIVER/POOL/DEVICE;
     /// null for other changes.
     pub device: Option<String>,
-    /// The taint that is removed: a driver's taint, or any taint that keeps devices from a waiting pod. Null
-    /// for other changes, also if the rule that evicts a pod is removed: see `rule`.
+    /// The taint that is removed: for a waiting pod, the taint that keeps devices from it; for other pods, the
+    /// driver's taint (of a rule, see `rule`). Null for other changes.
     pub taint: Option<Taint>,
     /// The pod's claim to which the change applies. If the claim itself cannot be changed, `fix` names what to
     /// change instead, such as a new claim. Null for changes that concern no claim.
