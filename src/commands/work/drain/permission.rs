@@ -52,6 +52,11 @@ impl DrainRequest {
                 namespace: Some(namespace.as_str().into()),
             })
         });
-        rules.into_iter().chain(pods).collect()
+        // Replacements and the pods of owners are found in lists alone: without them, no pod would ever be evicted.
+        let list = AccessQuery {
+            permission: Permission::new("list", Kind::Pod),
+            namespace: None,
+        };
+        rules.into_iter().chain([list]).chain(pods).collect()
     }
 }
