@@ -358,9 +358,9 @@ pub(crate) fn pool_warnings<'a>(
     table: &DeviceTable<'a>,
     selected: &[u32],
 ) -> Vec<Warning> {
-    let pools = pool_slices(slices);
-    let pools: BTreeMap<(&str, &str), PoolSlices> = pools
-        .into_iter()
+    let pools = pool_slices(slices).into_iter();
+    let incomplete: BTreeMap<(&str, &str), PoolSlices> = pools
+        .filter(|(_, found)| !found.is_complete)
         .map(|((driver, pool), found)| ((driver.as_str(), pool.as_str()), found))
         .collect();
     let mut warnings = Vec::new();
@@ -369,8 +369,7 @@ pub(crate) fn pool_warnings<'a>(
     for place in selected {
         let entry = table.entry(*place);
         let pool = (entry.key.driver, entry.key.pool);
-        let incomplete = pools.get(&pool).filter(|found| !found.is_complete);
-        if let Some(found) = incomplete
+        if let Some(found) = incomplete.get(&pool)
             && reported != Some(pool)
         {
             reported = Some(pool);

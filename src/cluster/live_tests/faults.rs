@@ -262,7 +262,9 @@ async fn list_whose_pages_go_in_a_circle_is_an_error() {
     server.answer(RULES, [page("a"), page("b"), page("a")]);
     let error = server.devices().await.0.expect_err("a circle");
     assert!(
-        error.to_string().contains("the list does not end"),
+        error
+            .to_string()
+            .contains("the list does not end: its pages repeat"),
         "{error}"
     );
     assert_eq!(server.count(RULES), 3, "{:?}", server.requests());

@@ -13,6 +13,7 @@ use crate::model::{
     DeviceTaintRule, Kind, NamespacedName, Pod, PodDisruptionBudget, Reading, Rollout,
     RolloutStrategy, Uid, Workload,
 };
+use crate::naming::phrase::counted;
 
 /// A Deployment whose pods a drain could have replaced by a restart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +42,7 @@ pub enum RestartProgress {
         /// How many of any template are available.
         available: i32,
         /// How many are of an older template.
-        old: i32,
+        old: usize,
     },
     /// All pods are new and available.
     Complete,
@@ -167,8 +168,7 @@ impl RestartState {
             } => {
                 let rest = match old {
                     0 => String::new(),
-                    1 => ", 1 old pod left".to_owned(),
-                    old => format!(", {old} old pods left"),
+                    old => format!(", {} left", counted(old, "old pod")),
                 };
                 Some(format!(
                     "{}: restarted, {updated} of {} pods updated, {available} available{rest}",
@@ -248,7 +248,7 @@ fn state(
         Some(at) if is_later(at) => RestartProgress::Ongoing {
             updated: rollout.updated,
             available: rollout.available,
-            old: rollout.total.saturating_sub(rollout.updated).max(0),
+            old: usize::try_from(rollout.total.saturating_sub(rollout.updated)).unwrap_or(0),
         },
         Some(_) | None => RestartProgress::NotBegun,
     };

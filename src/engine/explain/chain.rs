@@ -49,6 +49,17 @@ pub struct ClaimLink<'a> {
     pub devices: Vec<HeldDevice<'a>>,
 }
 
+impl<'a> ClaimLink<'a> {
+    /// The template that the claim was generated from, if it was.
+    #[must_use]
+    pub fn template(&self) -> Option<&'a ObjectName> {
+        match self.place {
+            ClaimEntry::Entry(_, ClaimSource::Template { template, .. }) => Some(template),
+            ClaimEntry::Entry(..) | ClaimEntry::ExtendedResource(_) => None,
+        }
+    }
+}
+
 /// Whether a claim is reserved for a pod, by its UID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reservation {

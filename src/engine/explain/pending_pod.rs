@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::chain::{Chain, ClaimEntry, ClaimLink};
+use super::chain::{Chain, ClaimLink};
 use crate::engine::devices::current_slices;
 use crate::model::{
-    ClaimSource, ClaimSpec, DeviceRequest, NamespacedName, NodeName, NodeSelector, ObjectName,
-    ResourceClaim, ResourceSlice, Snapshot, Uid,
+    ClaimSpec, DeviceRequest, NamespacedName, NodeName, NodeSelector, ObjectName, ResourceClaim,
+    ResourceSlice, Snapshot, Uid,
 };
 
 /// All that a pod waits for, as one claim: its claims have to be served on the same node.
@@ -91,7 +91,11 @@ impl PendingPod {
                 reserved_for: Vec::new(),
             },
             origins,
-            templates: chain.links.iter().filter_map(template_of).collect(),
+            templates: chain
+                .links
+                .iter()
+                .filter_map(|link| Some((link.claim?.name.clone(), link.template()?.clone())))
+                .collect(),
             nodes,
             selectors: chain
                 .pod
@@ -99,17 +103,6 @@ impl PendingPod {
                 .as_ref()
                 .map_or_else(Vec::new, |scheduling| scheduling.nodes.clone()),
         })
-    }
-}
-
-/// The claim and the template that it was generated from, if it was.
-fn template_of(link: &ClaimLink<'_>) -> Option<(NamespacedName, ObjectName)> {
-    let claim = link.claim?;
-    match link.place {
-        ClaimEntry::Entry(_, ClaimSource::Template { template, .. }) => {
-            Some((claim.name.clone(), template.clone()))
-        }
-        ClaimEntry::Entry(..) | ClaimEntry::ExtendedResource(_) => None,
     }
 }
 

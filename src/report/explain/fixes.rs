@@ -11,10 +11,10 @@ use super::step::{FieldReference, Step, StepType};
 use super::verdict::{ExplainedVerdict, describe};
 use crate::engine::allocator::TaintOwner;
 use crate::engine::explain::alterations::{RequestToleration, rule_of};
-use crate::engine::explain::{Chain, ClaimEntry, ExplainInput, PodVerdict, VerdictChange};
+use crate::engine::explain::{Chain, ExplainInput, PodVerdict, VerdictChange};
 use crate::model::{
-    self, ClaimSource, DeviceId, NamespacedName, NodeName, ObjectName, Pod, RequestKind,
-    RuleMetadata, Snapshot, Toleration,
+    self, DeviceId, NamespacedName, NodeName, ObjectName, Pod, RequestKind, RuleMetadata, Snapshot,
+    Toleration,
 };
 use crate::report::reference::ObjectReference;
 use crate::report::taint::Taint;
@@ -266,10 +266,7 @@ fn origin_of(template: Option<&ObjectName>) -> String {
 fn template_of<'c>(claim: &NamespacedName, chain: &Chain<'c>) -> Option<&'c ObjectName> {
     let mut links = chain.links.iter();
     let link = links.find(|link| link.claim.is_some_and(|known| known.name == *claim));
-    match link.map(|link| link.place) {
-        Some(ClaimEntry::Entry(_, ClaimSource::Template { template, .. })) => Some(template),
-        Some(ClaimEntry::Entry(..) | ClaimEntry::ExtendedResource(_)) | None => None,
-    }
+    link?.template()
 }
 
 fn of(change: &VerdictChange, chain: &Chain<'_>, input: &ExplainInput<'_>) -> SingleChange {

@@ -62,15 +62,10 @@ impl DrainOrder<'_> {
                 let pods = &progress.not_released;
                 note_not_released(pods, &progress, hardware, observer.rules(), self.context).await;
             }
-            match progress.step {
-                WaitStep::Never(_) => return Ok(()),
-                WaitStep::Met
-                | WaitStep::ReadAgain
-                | WaitStep::TimedOut
-                | WaitStep::ComesBack
-                | WaitStep::NotSeenReleased
-                | WaitStep::WaitUntil(_) => observer.rest(PAUSE).await?,
+            if matches!(progress.step, WaitStep::Never(_)) {
+                return Ok(());
             }
+            observer.rest(PAUSE).await?;
         }
     }
 }

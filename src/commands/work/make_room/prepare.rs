@@ -311,11 +311,11 @@ fn query(needed: NeededAccess) -> AccessQuery {
 impl Prepared {
     /// The rules as they become, and what is asked about them.
     pub(crate) fn proposal(&self) -> Proposal {
-        let rules = self.wanted.iter().map(ProposedRule::from);
         let escalation = self.plan.chosen.escalation(&self.limits);
-        let rules = rules.map(|rule| match escalation {
-            Some(then) => rule.beginning(&Effect::NoSchedule, then),
-            None => rule,
+        let rules = self.wanted.iter().zip(&self.first);
+        let rules = rules.map(|(wanted, first)| match escalation {
+            Some(then) => ProposedRule::from(wanted).beginning(&first.draft().taint.effect, then),
+            None => wanted.into(),
         });
         Proposal {
             rules: rules.collect(),
