@@ -326,7 +326,7 @@ impl AddArgs {
         Proposal {
             rules: steps.iter().map(ProposedRule::from).collect(),
             action: action(&open),
-            whose: NamedOwners::Programs,
+            whose: NamedOwners::All,
             noted_before: None,
             patience: self.waiting.patience(),
             drains: None,

@@ -54,6 +54,10 @@ pub(super) struct DeescalateArgs {
     #[arg(long, value_enum, value_name = "None|NoSchedule")]
     to: Lower,
 
+    /// Accepted for scripts; this command never asks for confirmation
+    #[arg(short = 'y', long = "yes", hide_short_help = true)]
+    _yes: bool,
+
     #[command(flatten)]
     change: ChangeArgs,
 

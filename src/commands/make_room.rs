@@ -22,6 +22,7 @@ use super::work::stopped::stopped;
 use crate::cluster::Purpose;
 use crate::commands::work::connect::failed;
 use crate::completion::Values;
+use crate::decide::ledger::RuleGoal;
 use crate::decide::make_room::{
     Mechanism, Protection, RoomLimits, RoomTarget, StageEnd, StageLimits, interrupted as advice,
     left_rules, plan_lines, taken_over_line, with_scheduler,
@@ -369,7 +370,8 @@ impl MakeRoomArgs {
             // Whoever answers the question has seen which runs may still be going on.
             let removed = left.removed(self.include_unexpired || !is_agreed);
             let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
-            changer.plan(removed.iter().map(|rule| rule.name.to_string()));
+            let names = removed.iter().map(|rule| rule.name.to_string());
+            changer.plan(names.map(|name| (name, RuleGoal::Deleted)));
             let done = remove_these(&removed, &mut changer).await;
             done.map_err(|failure| stopped(failure, context))?;
             if is_agreed && !self.include_unexpired {

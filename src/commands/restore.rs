@@ -25,6 +25,7 @@ use crate::decide::drain::{
     recorded_names, recorded_workloads, requesters, restorable, restoration_record, restored_by,
     restored_part, reversal_patch, untainted_of_unit, withdraw,
 };
+use crate::decide::ledger::RuleGoal;
 use crate::decide::others::others;
 use crate::decide::{Requester, Version, next_words};
 use crate::engine::rule_lifecycle::release;
@@ -206,7 +207,7 @@ async fn keep(
         withdrawal
             .kept
             .iter()
-            .map(|(rule, _)| rule.name.to_string()),
+            .map(|(rule, _)| (rule.name.to_string(), RuleGoal::Changed)),
     );
     for (rule, patch) in &withdrawal.kept {
         changer.patch(rule, patch, |found| found.is_some()).await?;
@@ -260,7 +261,11 @@ impl RestoreArgs {
             yes: self.yes,
             others: self.others,
         };
-        let theirs: Vec<String> = owners.iter().map(|line| format!("  {line}")).collect();
+        // What is refused names the owners once: below the refusal.
+        let dry_run = self.change.change().dry_run;
+        let is_refused = dry_run.is_real() && !context.interactive;
+        let theirs = owners.iter().filter(|_| !is_refused);
+        let theirs: Vec<String> = theirs.map(|line| format!("  {line}")).collect();
         let Some(question) = restoration(action.to_owned(), owners, agreed) else {
             context.printer.note(action);
             return Ok(());
@@ -269,7 +274,7 @@ impl RestoreArgs {
             &units.into_iter().chain(theirs).collect::<Vec<_>>(),
             context,
         );
-        ask(&question, self.change.change().dry_run, context).map(drop)
+        ask(&question, dry_run, context).map(drop)
     }
 }
 

@@ -147,16 +147,35 @@ impl Incompleteness {
 /// What is to become of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleGoal {
-    /// What the command is for.
+    /// It is created.
+    Created,
+    /// It is changed.
     Changed,
+    /// It is deleted.
+    Deleted,
     /// What the command did is taken back.
     Reverted,
 }
 
+impl RuleGoal {
+    const ALL: [Self; 4] = [Self::Created, Self::Changed, Self::Deleted, Self::Reverted];
+
+    /// What is said of rules for which it was not reached.
+    fn missed(self) -> &'static str {
+        match self {
+            Self::Created => "not created",
+            Self::Changed => "not changed",
+            Self::Deleted => "not deleted",
+            Self::Reverted => "not reverted",
+        }
+    }
+}
+
 impl Ledger {
     /// What is going to be done, in this order.
-    pub fn plan(&self, names: impl IntoIterator<Item = String>, goal: RuleGoal) {
-        let planned = names.into_iter().map(|name| Planned { name, goal });
+    pub fn plan(&self, changes: impl IntoIterator<Item = (String, RuleGoal)>) {
+        let changes = changes.into_iter();
+        let planned = changes.map(|(name, goal)| Planned { name, goal });
         self.state().planned.extend(planned);
     }
 
@@ -196,7 +215,7 @@ impl Ledger {
 
     /// It was not made.
     pub fn failed(&self) {
-        // It stays planned, so that the account lists it as not changed.
+        // It stays planned, so that the account lists it as not made.
         self.state().under_way = None;
     }
 
@@ -302,13 +321,12 @@ impl LedgerState {
             lines.push(format!("unchanged: {}", self.unchanged.join(", ")));
         }
         lines.extend(self.under_way.iter().map(UnderWay::describe));
-        lines.extend(self.open("not changed", RuleGoal::Changed));
-        lines.extend(self.open("not reverted", RuleGoal::Reverted));
+        lines.extend(RuleGoal::ALL.into_iter().filter_map(|goal| self.open(goal)));
         lines
     }
 
     /// The planned changes of that kind that were not begun.
-    fn open(&self, what: &str, goal: RuleGoal) -> Option<String> {
+    fn open(&self, goal: RuleGoal) -> Option<String> {
         let open = self.planned.iter().filter(|planned| planned.goal == goal);
         let names: Vec<&str> = open
             .map(|planned| planned.name.as_str())
@@ -319,7 +337,7 @@ impl LedgerState {
                     .is_none_or(|sent| sent.name != *name)
             })
             .collect();
-        (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")))
+        (!names.is_empty()).then(|| format!("{}: {}", goal.missed(), names.join(", ")))
     }
 }
 
@@ -331,6 +349,10 @@ mod tests {
     fn account(ledger: &Ledger, incompleteness: Incompleteness) -> Vec<String> {
         let failure = ledger.account(Failure::usage("stopped"), incompleteness);
         [failure.details(), failure.hints()].concat()
+    }
+
+    fn planned(name: &str, goal: RuleGoal) -> [(String, RuleGoal); 1] {
+        [(name.to_owned(), goal)]
     }
 
     #[test]
@@ -345,7 +367,10 @@ mod tests {
             account(&ledger, Incompleteness::Passing),
             ["nothing was changed"]
         );
-        ledger.plan(["a", "b", "c"].map(str::to_owned), RuleGoal::Changed);
+        let goals = [RuleGoal::Created, RuleGoal::Changed, RuleGoal::Deleted];
+        let names = ["b", "c", "d"].map(str::to_owned);
+        ledger.plan(planned("a", RuleGoal::Created));
+        ledger.plan(names.into_iter().zip(goals));
         ledger.begin("a", Sending::Change);
         ledger.done("a", LedgerResult::Made(RuleResult::Created));
         ledger.begin("b", Sending::Change);
@@ -356,6 +381,7 @@ mod tests {
                 "unchanged: z",
                 "may have been changed: b",
                 "not changed: c",
+                "not deleted: d",
                 "run the same command again to complete the change",
             ]
         );
@@ -364,7 +390,7 @@ mod tests {
     #[test]
     fn whoever_interrupts_a_wait_is_told_what_is_left_and_how_to_go_on() {
         let ledger = Ledger::default();
-        ledger.plan(["a".to_owned()], RuleGoal::Changed);
+        ledger.plan(planned("a", RuleGoal::Changed));
         ledger.done("a", LedgerResult::Made(RuleResult::Configured));
         ledger.advise(["wait on".to_owned()]);
         ledger.left("1 pod");
@@ -372,7 +398,7 @@ mod tests {
             account(&ledger, Incompleteness::Passing),
             ["changed: a configured", "left: 1 pod", "wait on"]
         );
-        ledger.plan(["a", "b"].map(str::to_owned), RuleGoal::Reverted);
+        ledger.plan(["a", "b"].map(|name| (name.to_owned(), RuleGoal::Reverted)));
         ledger.begin("a", Sending::Change);
         ledger.done("a", LedgerResult::Made(RuleResult::Reverted));
         assert_eq!(
@@ -438,7 +464,7 @@ mod tests {
     #[test]
     fn the_same_command_again_is_advised_only_where_it_would_do_better() {
         let ledger = Ledger::default();
-        ledger.plan(["a".to_owned()], RuleGoal::Changed);
+        ledger.plan(planned("a", RuleGoal::Changed));
         for (incompleteness, advice) in [
             (
                 Incompleteness::Passing,
@@ -466,7 +492,7 @@ mod tests {
     #[test]
     fn a_creation_that_was_sent_may_have_been_made_until_it_is_disproved() {
         let ledger = Ledger::default();
-        ledger.plan(["a".to_owned()], RuleGoal::Changed);
+        ledger.plan(planned("a", RuleGoal::Created));
         ledger.begin("a", Sending::Creation);
         assert_eq!(
             account(&ledger, Incompleteness::Passing),
@@ -480,7 +506,7 @@ mod tests {
         ledger.failed();
         assert_eq!(
             account(&ledger, Incompleteness::Decided),
-            ["changed: nothing", "not changed: a"]
+            ["changed: nothing", "not created: a"]
         );
     }
 }

@@ -13,6 +13,7 @@ use super::add::AddStep;
 use super::blast_radius::{deletion, foreign, set_back};
 use super::draft::RuleDraft;
 use super::identity::OtherHardware;
+use super::ledger::RuleGoal;
 use super::others::{Requester, others};
 use super::policy::CheckedRule;
 use super::publish::publication;
@@ -68,6 +69,17 @@ pub enum RuleTransition {
     Kept,
     /// It is deleted.
     Deleted,
+}
+
+impl RuleTransition {
+    /// What is planned of the rule.
+    fn goal(&self) -> RuleGoal {
+        match self {
+            Self::Made => RuleGoal::Created,
+            Self::Changed(_) | Self::Kept => RuleGoal::Changed,
+            Self::Deleted => RuleGoal::Deleted,
+        }
+    }
 }
 
 impl ProposedRule {
@@ -344,6 +356,12 @@ impl Proposal {
         self.open().map(ProposedRule::name).collect()
     }
 
+    /// What is left to be done, by the names of the rules.
+    pub(crate) fn goals(&self) -> Vec<(String, RuleGoal)> {
+        let goals = self.open().map(|rule| (rule.name(), rule.becomes.goal()));
+        goals.collect()
+    }
+
     /// Whether nothing comes of it that could hit a pod.
     pub(crate) fn is_idle(&self) -> bool {
         self.drains.is_none() && !self.open().any(ProposedRule::does_something)
@@ -428,11 +446,38 @@ impl Proposal {
             NamedOwners::Programs => foreign(&changed),
             NamedOwners::All => {
                 let dedicated = changed.iter().filter_map(of_dedication);
-                others(&changed, me).into_iter().chain(dedicated).collect()
+                let named = others(&changed, me).into_iter().chain(dedicated);
+                named.chain(self.replaced_notes(me)).collect()
             }
         };
         concerns.extend(set_back(&changed));
         concerns
+    }
+
+    /// The reasons and tickets of other users that are replaced.
+    fn replaced_notes(&self, me: &Requester<'_>) -> Vec<String> {
+        let theirs = self.open().filter_map(|rule| match &rule.becomes {
+            RuleTransition::Changed(before) => Some((before.as_ref(), &rule.rule)),
+            RuleTransition::Made | RuleTransition::Kept | RuleTransition::Deleted => None,
+        });
+        let theirs =
+            theirs.filter(|(before, _)| !others(std::slice::from_ref(*before), me).is_empty());
+        let lines = theirs.flat_map(|(before, after)| {
+            let notes = [
+                ("reason", RuleMetadata::REASON),
+                ("ticket", RuleMetadata::TICKET),
+            ];
+            notes.into_iter().filter_map(|(note, key)| {
+                let (old, new) = (
+                    before.metadata.annotation(key)?,
+                    after.metadata.annotation(key)?,
+                );
+                let name = &before.name;
+                (old != new)
+                    .then(|| format!("the {note} of rule {name} is replaced: {old} → {new}"))
+            })
+        });
+        lines.collect()
     }
 
     /// What is to be read before `question` about a deletion: each rule, and those that `me` has not made with
@@ -719,6 +764,42 @@ mod tests {
             proposal.rules[0].becomes = RuleTransition::Kept;
             assert!(proposal.concerns(&me).is_empty(), "{whose:?}: not changed");
         }
+    }
+
+    #[test]
+    fn a_reason_of_another_user_that_is_replaced_is_shown_before_the_question() {
+        let with = |user: &str, reason: &str| {
+            let mut rule = named("drain", "NoSchedule");
+            let notes = [
+                (RuleMetadata::CREATED_BY, user),
+                (RuleMetadata::REASON, reason),
+            ];
+            let notes = notes.map(|(key, value)| (key.to_owned(), value.to_owned()));
+            rule.metadata.annotations.extend(notes);
+            rule
+        };
+        let concerns = |before: &DeviceTaintRule, reason: &str| {
+            let changed = ProposedRule {
+                rule: with("bob", reason),
+                becomes: RuleTransition::Changed(Box::new(before.clone())),
+                begins: None,
+            };
+            let proposal = Proposal {
+                whose: NamedOwners::All,
+                ..proposal(vec![changed])
+            };
+            proposal.concerns(&Requester {
+                user: Some("anna"),
+                ..Requester::default()
+            })
+        };
+        let bobs = with("bob", "fan");
+        let owner = "rule drain was created by bob";
+        let replaced = "the reason of rule drain is replaced: fan → firmware";
+        assert_eq!(concerns(&bobs, "firmware"), [owner, replaced]);
+        assert_eq!(concerns(&bobs, "fan"), [owner]);
+        assert_eq!(concerns(&with("anna", "fan"), "firmware"), [""; 0]);
+        assert_eq!(concerns(&named("drain", "NoSchedule"), "firmware"), [""; 0]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use futures::future::try_join_all;
 
 use super::connect::failed;
-use crate::cluster::{AccessQuery, ApiClient, ClusterError, Purpose, is_allowed};
+use crate::cluster::{AccessQuery, ApiClient, ClusterError, Purpose, is_allowed, user_name};
 use crate::error::Failure;
 
 /// Refuses to begin where the user may not do one of these things.
@@ -39,7 +39,7 @@ pub(crate) async fn refuse_missing(
     let first_place = place(&first);
     let denied = failed(ClusterError::Forbidden {
         permission: first.permission,
-        user: None,
+        user: user_name(client).await,
         purpose: Some(purpose),
     });
     let denied = if first_place.is_empty() {

@@ -112,11 +112,11 @@ impl<'a> Changer<'a> {
         self.context
     }
 
-    /// Notes which rules are going to be changed, in this order.
-    pub(crate) fn plan(&self, names: impl IntoIterator<Item = String>) {
+    /// Notes what is going to be done with which rules, in this order.
+    pub(crate) fn plan(&self, changes: impl IntoIterator<Item = (String, RuleGoal)>) {
         // What is only tried changes nothing, whenever it is interrupted.
         if self.change.dry_run.is_real() {
-            self.context.ledger.plan(names, RuleGoal::Changed);
+            self.context.ledger.plan(changes);
         }
     }
 

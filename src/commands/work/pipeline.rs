@@ -119,7 +119,7 @@ impl Pipeline<'_> {
         let approved = Box::pin(self.approve(proposal)).await;
         let expected =
             approved.inspect_err(|failure| changer.outcomes.refuse(&proposal.rules, failure))?;
-        let open = proposal.open_names();
+        let open = proposal.goals();
         match self.basis {
             // A change notes who makes it; what is not sent notes nothing.
             ApprovalBasis::Impact(basis) if !open.is_empty() && changer.sends() => {
@@ -372,9 +372,10 @@ impl Pipeline<'_> {
     ) -> (Failure, Vec<String>) {
         let (context, view) = (self.context, &mutation.view);
         let changed = proposal.changed();
+        let open = proposal.open();
         context
             .ledger
-            .plan(proposal.open_names(), Planned::Reverted);
+            .plan(open.map(|rule| (rule.name(), Planned::Reverted)));
         context.ledger.advise(changed.iter().map(way_back));
         let mut reverted = Vec::new();
         for rule in proposal.open() {

@@ -33,7 +33,9 @@ pub(crate) struct PolicyChanger<'a> {
 impl PolicyChanger<'_> {
     /// Makes them, in the order of `steps`; whether anything was changed.
     pub(crate) async fn make(&self, steps: &[PolicyStep]) -> Result<bool, Failure> {
-        let open = steps.iter().filter(|step| step.is_open()).map(named);
+        let open = steps
+            .iter()
+            .filter_map(|step| Some((named(step), goal(step)?)));
         self.plan(open);
         let mut has_changed = false;
         for step in steps {
@@ -66,7 +68,8 @@ impl PolicyChanger<'_> {
     /// Removes those that were made for the dedication, in the order in which they were `found`.
     pub(crate) async fn remove(&self, found: &[(PolicyKind, Value)]) -> Result<(), Failure> {
         let name = object_name(self.dedication);
-        self.plan(found.iter().map(|(kind, _)| kind.full_name(&name)));
+        let full_names = found.iter().map(|(kind, _)| kind.full_name(&name));
+        self.plan(full_names.map(|name| (name, RuleGoal::Deleted)));
         for (kind, object) in found {
             let full_name = kind.full_name(&name);
             let removal = match self.change.mode() {
@@ -99,9 +102,9 @@ impl PolicyChanger<'_> {
         self.change.dry_run.is_real()
     }
 
-    fn plan(&self, names: impl IntoIterator<Item = String>) {
+    fn plan(&self, changes: impl IntoIterator<Item = (String, RuleGoal)>) {
         if self.is_real() {
-            self.context.ledger.plan(names, RuleGoal::Changed);
+            self.context.ledger.plan(changes);
         }
     }
 
@@ -132,6 +135,15 @@ impl PolicyChanger<'_> {
                     .emit(&format!("{name} {verb}{suffix}\n"))?)
             }
         }
+    }
+}
+
+/// What a step does; nothing if its object is as wanted.
+fn goal(step: &PolicyStep) -> Option<RuleGoal> {
+    match step {
+        PolicyStep::Create(_) => Some(RuleGoal::Created),
+        PolicyStep::Change { .. } => Some(RuleGoal::Changed),
+        PolicyStep::Keep(_) => None,
     }
 }
 

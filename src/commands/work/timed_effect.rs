@@ -147,7 +147,8 @@ impl<'a> TimedEffect<'a> {
     /// When a rule was left as it was found, or could not be changed; the others are given back all the same.
     pub(crate) async fn give_back(&mut self, changer: &mut Changer<'_>) -> Result<(), Failure> {
         let ledger = &changer.context().ledger;
-        ledger.plan(self.names(), RuleGoal::Reverted);
+        let names = self.names().into_iter();
+        ledger.plan(names.map(|name| (name, RuleGoal::Reverted)));
         ledger.advise(self.rules.iter().map(|rule| way_back(&rule.before)));
         let began = Instant::now();
         let mut failed: Option<Failure> = None;

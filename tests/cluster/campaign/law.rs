@@ -182,7 +182,10 @@ impl Try<'_> {
         if self.run.stderr.contains("nothing was changed") && self.before != self.after {
             return false;
         }
-        let (changed, open) = (said("changed"), said("not changed"));
+        let changed = said("changed");
+        let open = ["not created", "not changed", "not deleted"]
+            .map(said)
+            .concat();
         let unknown = [said("may have been changed"), said("may have been created")].concat();
         let mut names = self.before.keys().chain(self.after.keys());
         names.all(|name| {

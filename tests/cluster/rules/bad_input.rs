@@ -22,7 +22,7 @@ fn who_may_only_read_is_told_which_permission_is_missing() {
         .saying("cannot create devicetaintrules.resource.k8s.io")
         .saying("name: kubectl-devicetaint-add")
         .saying("verbs: [create, get, list, patch]")
-        .saying("not changed:");
+        .saying("not created:");
     world
         .run(&format!("escalate {name} --to NoSchedule --yes"))
         .ended(1)

@@ -203,11 +203,8 @@ impl<'a> Trial<'a> {
             words.collect()
         };
         let nothing = run.stderr.contains("  nothing was changed");
-        let (changed, unknown, open) = (
-            said("changed"),
-            said("may have been changed"),
-            said("not changed"),
-        );
+        let (changed, unknown) = (said("changed"), said("may have been changed"));
+        let open = ["not changed", "not deleted"].map(said).concat();
         let start = Some((self.effect.to_owned(), false));
         for (name, state) in self.state() {
             let told: Vec<bool> = [&changed, &unknown, &open]

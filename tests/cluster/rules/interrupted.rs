@@ -143,7 +143,7 @@ fn a_server_that_goes_away_between_two_rules_is_told_with_what_was_changed() {
         .ended(75)
         .saying("run the same command again");
     assert!(run.stdout.lines().count() >= 5, "{run:?}");
-    assert!(run.stderr.contains("not changed:"), "{run:?}");
+    assert!(run.stderr.contains("not created:"), "{run:?}");
     proxy.run(&world, &line).ended(0);
     assert_eq!(block_on(world.rules()), wanted);
 }

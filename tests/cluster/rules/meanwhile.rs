@@ -36,13 +36,14 @@ fn their_change_stays_and_is_told_and_the_same_command_completes_it_then() {
     let device = world.device("gpu-0");
     let name = world.add(&format!("{KEY}=ours:NoSchedule"));
     let overwrite = format!("add {device} {KEY}=new:NoSchedule --overwrite --yes");
-    for (line, after) in [
+    for (line, missed, after) in [
         (
             format!("escalate {name} --to NoExecute --yes"),
+            "not changed",
             Some("theirs:NoExecute"),
         ),
-        (overwrite, Some("new:NoSchedule")),
-        (format!("remove {name}"), None),
+        (overwrite, "not changed", Some("new:NoSchedule")),
+        (format!("remove {name}"), "not deleted", None),
     ] {
         let reset = || {
             world
@@ -65,7 +66,7 @@ fn their_change_stays_and_is_told_and_the_same_command_completes_it_then() {
             ))
             .saying("changed by ")
             .saying("changed: nothing")
-            .saying(&format!("not changed: {name}"))
+            .saying(&format!("{missed}: {name}"))
             .saying("run the same command again");
         assert_eq!(taint(&world, &name), "theirs:NoSchedule", "{line}");
         let others = after.map_or(" --others", |_| "");
@@ -161,7 +162,7 @@ fn a_rule_that_they_made_first_is_taken_if_it_is_the_same_and_left_if_not() {
     });
     run.ended(1)
         .saying("exists with other content")
-        .saying(&format!("not changed: {name}"));
+        .saying(&format!("not created: {name}"));
     assert_eq!(taint(&world, &name), "theirs:None");
     // The same command says the same, and goes on where it is asked to.
     world.run(&line).ended(1).saying("--overwrite");
