@@ -60,8 +60,8 @@ pub(super) struct ExplainArgs {
     /// optionally, a proposed taint: DEVICE TAINT
     ///
     /// Also accepts NAMESPACE/NAME for a pod, `pod NAME` as two words, and the output of `-o name`. A pod without a
-    /// namespace is looked up in the namespace of --namespace; without --namespace, in all namespaces. Further
-    /// arguments without a type are a proposed taint: DRIVER/POOL/DEVICE, and KEY[=VALUE][:EFFECT].
+    /// namespace is looked up in the namespace of --namespace; without --namespace, in all namespaces. After the
+    /// targets, DRIVER/POOL/DEVICE and KEY[=VALUE][:EFFECT] are a proposed taint.
     #[arg(value_name = "TARGET|DEVICE|TAINT", add = Values::Subjects)]
     targets: Vec<String>,
 

@@ -35,8 +35,8 @@ pub(crate) async fn clear_ended(
     context: &Context,
 ) {
     let left = |rule: &DeviceTaintRule| unreleased_devices::ended(rule, &has_ended);
-    let ended =
-        "some pods have ended, so the record of their unreleased devices is removed from the rule";
+    let ended = "the node has ended pods that were deleted by force, so the rule no longer records their \
+        devices as unreleased";
     clear(names, ended, left, rules, context).await;
 }
 

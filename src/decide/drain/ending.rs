@@ -263,7 +263,7 @@ impl DrainEnd {
         let failure = Failure::new(
             ExitStatus::Failed,
             format!(
-                "drain {}: {} no longer drained",
+                "drain {}: {} no longer drained, because rules were removed or changed",
                 self.name,
                 if lines.len() == 1 {
                     "1 unit is".to_owned()
@@ -398,7 +398,7 @@ mod tests {
         let failure = end.status().unwrap_err();
         assert_eq!(
             failure.to_string(),
-            "drain fw: 2 units are no longer drained"
+            "drain fw: 2 units are no longer drained, because rules were removed or changed"
         );
         assert_eq!(
             failure.details(),

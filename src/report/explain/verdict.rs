@@ -23,8 +23,8 @@ pub struct ExplainedVerdict {
     pub outcome: PodOutcome,
     /// Code of the reason why the eviction controller does not evict the pod: EffectDoesNotEvict (the effect is
     /// not NoExecute), NotScheduled (the pod has no node), PodGroupReservation (the claim is reserved only for
-    /// the PodGroup of the pod), NotOwned (the claim was not generated for the pod), ExtendedResource (the pod
-    /// uses the device through an extended resource), NotPublished (no driver publishes the device) or
+    /// the PodGroup of the pod), NotOwned (the pod uses a claim template, but the claim was not generated for
+    /// this pod), ExtendedResource (the pod uses the device through an extended resource), NotPublished (no driver publishes the device) or
     /// HiddenByStaleReservation (an outdated entry in the claim's reservedFor hides the pod from the eviction
     /// controller). Null unless the outcome is NotEvicted.
     pub reason: Option<String>,

@@ -432,8 +432,8 @@ pub struct AllocatedDevice {
 pub struct Note {
     /// Code of the note; stable. Reasons why a pod is not evicted: Tolerates (the pod tolerates the taint), Terminating
     /// (the pod is already terminating), EffectDoesNotEvict (the effect is not NoExecute), NotScheduled (the pod has no
-    /// node), PodGroupReservation (the claim is reserved only for the PodGroup of the pod), NotOwned (the claim was not
-    /// generated for the pod), ExtendedResource (the pod uses the device through an extended resource), NotPublished
+    /// node), PodGroupReservation (the claim is reserved only for the PodGroup of the pod), NotOwned (the pod uses a claim
+    /// template, but the claim was not generated for this pod), ExtendedResource (the pod uses the device through an extended resource), NotPublished
     /// (no driver publishes the device) and HiddenByStaleReservation (an outdated entry in the claim's reservedFor
     /// hides the pod from the eviction controller). EvictedAnyway: an existing taint evicts the pod, with or without
     /// the proposed taints.
