@@ -39,6 +39,32 @@ pub struct Printer<'a> {
     repeated: Repeated,
 }
 
+/// Standard output for a result that is too long to be in memory as a whole. Every write has to be text.
+#[derive(Debug)]
+pub struct ResultWriter<'p, 'a> {
+    printer: &'p Printer<'a>,
+    text: String,
+}
+
+/// How many bytes are written at a time.
+const PART: usize = 64 * 1024;
+
+impl Write for ResultWriter<'_, '_> {
+    fn write(&mut self, part: &[u8]) -> io::Result<usize> {
+        self.text
+            .push_str(str::from_utf8(part).map_err(io::Error::other)?);
+        if self.text.len() >= PART {
+            self.flush()?;
+        }
+        Ok(part.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let text = std::mem::take(&mut self.text);
+        self.printer.emit(&text).map_err(|OutputError(error)| error)
+    }
+}
+
 impl fmt::Debug for Printer<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Printer").finish_non_exhaustive()
@@ -131,6 +157,14 @@ impl<'a> Printer<'a> {
             self.write_result(&marked(&text, marks))
         } else {
             self.write_result(&text)
+        }
+    }
+
+    /// A stream of which every part becomes a result as by [`Printer::emit`]; the last one when it is flushed.
+    pub fn result_writer(&self) -> ResultWriter<'_, 'a> {
+        ResultWriter {
+            printer: self,
+            text: String::new(),
         }
     }
 
@@ -293,6 +327,33 @@ mod tests {
         }
         assert_eq!(stdout, b"NAME\ngpu-0\n");
         assert_eq!(stderr, b"No resources found\n");
+    }
+
+    #[test]
+    fn a_long_result_is_written_in_parts_and_as_one() {
+        let parts = [
+            "ü\u{1b}".repeat(PART / 2),
+            "a".repeat(PART),
+            "end".to_owned(),
+        ];
+        let written = |printer: &Printer<'_>| {
+            let mut writer = printer.result_writer();
+            let mut parts = parts.iter();
+            parts.try_for_each(|part| writer.write_all(part.as_bytes()))?;
+            writer.flush()
+        };
+        let (mut stdout, mut emitted) = (Vec::new(), Vec::new());
+        written(&Printer::plain(&mut stdout, io::sink())).unwrap();
+        let whole = Printer::plain(&mut emitted, io::sink());
+        whole.emit(&parts.concat()).unwrap();
+        drop(whole);
+        assert!(stdout == emitted && !stdout.contains(&0x1b));
+        // A reader that goes away is no failure; a full disk is one.
+        let gone = Printer::plain(Failing(io::ErrorKind::BrokenPipe), io::sink());
+        assert!(written(&gone).is_ok() && !gone.is_read());
+        let full = Printer::plain(Failing(io::ErrorKind::StorageFull), io::sink());
+        let error = written(&full).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
     }
 
     #[test]

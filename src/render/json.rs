@@ -1,7 +1,8 @@
 //! JSON for scripts.
 
 use std::borrow::Cow;
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::{self, Write};
 
 use serde::Serialize;
 
@@ -13,12 +14,35 @@ use crate::output::escape::is_hostile;
 ///
 /// When the value holds something that JSON cannot express.
 pub fn render(value: &impl Serialize) -> Result<String, serde_json::Error> {
-    let mut text = serde_json::to_string_pretty(value)?;
-    text.push('\n');
-    Ok(match escaped(&text, push_utf16) {
-        Cow::Borrowed(_) => text,
-        Cow::Owned(escaped) => escaped,
-    })
+    let mut document = Vec::new();
+    write(value, &mut document)?;
+    String::from_utf8(document).map_err(|error| serde_json::Error::io(io::Error::other(error)))
+}
+
+/// Writes what [`render`] returns in many small parts, each of which is text: a report of a large cluster has tens of
+/// megabytes, which are never in memory as a whole.
+///
+/// # Errors
+///
+/// As [`render`], and when `to` takes no more.
+pub fn write(value: &impl Serialize, to: &mut impl Write) -> Result<(), serde_json::Error> {
+    serde_json::to_writer_pretty(Escaping(&mut *to), value)?;
+    to.write_all(b"\n").map_err(serde_json::Error::io)
+}
+
+/// Escapes what is written to it; every write has to be text, as those of the serializer are.
+struct Escaping<W>(W);
+
+impl<W: Write> Write for Escaping<W> {
+    fn write(&mut self, part: &[u8]) -> io::Result<usize> {
+        let text = str::from_utf8(part).map_err(io::Error::other)?;
+        self.0.write_all(escaped(text, push_utf16).as_bytes())?;
+        Ok(part.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// One document in one line, with a line break at its end: a line of JSON Lines.

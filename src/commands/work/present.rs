@@ -1,13 +1,15 @@
 //! The one way in which an answer is printed, and how the command ends that gave it.
 
+use std::io::{self, Write};
+
 use super::cluster_view::ViewWarnings;
 use super::output_request::OutputRequest;
 use crate::commands::context::Context;
 use crate::decide::exit_status::AnswerState;
 use crate::decide::{Strictness, exit_status};
 use crate::error::{ExitStatus, Failure};
-use crate::output::Printer;
-use crate::render::{Page, marks, render, unsaid};
+use crate::output::{OutputError, Printer};
+use crate::render::{Format, Page, RenderError, json, marks, render, unsaid};
 use crate::report::Answer;
 
 /// Prints an answer, with what the server said `view_warnings`, and says how the command ends.
@@ -39,8 +41,18 @@ pub(crate) fn present(
         };
         printer.note(&format!("No resources found{place}{doubt}"));
     }
-    let text = render(answer, page(wanted, context))?;
-    printer.emit_marked(&text, &marks(answer, wanted.format))?;
+    if wanted.format == Format::Json {
+        let mut stdout = printer.result_writer();
+        let written = json::write(answer, &mut stdout);
+        written.map_err(|error| match error.is_io() {
+            true => Failure::from(OutputError::from(io::Error::from(error))),
+            false => RenderError::from(error).into(),
+        })?;
+        stdout.flush().map_err(OutputError::from)?;
+    } else {
+        let text = render(answer, page(wanted, context))?;
+        printer.emit_marked(&text, &marks(answer, wanted.format))?;
+    }
     ending(answer, wanted)
 }
 
