@@ -35,7 +35,8 @@ use crate::report::plan;
 
 /// Drain devices or nodes one by one, within PodDisruptionBudgets
 ///
-/// Taints all devices of the drain with NoSchedule, so that no replacement pod gets a device that is drained later.
+/// Taints all devices of the drain with devicetaint.dev/drain=NAME:NoSchedule, where NAME is the drain's name, so that no
+/// replacement pod gets a device that is drained later.
 /// Then drains one unit (a device, node or pool) after the other. If possible, Deployments are restarted (see --by).
 /// All other pods are evicted through the Eviction API, which respects PodDisruptionBudgets. After each eviction, the
 /// workload's next pod is evicted only when the replacement is ready.

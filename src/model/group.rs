@@ -10,5 +10,5 @@ macro_rules! in_group {
 
 pub(crate) use in_group;
 
-/// Version of every document that this program writes or reads; within it, fields and codes are only added.
+/// Version of every document that this program writes or reads; within it, fields and enumeration values are only added.
 pub const API_VERSION: &str = in_group!("v1alpha1");

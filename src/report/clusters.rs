@@ -18,7 +18,7 @@ use crate::naming::shell::word;
 
 /// Report of `preview`, `devices` or `list` for several clusters: the report of each cluster.
 ///
-/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
+/// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ClusterReportList")]

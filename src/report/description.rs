@@ -31,7 +31,7 @@ use crate::report::impact::Selector;
 
 /// Report of `describe` for one rule: its creator, its condition, and the pods that it affects.
 ///
-/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
+/// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleDescription {

@@ -14,7 +14,7 @@ use crate::naming::phrase::counted;
 
 /// Report of `describe` for several rules.
 ///
-/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
+/// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "RuleDescriptionList")]

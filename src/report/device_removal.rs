@@ -19,7 +19,7 @@ use crate::naming::phrase::{counted, few};
 /// Report of `podresources check`: which devices of a node are safe to pull (to take out of the machine),
 /// according to the Kubernetes API and the kubelet.
 ///
-/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
+/// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "DeviceRemovalList")]

@@ -26,7 +26,7 @@ use crate::naming::phrase::{counted, few};
 
 /// Report of `devices`: the devices of a cluster as they are now.
 ///
-/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
+/// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "DeviceList")]

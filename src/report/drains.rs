@@ -14,7 +14,7 @@ use crate::naming::phrase::few;
 
 /// Report of `drain` and `drain status`: the drains, ordered by name.
 ///
-/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
+/// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DrainList {

@@ -18,7 +18,7 @@ use crate::model::{
 /// Report of `podresources list`, `podresources get` and `podresources allocatable`: what one kubelet reports
 /// about its node, regardless of the Kubernetes API.
 ///
-/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
+/// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PodResourcesList")]

@@ -12,7 +12,7 @@ use crate::engine::allocator::room::RoomSet;
 
 /// Report of `make-room`: the evicted pods, the devices, and whether the waiting pod is scheduled.
 ///
-/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
+/// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RoomReport {

@@ -12,7 +12,7 @@ use super::toleration::TolerationView;
 /// Report of `tolerations --who`: taints, and every claim and claim template that tolerates one of them, with
 /// the tolerations.
 ///
-/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
+/// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "TolerationList")]

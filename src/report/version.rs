@@ -15,7 +15,7 @@ const SHORT: usize = 12;
 
 /// Report of `version`: this program and the server.
 ///
-/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
+/// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VersionReport {

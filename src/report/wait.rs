@@ -20,7 +20,7 @@ pub const RECOVERED: &str = "recovered";
 /// Report of `wait`, also part of other reports: whether the condition of the wait was met, and if not, what
 /// still blocks the wait.
 ///
-/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
+/// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WaitReport {

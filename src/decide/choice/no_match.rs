@@ -40,8 +40,8 @@ pub fn nothing(
 fn no_match() -> Failure {
     Failure::new(ExitStatus::Failed, "no device matches all filters")
         .hint(
-            "a device has to match all names, hardware IDs and flags together: remove one of them, or list the devices \
-             with `kubectl devicetaint devices`",
+            "a device has to match one of the names, one of the hardware IDs and all flags: remove one of these \
+             conditions, or list the devices with `kubectl devicetaint devices`",
         )
 }
 

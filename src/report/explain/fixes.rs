@@ -72,7 +72,7 @@ pub struct SingleChange {
     /// null for other changes.
     pub device: Option<String>,
     /// The taint that is removed: for a waiting pod, the taint that keeps devices from it; for other pods, the
-    /// driver's taint (of a rule, see `rule`). Null for other changes.
+    /// driver's taint. If a rule is removed from such a pod's devices, see `rule`. Null for other changes.
     pub taint: Option<Taint>,
     /// The pod's claim to which the change applies. If the claim itself cannot be changed, `fix` names what to
     /// change instead, such as a new claim. Null for changes that concern no claim.

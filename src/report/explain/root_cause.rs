@@ -255,7 +255,7 @@ pub(super) fn root_cause(
             which(places)
         ),
         RootCause::ConstraintsAndTaints(places) => format!(
-            "waits for devices that are excluded by {} together with taints; a node has enough devices if \
+            "waits for devices, some of which are excluded by {}, others by taints; a node has enough devices if \
              {} and all taints are removed",
             constraints(places, spec),
             which(places)

@@ -26,7 +26,7 @@ use crate::report::time::Time;
 /// Report of `explain`: why a pod is evicted, stays or waits for devices; what tainted or allocated a device;
 /// which pods a rule evicts. Each result has the steps that lead to it.
 ///
-/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
+/// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ExplanationList")]

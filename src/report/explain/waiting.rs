@@ -640,8 +640,8 @@ mod tests {
             ),
             (
                 RootCause::ConstraintsAndTaints(vec![1]),
-                "waits for devices that are excluded by distinctAttribute gpu.example.com/rack of all \
-                 requests together with taints; a node has enough devices if that constraint and \
+                "waits for devices, some of which are excluded by distinctAttribute gpu.example.com/rack of all \
+                 requests, others by taints; a node has enough devices if that constraint and \
                  all taints are removed",
             ),
             (

@@ -27,7 +27,7 @@ use crate::report::time::Time;
 
 /// Report of `preview`: the pods that the proposed taints would affect, and when.
 ///
-/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
+/// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImpactReport {

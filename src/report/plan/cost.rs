@@ -15,7 +15,7 @@ pub struct Cost {
     /// Tier of the cost: whether the evictions violate a PodDisruptionBudget, and whether a grace period is
     /// longer than 10 seconds.
     pub cost_tier: CostTier,
-    /// Hazards of severity Danger of the evicted pods; a pod with two such hazards counts twice.
+    /// Hazards of severity Danger of the evicted pods (see `help hazards`); a pod with two such hazards counts twice.
     pub danger_hazard_count: usize,
     /// Hazards of severity Warning of the evicted pods, except NoReplacement; a pod with two such hazards
     /// counts twice.

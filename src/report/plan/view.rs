@@ -14,7 +14,7 @@ use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning};
 /// Report of `plan`: the cheapest set of devices or nodes to drain, and the cost of this set. Pods are evaluated
 /// as if the devices of the set had a proposed taint with effect NoExecute.
 ///
-/// Within one apiVersion, fields and codes are only added: ignore those that you do not know.
+/// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanReport {
