@@ -80,7 +80,7 @@ impl NotedRelease {
     fn line(&self, rules: &[&str]) -> String {
         let records = vec![self.clone()];
         let rules = rules.to_vec();
-        DeviceRecords { records, rules }.line()
+        DeviceRecords { records, rules }.line(RecordReader::Api)
     }
 
     /// Whether the other record is about the same device and node, and a pod that went like this one.
@@ -130,8 +130,9 @@ impl<'a> DeviceRecords<'a> {
         self.records.first().and_then(|one| one.node.as_deref())
     }
 
-    /// What happened to the pods, how many these are, and which rules record it.
-    fn line(&self) -> String {
+    /// What happened to the pods, how many these are, and which rules record it. Only a `reader` that asks no kubelet says
+    /// that the release is still not confirmed.
+    fn line(&self, reader: RecordReader<'_>) -> String {
         const NAMED: usize = 2;
         let Some(first) = self.records.first() else {
             return String::new();
@@ -163,11 +164,17 @@ impl<'a> DeviceRecords<'a> {
             (Some(only), _) => only.clone(),
             (None, _) => first.seen.clone(),
         };
-        format!(
-            "device {}: {pods}, and {place} has not confirmed the release (this was recorded on {rules} at \
-             {since})",
-            first.device
-        )
+        let device = &first.device;
+        match reader {
+            RecordReader::Api => format!(
+                "device {device}: {pods}, and {place} has not confirmed the release (this was recorded on {rules} \
+                 at {since})"
+            ),
+            RecordReader::Kubelet(_) => format!(
+                "device {device}: {pods}; when this was recorded on {rules} at {since}, {place} had not confirmed the \
+                 release"
+            ),
+        }
     }
 }
 
@@ -463,7 +470,7 @@ pub fn warnings(
     }
     let warnings = devices.iter().map(|device| Warning {
         code: "not-released",
-        message: device.line(),
+        message: device.line(reader),
         fix: Some(match reader {
             RecordReader::Api => format!(
                 "before the device is used again, check it on its node: {}",
@@ -593,7 +600,7 @@ mod tests {
         };
         assert!(
             only.message
-                .contains("(this was recorded on rules drain, pull at "),
+                .contains("; when this was recorded on rules drain, pull at "),
             "{only:?}"
         );
         let fix = only.fix.as_deref().unwrap_or_default();

@@ -82,7 +82,13 @@ pub fn ways_on(
         let wait = format!("to keep waiting: kubectl devicetaint wait {rules} --for evicted");
         match left {
             EvictionsLeft::Due => {
-                lines.push(format!("{these}, so evictions continue; {wait}"));
+                // What is left may be pods of the other rules alone, which are not evicted any more.
+                let what = if evicting.len() == names.len() {
+                    "so evictions continue"
+                } else {
+                    "so pods can still be evicted"
+                };
+                lines.push(format!("{these}, {what}; {wait}"));
                 lines.push(format!(
                     "to stop the evictions: kubectl devicetaint deescalate {rules} --to NoSchedule"
                 ));
@@ -176,7 +182,7 @@ pub fn ended(
     match never {
         UnreachableGoal::Gone(name) => failed(format!("rule {name} was deleted during the wait"))
             .detail(
-                "evicted pods stay evicted; the server does not report the user who deleted the \
+                "pods that it evicted stay evicted; the server does not report the user who deleted the \
                 rule",
             ),
         UnreachableGoal::Replaced(name) => {
@@ -187,7 +193,7 @@ pub fn ended(
             failed(format!(
                 "rule {name} was deleted during the wait, and recreated{now}"
             ))
-            .hint("evicted pods stay evicted; to repeat the wait with the new rule, run the same command again")
+            .hint("pods that it evicted stay evicted; to repeat the wait with the new rule, run the same command again")
         }
         UnreachableGoal::Changed(name) => {
             let was = before.iter().find(|rule| rule.name == *name);
@@ -462,7 +468,7 @@ mod tests {
         assert_eq!(
             ways_on(&both, &before, &seen, EvictionsLeft::Due),
             [
-                "rule a keeps effect NoExecute, so evictions continue; to keep waiting: \
+                "rule a keeps effect NoExecute, so pods can still be evicted; to keep waiting: \
                  kubectl devicetaint wait a --for evicted",
                 "to stop the evictions: kubectl devicetaint deescalate a --to NoSchedule",
                 "rule b now has effect NoSchedule, changed by kubectl-edit at 2026-11-21T01:00:00Z: it no longer evicts pods",

@@ -539,15 +539,19 @@ impl RuleDescription {
     fn pods_in_words(&self) -> String {
         let pods = self.known.pods;
         let more = [
-            (self.terminating_pod_count, "terminating"),
-            (
-                self.partition_pod_count.unwrap_or_default(),
-                "on partitions",
-            ),
+            (Some(self.terminating_pod_count), "terminating"),
+            (self.partition_pod_count, "on partitions"),
         ];
-        let more = more.into_iter().filter(|(count, _)| *count > 0);
+        // Beside an unknown number another one says nothing.
+        let knows_pods = pods.exact().is_some();
+        let more = more
+            .into_iter()
+            .filter(|(count, _)| count.map_or(knows_pods, |count| count > 0));
         let more: Vec<String> = more
-            .map(|(count, what)| format!("+{count} {what}"))
+            .map(|(count, what)| match count {
+                Some(count) => format!("+{count} {what}"),
+                None => format!("{UNKNOWN} {what}"),
+            })
             .collect();
         if more.is_empty() {
             return pods.to_string();
@@ -706,6 +710,9 @@ mod tests {
             pods((1, 3), &[]),
             "Pods:        92 (+1 terminating, +3 on partitions)"
         );
+        // An unknown number is no zero, beside one that is known.
+        let no_slices = [Gap::of(Kind::ResourceSlice, "denied")];
+        assert!(pods((0, 0), &no_slices).contains("<unknown> on partitions"));
         let data = |gaps: &[Gap]| described_beside(&rule, gaps, (0, 3)).partition_pod_count;
         assert_eq!(data(&[]), Some(3));
         assert_eq!(data(&[Gap::of(Kind::ResourceSlice, "denied")]), None);

@@ -181,7 +181,9 @@ impl WatchDecoder {
                         let rest = rest.strip_prefix(b"\n").unwrap_or(rest);
                         Ok(Some((line.trim_ascii(), rest)))
                     }
-                    None if input.len() > LARGEST => Err(malformed("the server sent a watch event of more than 16 MiB")),
+                    None if input.len() > LARGEST => Err(malformed(
+                        "the server sent a watch event of more than 16 MiB",
+                    )),
                     None => Ok(None),
                 }
             }
@@ -191,7 +193,9 @@ impl WatchDecoder {
                 };
                 let length = usize::try_from(u32::from_be_bytes(*prefix)).unwrap_or(usize::MAX);
                 if length > LARGEST {
-                    return Err(malformed("the server sent a watch event of more than 16 MiB"));
+                    return Err(malformed(
+                        "the server sent a watch event of more than 16 MiB",
+                    ));
                 }
                 Ok(rest.split_at_checked(length))
             }

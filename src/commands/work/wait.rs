@@ -403,7 +403,8 @@ impl Wait<'_> {
                 WaitStep::Never(never) => {
                     // Reasons and deadlines of the look before are those of a rule that is different now.
                     if self.goal.is_about_pods() && status.is_some() {
-                        context.ledger.left(&last_state);
+                        let state = format!("{last_state}, when it was last observed");
+                        context.ledger.left(&state);
                     }
                     return Err(wait_advice::ended(
                         &never,

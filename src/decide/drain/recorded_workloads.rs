@@ -63,17 +63,21 @@ pub fn recorded_workloads(rules: &[DeviceTaintRule]) -> RecordedWorkloads {
     values.flatten().filter_map(|it| parse(&it)).collect()
 }
 
-/// The change that records `found` on a rule beside what the `rules` of its unit record; none if they record it all.
+/// The change that records `found` on `rule` beside what the `rules` of its unit record; none if it records it all. Every
+/// rule has the whole record: another user may remove any of them.
 #[must_use]
-pub fn recording_patch(rules: &[DeviceTaintRule], found: RecordedWorkloads) -> Option<RulePatch> {
-    let known = recorded_workloads(rules);
-    let mut all = found;
-    all.retain(|uid, _| !known.contains_key(uid));
-    if all.is_empty() {
+pub fn recording_patch(
+    rule: &DeviceTaintRule,
+    rules: &[DeviceTaintRule],
+    found: &RecordedWorkloads,
+) -> Option<RulePatch> {
+    let mut all = found.clone();
+    // The earlier record wins: by now the workload may have fewer ready pods because of the drain.
+    all.extend(recorded_workloads(rules));
+    let own = recorded_workloads(std::slice::from_ref(rule));
+    if all.keys().take(MOST).all(|uid| own.contains_key(uid)) {
         return None;
     }
-    // The earlier record wins: by now the workload may have fewer ready pods because of the drain.
-    all.extend(known);
     let values: Vec<Value> = all.iter().take(MOST).map(text).collect();
     let key = RuleMetadata::DRAIN_WORKLOADS.to_owned();
     Some(RulePatch {
@@ -333,7 +337,7 @@ mod tests {
         let found = recorded(&cluster);
         assert_eq!(found.len(), 2);
         let mut rule = named("a", "NoSchedule");
-        let patch = recording_patch(&[], found.clone()).expect("news");
+        let patch = recording_patch(&rule, &[], &found).expect("news");
         rule.metadata.annotations.extend(patch.annotations);
         let rules = [rule];
         assert_eq!(recorded_workloads(&rules), found);
@@ -341,12 +345,16 @@ mod tests {
         for workload in later.values_mut() {
             workload.ready = Some(0);
         }
-        assert_eq!(recording_patch(&rules, later.clone()), None);
+        assert_eq!(recording_patch(&rules[0], &rules, &later), None);
         let mut new = found.values().next().expect("one").clone();
         new.ready = None;
         later.insert("new".into(), new.clone());
-        let patch = recording_patch(&rules, later).expect("news");
+        assert!(recording_patch(&rules[0], &rules, &later).is_some());
+        // Another rule of the unit, whose first rule may be removed.
         let mut rule = named("b", "NoSchedule");
+        let copied = recording_patch(&rule, &rules, &RecordedWorkloads::new()).expect("a copy");
+        assert_eq!(copied.annotations, rules[0].metadata.annotations);
+        let patch = recording_patch(&rule, &rules, &later).expect("news");
         rule.metadata.annotations.extend(patch.annotations);
         let mut all = found;
         all.insert("new".into(), new);

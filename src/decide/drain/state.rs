@@ -480,7 +480,9 @@ fn no_longer_restorable(name: &str, known: &[DrainState]) -> Option<Failure> {
         .filter_map(|drain| Some((drain, drain.unit(name)?)));
     let lines: Vec<String> = units
         .filter_map(|(drain, unit)| match &unit.progress {
-            UnitProgress::Reversed(why) => Some(format!("drain {}: {why}", drain.name)),
+            UnitProgress::Reversed(why) => {
+                Some(format!("unit {name} of drain {}: {why}", drain.name))
+            }
             UnitProgress::Waiting
             | UnitProgress::Draining
             | UnitProgress::Blocked
@@ -576,7 +578,10 @@ mod tests {
             found.to_string(),
             "nothing to restore: unit node-1 has no rules any more"
         );
-        assert_eq!(found.details(), ["drain fw: restored by anna"]);
+        assert_eq!(
+            found.details(),
+            ["unit node-1 of drain fw: restored by anna"]
+        );
         assert!(failure("node-3").to_string().starts_with("no drain"));
         assert!(restorable(RestoreTarget { name: "node-2" }, &known).is_ok());
     }

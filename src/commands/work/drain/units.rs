@@ -166,11 +166,11 @@ impl DrainOrder<'_> {
                 rules: run.rules.len(),
             };
             let found = self.workloads.get(&run.unit.name).cloned();
-            let mut workloads = recording_patch(&rules, found.unwrap_or_default());
+            let found = found.unwrap_or_default();
             for (rule, next) in ring(&rules) {
                 let waiting = UnitProgress::Waiting.patch(now);
                 let patch = completion_patch(rule, size, next, waiting);
-                let patch = match (patch, workloads.take()) {
+                let patch = match (patch, recording_patch(rule, &rules, &found)) {
                     (Some(mut patch), Some(recorded)) => {
                         patch.annotations.extend(recorded.annotations);
                         Some(patch)
