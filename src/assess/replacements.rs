@@ -431,7 +431,7 @@ impl ClaimReplacement {
         let requests = requests.join("; ");
         if self.requests.iter().all(RequestReplacement::has_enough) {
             let reason = if self.needs_all_of_a_node() {
-                "no node where the pod can be scheduled has all its matching devices available"
+                "all its matching devices are available on no node on which the pod can be scheduled"
             } else {
                 "no node has available devices for the whole claim"
             };
@@ -655,7 +655,7 @@ mod tests {
         };
         assert!(
             all.offers().ends_with(
-                "; no node where the pod can be scheduled has all its matching devices available"
+                "; all its matching devices are available on no node on which the pod can be scheduled"
             ),
             "{}",
             all.offers()

@@ -453,7 +453,7 @@ impl DrainArgs {
                 request.taint(&prepared, &mutation, &mut changer).await?;
             }
             context.printer.note(&format!(
-                "drain {}: no unit is left to drain",
+                "drain {}: no device, node or pool is left to drain",
                 prepared.terms.name
             ));
             let skipped = DrainEnd {

@@ -343,7 +343,7 @@ impl EscalateArgs {
         };
         let done = rules.iter().filter(|rule| !rule.is_open() && rule.evicts());
         for rule in done.filter(|_| reverts) {
-            let consequence = "so --on-timeout revert will not change it";
+            let consequence = "so `--on-timeout revert` will not change it";
             context.printer.warn(&no_way_back(&rule.rule, consequence));
         }
     }

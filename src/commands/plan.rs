@@ -184,8 +184,9 @@ impl PlanArgs {
         ];
         // clap requires exactly one of them.
         let size = sizes.into_iter().flatten().next();
-        let size =
-            size.ok_or_else(|| Failure::usage("--count, --nodes or --per-pool is missing"))?;
+        let size = size.ok_or_else(|| {
+            Failure::usage("the size of the plan is missing: set --count, --nodes or --per-pool")
+        })?;
         let keeps = self.keep_available.as_deref().map(|text| {
             text.parse::<AvailabilityFloor>().map_err(|error| {
                 let hint = error.hint();

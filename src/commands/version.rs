@@ -108,7 +108,7 @@ pub(super) async fn run(args: VersionArgs, context: &Context) -> Result<ExitStat
         Err(failure) => {
             show(&own)?;
             Err(failure
-                .hint("for the versions of the plugin only: kubectl devicetaint version --client"))
+                .hint("for only the version of the plugin: kubectl devicetaint version --client"))
         }
     }
 }

@@ -376,7 +376,7 @@ fn no_such_taint(
     let names: Vec<String> = narrower.map(|rule| rule.name.to_string()).collect();
     if !names.is_empty() {
         return failure.hint(format!(
-            "to select rules for only a part of these devices, use their names: {}",
+            "these rules select only some of these devices; to select one, use its name: {}",
             first_few(&names)
         ));
     }
@@ -695,7 +695,7 @@ mod tests {
         assert_eq!(
             missing.expect("none").hints(),
             [
-                "to select rules for only a part of these devices, use their names: pool, other, drain, drain-2"
+                "these rules select only some of these devices; to select one, use its name: pool, other, drain, drain-2"
             ]
         );
         assert!(failure.details()[0].contains(

@@ -253,7 +253,7 @@ fn refuse_more_than_expected(
             "the impact differs from the one in --expect".to_owned()
         }
         ([], others) if others.iter().all(|found| found.is_of_selection()) => {
-            "the taints or their selectors are not those of --expect".to_owned()
+            "the taints, or the selectors of the rules, are not those of --expect".to_owned()
         }
         ([], _) => "the impact is larger than in --expect".to_owned(),
         (changed, _) => changed.join("; "),

@@ -140,7 +140,7 @@ fn with_types(arguments: &[String]) -> Result<Vec<String>, Failure> {
     if !names.first().is_some_and(is_name) {
         return Err(
             Failure::usage(format!("{kind} is a type without a name")).hint(format!(
-                "use {kind}/NAME; if the name of the pod or rule is {kind}, use pod/{kind} or rule/{kind}"
+                "use {kind}/NAME; for a pod or rule that is named {kind}: pod/{kind} or rule/{kind}"
             )),
         );
     }

@@ -339,8 +339,8 @@ pub fn check(
         let failure = Failure::new(
             ExitStatus::Incomplete,
             format!(
-                "rules not compared with the controller, because some numbers of this preview are \
-                unknown: {uncompared}"
+                "the pod counts of these rules were not compared with those of the controller, because \
+                this preview does not know all of them: {uncompared}"
             ),
         );
         let gaps = facts.gaps.iter();
@@ -570,8 +570,8 @@ mod tests {
                 Some(("1 pod", 1)),
                 None,
                 Some(
-                    "rules not compared with the controller, because some numbers of this preview \
-                    are unknown: p",
+                    "the pod counts of these rules were not compared with those of the controller, because \
+                    this preview does not know all of them: p",
                 ),
             ),
         ] {

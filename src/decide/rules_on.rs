@@ -202,7 +202,7 @@ impl OnDevices<'_> {
                 };
                 notes.extend(unknown);
                 notes.push(format!(
-                    "{failure}; selecting the rules that record this hardware"
+                    "{failure}; the rules that record this hardware are selected instead"
                 ));
                 Vec::new()
             }
@@ -454,8 +454,8 @@ impl RuleWords<'_> {
             failure
         } else {
             failure.hint(
-                "to wait for the original hardware: remove the rule, add one with the current device name \
-                of this hardware, and run the same command again",
+                "to wait for the original hardware: remove the rule, add a rule for the current device name of the original \
+                hardware, and run the same command again",
             )
         })
     }
@@ -782,7 +782,7 @@ mod tests {
             notes,
             [
                 note,
-                "no published device matches; selecting the rules that record this hardware"
+                "no published device matches; the rules that record this hardware are selected instead"
             ]
         );
         let (names, _) = found(&["serial=1423", "serial=777"]).unwrap();

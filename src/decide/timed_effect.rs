@@ -31,7 +31,7 @@ impl EffectTerm {
     pub fn new(to: &Effect, length: Duration) -> Result<Self, Failure> {
         if *to != Effect::NoSchedule {
             return Err(Failure::usage(format!(
-                "--for cannot be used with --to {to}: --for later restores effect None, but an eviction cannot be undone"
+                "--for cannot be used with --to {to}: `--for` restores effect None at the end, but an eviction cannot be undone"
             ))
             .hint("use --to NoSchedule with --for, or --to NoExecute without --for"));
         }
@@ -336,7 +336,7 @@ mod tests {
             assert_eq!(failure.status(), ExitStatus::Usage, "{effect}");
         }
         let failure = EffectTerm::new(&Effect::NoExecute, MINUTE).unwrap_err();
-        insta::assert_snapshot!(failure, @"--for cannot be used with --to NoExecute: --for later restores effect None, but an eviction cannot be undone");
+        insta::assert_snapshot!(failure, @"--for cannot be used with --to NoExecute: `--for` restores effect None at the end, but an eviction cannot be undone");
         let at_once = EffectTerm::new(&Effect::NoSchedule, Duration::from_millis(999));
         assert_eq!(at_once.unwrap_err().status(), ExitStatus::Usage);
         let second = Duration::from_secs(1);

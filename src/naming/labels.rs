@@ -181,7 +181,7 @@ fn invalid(whole: &str) -> NamingError {
     NamingError::Invalid {
         field: "label selector",
         value: whole.to_owned(),
-        problem: "write key=value, key!=value, key in (a,b), key notin (a,b), key or !key, with commas between them".to_owned(),
+        problem: "separate conditions by commas; conditions are key=value, key!=value, key in (a,b), key notin (a,b), key, and !key".to_owned(),
     }
 }
 

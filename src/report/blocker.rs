@@ -128,7 +128,7 @@ impl Blocker {
             OpenCondition::Settling { settle } => Self::of(
                 BlockerReason::Settling,
                 format!(
-                    "according to the API, the condition has been met, but for less than {}s (--settle)",
+                    "according to the API, the goal of the wait has been reached, but for less than {}s (--settle)",
                     settle.as_secs_f64()
                 ),
             ),
@@ -510,7 +510,7 @@ mod tests {
             shown(&OpenCondition::Settling { settle }),
             (
                 BlockerReason::Settling,
-                "according to the API, the condition has been met, but for less than 10s (--settle)"
+                "according to the API, the goal of the wait has been reached, but for less than 10s (--settle)"
                     .to_owned()
             )
         );

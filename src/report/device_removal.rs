@@ -241,7 +241,7 @@ pub(super) fn message(objection: &RemovalObjection) -> String {
         RemovalObjection::KubeletBlind => "the kubelet does not report which devices of claims are in \
             use: it is older than 1.34, or the feature gate KubeletPodResourcesDynamicResources \
             is off".to_owned(),
-        RemovalObjection::NotesUnread => "force-deleted pods are unknown, because the kubelet's \
+        RemovalObjection::NotesUnread => "force-deleted pods are unknown, because the kubelet's file \
             dra_manager_state could not be read".to_owned(),
         RemovalObjection::Unread(kind) => format!("{} could not be read", kind.plural()),
         RemovalObjection::SameHardware { device, link, objection } => format!("{device}, on the same hardware as this device ({link}): {}", message(objection)),
@@ -249,8 +249,8 @@ pub(super) fn message(objection: &RemovalObjection) -> String {
             as this device; {device} is not published, because driver {} is not running, or has renamed it", device.driver),
         RemovalObjection::NotTainted => "no taint blocks new pods, so a pod may use the device again at any time".to_owned(),
         RemovalObjection::PartsNotTainted { devices } => parts_not_tainted(devices),
-        RemovalObjection::Tolerated { by } => format!("{by} tolerates the taint of the device for \
-            scheduling, so a new pod may get the device"),
+        RemovalObjection::Tolerated { by } => format!("{by} tolerates the taint, so the \
+            scheduler may allocate the device to a new pod"),
         RemovalObjection::NotSettled => "not yet free for long enough (--settle)".to_owned(),
     }
 }

@@ -136,8 +136,8 @@ fn of_unit(
         && holding.is_empty()
     {
         messages.push(
-            "was blocked when its drain ended, and no claim holds its devices now; to complete the drain, run the same `drain` \
-             again"
+            "was blocked when the `drain` command ended, and no claim holds its devices now; to complete the drain, run the \
+             same `drain` again"
                 .to_owned(),
         );
     }

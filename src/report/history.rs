@@ -534,7 +534,7 @@ impl<'a> HistorySources<'a> {
             let cancelled = cancelled.iter().map(|event| event.about.name.to_string());
             let cancelled: Vec<String> = cancelled.collect();
             lines.push(format!(
-                "whether the controller evicted {}: it announced and then cancelled the deletion, so \
+                "whether the controller evicted {}: it announced an eviction and then cancelled it, so \
                  another client may have deleted the pod",
                 few(&cancelled)
             ));
@@ -775,8 +775,8 @@ mod tests {
         assert_eq!(
             history.unknown,
             [
-                "whether the controller evicted ml/spared: it announced and then cancelled the \
-                 deletion, so another client may have deleted the pod"
+                "whether the controller evicted ml/spared: it announced an eviction and then \
+                 cancelled it, so another client may have deleted the pod"
             ]
         );
         // A wait for recovery counts it.

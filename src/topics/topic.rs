@@ -126,7 +126,7 @@ to several hardware IDs. If you combine a name with a hardware ID, --where or
 --all-devices selects every device. Quote arguments that contain `*`.
 
 A TAINT is KEY[=VALUE][:EFFECT], where EFFECT is None, NoSchedule or NoExecute
-(default: None; `tolerations` requires an effect):
+(default: None; the command `tolerations` requires an effect):
 
   example.com/maintenance=firmware:NoExecute
 

@@ -54,7 +54,7 @@ fn version_without_a_cluster_says_what_is_known_and_what_is_missing() {
     [stderr]
     error: no cluster is configured: no kubeconfig found
     hint: set a kubeconfig with --kubeconfig or KUBECONFIG
-    hint: for the versions of the plugin only: kubectl devicetaint version --client
+    hint: for only the version of the plugin: kubectl devicetaint version --client
     [exit status: 1]
     ");
 }

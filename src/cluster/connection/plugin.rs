@@ -191,7 +191,7 @@ impl Plugin<'_> {
                 .and_then(|cluster| serde_json::to_value(cluster).ok());
             spec["cluster"] = cluster.ok_or_else(|| {
                 self.failed(
-                    "has provideClusterInfo set, but its cluster in the kubeconfig is invalid"
+                    "has provideClusterInfo set, but the cluster entry of this context in the kubeconfig is invalid"
                         .to_owned(),
                 )
             })?;

@@ -35,7 +35,7 @@ pub(crate) async fn clear_ended(
     context: &Context,
 ) {
     let left = |rule: &DeviceTaintRule| unreleased_devices::ended(rule, &has_ended);
-    let ended = "the node has ended pods that were deleted by force, so the rule no longer records their \
+    let ended = "the containers of force-deleted pods have ended on the node, so the rule no longer records their \
         devices as unreleased";
     clear(names, ended, left, rules, context).await;
 }

@@ -231,7 +231,7 @@ fn unread(selector: &DeviceSelector, kinds: &str, source: &Source) -> Failure {
     // A word alone may be a driver or a hardware ID, which only slices show.
     let (what, way_out) = match word_of(selector) {
         Some(word) => (
-            format!("which driver or hardware ID {word} is"),
+            format!("whether {word} is a driver or a hardware ID"),
             Some("specify allocated devices as DRIVER/POOL/DEVICE"),
         ),
         None => (
@@ -347,7 +347,7 @@ mod tests {
         assert!(
             failure
                 .to_string()
-                .starts_with("cannot tell which driver or hardware ID node-0-gpu-1 is"),
+                .starts_with("cannot tell whether node-0-gpu-1 is a driver or a hardware ID"),
             "{failure}"
         );
         assert!(failure.hints()[0].contains("DRIVER/POOL/DEVICE"));

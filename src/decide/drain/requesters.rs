@@ -135,7 +135,7 @@ pub fn withdraw(
             few(&names)
         ))
         .hint("to withdraw the request of one of them: --requester NAME")
-        .hint("to restore the devices for all requesters: --others"));
+        .hint("to restore the devices regardless of all requesters: --others"));
     };
     for rule in rules {
         let mut left = requesters(rule);

@@ -138,7 +138,7 @@ impl RestartPlan {
             reasons.entry(blocker).or_default().push(pod.to_string());
         }
         let failure = Failure::refused(
-            "--by restart cannot replace some pods, for the reasons below; nothing was changed",
+            "`--by restart` cannot replace some pods, for the reasons below; nothing was changed",
         );
         let failure = reasons.iter().fold(failure, |failure, (blocker, pods)| {
             failure.detail(format!("{}: {}", blocker.describe(), few(pods)))

@@ -634,7 +634,7 @@ mod tests {
         ));
         let refused = refused.expect("a pod would stay");
         assert!(
-            refused.contains("--by restart cannot replace some pods"),
+            refused.contains("`--by restart` cannot replace some pods"),
             "{refused}"
         );
     }

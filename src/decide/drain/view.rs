@@ -330,7 +330,7 @@ impl DrainView<'_> {
                 )
             }
             Some(EvictionObstacle::Workload(uid)) => format!(
-                "not evicted yet, waits for another unit (device, node or pool) with pods of {}",
+                "not evicted yet: pods of {} are still evicted from another device, node or pool of the drain",
                 self.workload(uid)
             ),
             Some(EvictionObstacle::Pod(other)) if other.is_terminating => {

@@ -101,8 +101,8 @@ pub fn taken_over_line(left: &[DeviceTaintRule]) -> Option<String> {
     });
     (!names.is_empty()).then(|| {
         format!(
-            "takes over {} of another run for this pod: {}{until}; that run may still be in \
-            progress",
+            "this run takes over {} that another `make-room` for this pod has created: {}{until}; the other run may \
+            still be in progress",
             counted(names.len(), "rule"),
             names.join(", ")
         )

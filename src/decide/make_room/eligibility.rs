@@ -105,7 +105,7 @@ pub fn eligibility(pod: &Pod, basis: &DeviceBasis<'_>) -> Result<Eligibility, Fa
         let why = if chain.links.is_empty() {
             "requests no devices"
         } else {
-            "has a claim that does not exist, or was not created yet"
+            "has a claim that does not exist (yet)"
         };
         return Err(with_scheduler(refused(pod, why), pod));
     }

@@ -561,7 +561,7 @@ fn a_run_that_takes_over_the_rules_of_another_says_so() {
     rule.metadata.annotations.extend([until]);
     let line = taken_over_line(&[rule]).expect("a line");
     assert!(
-        line.starts_with("takes over 1 rule of another run"),
+        line.starts_with("this run takes over 1 rule that another `make-room`"),
         "{line}"
     );
     assert!(line.contains("make-room-a"), "{line}");

@@ -341,7 +341,7 @@ fn queue(candidates: &[CandidateClaim<'_>]) -> String {
             "1 request of a pending claim matches the device, but cannot get it now".to_owned()
         }
         (1, _) => {
-            "1 request of a pending claim could get the device now (only devices were checked)"
+            "1 request of a pending claim could get the device now (the pod's other requirements were not checked)"
                 .to_owned()
         }
         (all, 0) => {
@@ -350,7 +350,7 @@ fn queue(candidates: &[CandidateClaim<'_>]) -> String {
         (all, now) => {
             format!(
                 "{all} requests of pending claims match the device; {now} of them could get it now \
-                 (only devices were checked)"
+                 (the pod's other requirements were not checked)"
             )
         }
     }
@@ -363,7 +363,7 @@ fn candidate_step(candidate: &CandidateClaim<'_>, teller: &DeviceSteps<'_>) -> S
     let could = if !against.is_empty() {
         format!("matches the device, but {}", against.join(", "))
     } else if teller.knows_taints() {
-        "could get the device now (only devices were checked)".to_owned()
+        "could get the device now (the pod's other requirements were not checked)".to_owned()
     } else {
         "matches the device, but not all taints of the device are known".to_owned()
     };

@@ -201,7 +201,7 @@ fn why_none(report: &ImpactReport) -> String {
     match report.assessment.effects.as_slice() {
         [effect] if !effect.evicts() => format!(": effect {effect} does not evict"),
         _ if !report.assessment.recurring.is_empty() => {
-            " yet; replacements for terminating pods would be evicted".to_owned()
+            " now; replacements for terminating pods would be evicted later".to_owned()
         }
         _ => String::new(),
     }

@@ -142,8 +142,8 @@ pub(in crate::report) fn not_evicted(reason: NotEvicted) -> Note {
         ),
         NotEvicted::HiddenByStaleReservation => (
             NoteCode::HiddenByStaleReservation,
-            "an outdated entry in a claim's reservedFor hides the pod from the controller until the pod is \
-             updated",
+            "an outdated entry in a claim's reservedFor hides the pod from the controller until \
+             something about the pod changes",
         ),
     };
     code.note(message)
@@ -187,7 +187,7 @@ mod tests {
         NotPublished: the device is not published, and this version of Kubernetes ignores unpublished devices
         ");
         insta::assert_snapshot!(told(NotEvicted::HiddenByStaleReservation), @"
-        HiddenByStaleReservation: an outdated entry in a claim's reservedFor hides the pod from the controller until the pod is updated
+        HiddenByStaleReservation: an outdated entry in a claim's reservedFor hides the pod from the controller until something about the pod changes
         ");
     }
 

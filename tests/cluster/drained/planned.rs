@@ -73,7 +73,10 @@ fn a_plan_is_carried_out_and_again_has_nothing_left_to_do() {
     assert_eq!(stage.on(node), Vec::<String>::new());
     assert_eq!(block_on(stage.world.rules()).len(), 2);
     stage.until_ready("web", 1);
-    stage.run(line).ended(0).saying("no unit is left to drain");
+    stage
+        .run(line)
+        .ended(0)
+        .saying("no device, node or pool is left to drain");
     let drain = &stage.world.namespace;
     stage.run(&format!("restore {drain} --yes")).ended(0);
     assert_eq!(block_on(stage.world.rules()), Vec::<Value>::new());

@@ -45,7 +45,11 @@ fn nodes_are_planned_drained_updated_and_restored() {
         assert_eq!(stage.on(node), Vec::<String>::new());
     }
     let run = run("true").ended(0);
-    assert!(run.stderr.contains("no unit is left to drain"), "{run:#?}");
+    assert!(
+        run.stderr
+            .contains("no device, node or pool is left to drain"),
+        "{run:#?}"
+    );
     assert_eq!(block_on(stage.world.rules()), Vec::<Value>::new());
     assert!(!plan.exists(), "the next maintenance makes another plan");
     assert!(stage.fewest("web") >= 1);

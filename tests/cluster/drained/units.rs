@@ -77,7 +77,7 @@ fn nodes_are_drained_one_after_the_other_and_no_budget_is_violated() {
     stage
         .run(&format!("{line} --include-singletons"))
         .ended(0)
-        .saying("no unit is left to drain");
+        .saying("no device, node or pool is left to drain");
     stage.run(&format!("restore {one} --yes")).ended(0);
     assert_eq!(block_on(stage.world.rules()).len(), 3);
     stage.run(&format!("restore {drain} --yes")).ended(0);

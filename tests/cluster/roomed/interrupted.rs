@@ -149,7 +149,7 @@ fn a_run_after_one_that_was_killed_completes_it() {
     let run = stand.proxy.harm(world, &stand.line(), first, harm);
     assert_eq!(run.code, -1, "{run:#?}");
     let run = stand.scene.make_room("--yes").ended(0);
-    run.saying("takes over 1 rule of another run for this pod");
+    run.saying("takes over 1 rule that another `make-room` for this pod");
     assert!(stand.scene.node_of("critical").is_some());
     stand.scene.without_rules();
     let nothing = stand.scene.stage.run("make-room --cleanup --yes").ended(0);

@@ -33,7 +33,7 @@ impl DrainOrder<'_> {
             }
             if let Err(failure) = Box::pin(self.watch(&names, board)).await {
                 self.context.printer.warn(&format!(
-                    "force-deleted pods of units that wait cannot be detected at the moment: {failure}"
+                    "until this is resolved, force-deleted pods of units that wait for their turn are not detected: {failure}"
                 ));
             }
             sleep(PAUSE).await;
