@@ -83,6 +83,27 @@ fn restore_waits_until_workloads_are_ready_as_before() {
 }
 
 #[test]
+fn restore_waits_for_workloads_whichever_rule_another_command_has_removed() {
+    for device in [0, 1] {
+        let mut stage = Stage::new();
+        let node = stage.node(2);
+        stage.workload("ReplicaSet", "web", 1);
+        let line = format!("drain --node {node} --yes --settle 1s --accept-unplaceable");
+        stage.run(&line).ended(0);
+        stage
+            .run(&format!(
+                "remove {}/{node}/gpu-{device} devicetaint.dev/drain --yes",
+                stage.world.driver
+            ))
+            .ended(0);
+        stage
+            .run(&format!("restore {node} --yes"))
+            .ended(0)
+            .saying("1 workload that had pods on the devices is ready");
+    }
+}
+
+#[test]
 fn jobs_and_bare_pods_are_evicted_only_where_somebody_said_so() {
     let mut stage = Stage::new();
     let node = stage.node(2);
