@@ -61,7 +61,8 @@ pub(super) fn versions() -> String {
     text.push_str(
         "\n\nA device is unpublished if it is allocated, but no ResourceSlice lists it. If a\nrule has no \
         deviceSelector, some versions evict the pods of all published\ndevices, and some block \
-        the allocation of all devices. For old reservedFor\nentries, see kubernetes#135686 \
+        the allocation of all devices. An effect is unknown\nif the version does not support it: \
+        the effect blocks new pods, or is treated\nlike None. For old reservedFor entries, see kubernetes#135686 \
         below.\n\nThe feature gate DRAWorkloadResourceClaims has existed since 1.36, and is \
         off\nby default. With it, a claim that is reserved for a PodGroup is reserved for all\npods \
         of the group. If the gate is enabled in your cluster, run the plugin\nwith \

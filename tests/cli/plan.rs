@@ -33,7 +33,7 @@ fn the_plan_ends_with_the_verdict_and_the_next_command() {
 
     Plan: gpu.example.com/node-10/gpu-1, gpu.example.com/node-10/gpu-2, gpu.example.com/node-10/gpu-3.
     Cost: no pod is evicted.
-    After the plan, 15 devices can still be allocated. The count includes all DeviceClasses of the selected devices.
+    In the DeviceClasses of the selected devices, 15 devices can still be allocated after the plan.
     Optimal: no other set costs less.
     [stderr]
     warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, so that pods that tolerate it are not counted as evicted

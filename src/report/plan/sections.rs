@@ -105,7 +105,7 @@ impl PlanReport {
         ];
         if let Some(left) = self.allocatable_device_count {
             sentences.push(format!(
-                "After the plan, {} can still be allocated. The count includes all DeviceClasses of the selected devices.",
+                "In the DeviceClasses of the selected devices, {} can still be allocated after the plan.",
                 counted(left, "device")
             ));
         }
