@@ -62,8 +62,9 @@ use crate::report::rules::ObjectList;
 pub(super) struct AddArgs {
     /// DRIVER/POOL/DEVICE, UUID, serial number or PCI address, and the taint KEY[=VALUE][:EFFECT]
     ///
-    /// `*` as driver, pool or device matches any. Each DRIVER/POOL/DEVICE becomes one rule, also with `*`.
-    /// If devices are selected by hardware ID, or by flags such as --node and --where, one rule per device is created.
+    /// `*` as driver, pool or device matches any. The name of a driver alone, such as gpu.example.com, means
+    /// `gpu.example.com/*/*`. Each DRIVER/POOL/DEVICE becomes one rule, also with `*`. If devices are selected by
+    /// hardware ID, or by flags such as --node and --where, one rule per device is created.
     #[arg(value_name = "DEVICE|TAINT", add = Values::DevicesThenTaint)]
     pub(super) targets: Vec<String>,
 

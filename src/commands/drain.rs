@@ -48,8 +48,9 @@ use crate::report::plan;
 /// both kinds of pods.
 ///
 /// The drain is refused if pods need an --include flag that is not set: pods of Jobs or of single-replica
-/// StatefulSets, and pods that no known workload recreates. Without --accept-unplaceable, the drain begins only if
-/// other devices are available for the claims of all evicted pods that a controller recreates.
+/// StatefulSets, and pods that no known workload recreates. Pods that a controller recreates need other devices.
+/// Without --accept-unplaceable, the drain begins only if other devices are available for the claims of all these
+/// pods.
 ///
 /// If all units are done, the exit code is 0. If a unit is not done within --timeout, the command names what remains
 /// and exits with code 5; the taints stay. To continue the drain, run the same command again, also from another
@@ -171,11 +172,11 @@ pub(super) struct DrainArgs {
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     accept_unplaceable: bool,
 
-    /// Skip the comparison with the controller's pod counts
+    /// Do not compare pod counts with the device-taint-eviction-controller before the drain
     ///
-    /// Without this flag, a new drain first announces its taint to the eviction controller: it creates temporary rules
-    /// with effect None, for which the controller counts the pods that NoExecute would evict. The drain is refused if
-    /// the controller's counts differ from this plugin's. Before Kubernetes 1.35, counts are never compared.
+    /// Without this flag, a new drain first creates temporary rules with effect None. For these rules, the controller
+    /// counts the pods that NoExecute would evict. The drain is refused if the controller's counts differ from this
+    /// plugin's. Before Kubernetes 1.35, counts are never compared.
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     no_announcement: bool,
 

@@ -45,23 +45,25 @@ use crate::report::explain::{
 ///
 /// If a taint or a toleration decides the outcome of a pod, or if the pod waits for devices, a line WHY shows the
 /// cause. For other pods, such as terminating ones, and for devices and rules, the steps that lead to the result are
-/// shown: claims and requests, devices and their pools, taints and their times, and tolerations. `-o wide` always shows
-/// these steps, each with its object and field. `-o wide` also shows single changes that would alter the outcome of a
-/// pod, including changes for the worse, such as the removal of a toleration. If many similar steps follow each other,
-/// such as the devices of a request, only the first eight are shown; `-o json` has all steps.
+/// shown: claims and requests, devices and their pools, taints and their times, and tolerations. `-o wide` always
+/// shows these steps, each with the API object and the field that the step is based on. `-o wide` also shows single
+/// changes that would alter the outcome of a pod, including changes for the worse, such as the removal of a
+/// toleration. If many similar steps follow each other, such as the devices of a request, only the first eight are
+/// shown; `-o json` has all steps.
 ///
 /// To explain what a proposed taint would do, add DEVICE and TAINT, or -f, as in `preview`. To explain what an
-/// existing rule does to a pod or device, add --rule NAME; to explain the rule itself, use rule/NAME as TARGET.
-/// Flags such as --node and --where select the devices of the proposed taint.
+/// existing rule does to a pod or device, add --rule NAME. The effect None of this rule is then treated as NoExecute.
+/// To explain the rule itself, use rule/NAME as TARGET. Flags such as --node and --where select the devices of the
+/// proposed taint.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ExplainArgs {
     /// pod/NAME, rule/NAME, device/DRIVER/POOL/DEVICE, UUID, serial number or PCI address; then,
     /// optionally, a proposed taint: DEVICE TAINT
     ///
-    /// Also accepts NAMESPACE/NAME for a pod, `pod NAME` as two words, and the output of `-o name`. A pod without a
-    /// namespace is looked up in the namespace of --namespace; without --namespace, in all namespaces. After the
-    /// targets, DRIVER/POOL/DEVICE and KEY[=VALUE][:EFFECT] are a proposed taint.
+    /// Also accepts NAMESPACE/NAME for a pod, `pod NAME` as two words, and TYPE/NAME as printed by `kubectl get
+    /// -o name`. A TARGET pod without a namespace is looked up in the namespace of --namespace; without --namespace, in
+    /// all namespaces. After the targets, DRIVER/POOL/DEVICE and KEY[=VALUE][:EFFECT] are a proposed taint.
     #[arg(value_name = "TARGET|DEVICE|TAINT", add = Values::Subjects)]
     targets: Vec<String>,
 

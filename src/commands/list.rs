@@ -60,8 +60,10 @@ use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, mut_arg("events", |arg| arg.help(WATCHED).long_help(WATCHED_LONG)))]
 pub(super) struct ListArgs {
-    /// Only these rules, by name or by hardware (UUID, serial number, PCI address), or devices and the KEY
-    /// of their taint
+    /// Only these rules: by name, by hardware ID, or by devices and the KEY of their taint
+    ///
+    /// A device is DRIVER/POOL/DEVICE or a hardware ID (UUID, serial number or PCI address). After a hardware ID, KEY
+    /// may be omitted.
     #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
     targets: Vec<String>,
 
@@ -69,7 +71,7 @@ pub(super) struct ListArgs {
     #[arg(short = 'l', long, value_name = "SELECTOR", add = Values::Labels)]
     selector: Option<LabelSelector>,
 
-    /// Only expired rules: the time set by `add --expires` has passed
+    /// Only expired rules (see `add --expires`)
     #[arg(long)]
     expired: bool,
 
@@ -105,7 +107,7 @@ Examples:
   # Follow the progress of evictions
   kubectl devicetaint list --watch
 
-  # Rules whose time set by `add --expires` has passed
+  # Expired rules (see `add --expires`)
   kubectl devicetaint list --expired
 
   # The rules that this plugin created, as stored in the cluster

@@ -141,7 +141,8 @@ struct AllocatableArgs {
 ///
 /// - The device has a taint that blocks new pods, and no pending claim or claim template tolerates this taint.
 ///
-/// A check that cannot be made counts as failed. Exits with code 4 if a device is not safe to pull.
+/// A check that cannot be made counts as failed. Exits with code 4 if a device is not safe to pull. With --from, the
+/// objects of the API are read from files, but the kubelet is still queried.
 #[derive(clap::Args, Debug)]
 #[command(mut_arg("node", |node| node
     .value_name("NAME")
@@ -342,9 +343,9 @@ async fn allocatable(args: &AllocatableArgs, context: &Context) -> Result<ExitSt
 const NODE_HELP: &str = "\
 Name of the kubelet's Node object; required without --via-debug
 
-The command verifies that the kubelet belongs to this node: by a pod that the kubelet lists, a device that it has \
-prepared, its client certificate, or the hostname. If none of these identifies the node, no device is reported as safe \
-to pull unless --confirm-node is set.";
+The command verifies that the kubelet belongs to this node. One of these must identify the node: a pod that the \
+kubelet lists, a device that a driver has prepared for this kubelet, the kubelet's client certificate, or the \
+hostname. If none of them does, no device is reported as safe to pull unless --confirm-node is set.";
 
 async fn check(args: &CheckArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let chosen = args.chosen(context)?;

@@ -54,8 +54,9 @@ use crate::report::policy::Violation;
 pub(super) struct PreviewArgs {
     /// DRIVER/POOL/DEVICE, UUID, serial number or PCI address, and a taint KEY[=VALUE][:EFFECT]
     ///
-    /// `*` as driver, pool or device matches any. Without TAINT, assumes a NoExecute taint that only
-    /// wildcard tolerations (without a key) match.
+    /// `*` as driver, pool or device matches any. The name of a driver alone, such as gpu.example.com, means
+    /// `gpu.example.com/*/*`. Without TAINT, assumes a NoExecute taint that only wildcard tolerations (without a key)
+    /// match.
     #[arg(value_name = "DEVICE|TAINT", add = Values::DevicesThenTaint)]
     targets: Vec<String>,
 

@@ -45,9 +45,9 @@ use crate::report::rule_lifecycle::release_lines;
 /// Delete rules, and show which devices become schedulable again
 ///
 /// Selects rules by name, by hardware, by devices and KEY- (as in `kubectl taint`), by labels (-l), or all rules
-/// (--all). With --expired, selects rules whose time set by `add --expires` has passed. With --node, --where and similar
-/// flags, the only argument is a KEY, such as `example.com/maintenance-`. The command then selects rules with this KEY
-/// that taint only one device, if this device matches the flags.
+/// (--all). With --expired, selects expired rules (see `add --expires`). With --node, --where and similar flags, the
+/// only argument is a KEY, such as `example.com/maintenance-`. The command then selects rules with this KEY that
+/// taint only one device, if this device matches the flags.
 ///
 /// Asks for confirmation for --all, for more than one rule, and for rules of devices that a kubelet may still hold
 /// for a force-deleted pod (`wait --verify-node` confirms their release). If stdin is not a terminal, the command is

@@ -67,7 +67,7 @@ pub(super) struct RestoreArgs {
     #[arg(long, help_heading = "Safety")]
     others: bool,
 
-    /// Withdraw this requester; rules that other requesters need are kept
+    /// Remove this requester from the drain; rules that other requesters need are kept
     ///
     /// A requester is a team or program that needs the devices out of service, as set by `drain --requester`.
     /// Default: your user name. If the drain has requesters, and your user name is none of them, --requester

@@ -22,10 +22,10 @@ use crate::report::{VersionReport, schema};
 
 /// Show the versions of the plugin and the server
 ///
-/// For the plugin, shows its build, the supported versions of Kubernetes with their known defects, and the
-/// API version of its reports. -o json and yaml add the behavior of each Kubernetes version, and the kinds of
-/// reports. For the server, shows its version, and the API version of each resource.k8s.io resource that it
-/// serves.
+/// For the plugin, shows its build, the supported versions of Kubernetes with their known defects, and the API
+/// version of its reports. -o json and yaml also show how each supported version of Kubernetes treats device taints,
+/// and the name of each kind of report, such as ImpactReport. For the server, shows its version, and the API version
+/// of each resource.k8s.io resource that it serves.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct VersionArgs {

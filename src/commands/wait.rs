@@ -64,23 +64,24 @@ use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 /// --for recovered waits until no pod is left that the rules evict, and the workloads of evicted pods are ready.
 ///
 /// The results of `evicted`, `idle` and `recovered` must persist for --settle. On a timeout, the command lists what
-/// remains and exits with code 5. It also exits with code 5 in these cases:
+/// remains and exits with code 5. With --for evicted and --for idle, the exit code is also 5 in these cases:
 ///
-/// - Replacements are evicted again and again.
+/// - Replacements are evicted again and again. The wait then ends before the timeout.
 ///
-/// - A pod was force-deleted, or disappeared while it was stuck in Terminating, and its node has not confirmed that the
-///   devices are released.
+/// - The wait is otherwise successful, but a pod was force-deleted, or disappeared while it was stuck in Terminating,
+///   and its node has not confirmed that the devices are released.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WaitArgs {
-    /// Rules by name or by hardware (UUID, serial number, PCI address), or devices and the KEY of their taint
+    /// Rules by name, by hardware ID, or by devices and the KEY of their taint
     ///
-    /// A device is DRIVER/POOL/DEVICE or a hardware ID. After a hardware ID, KEY may be omitted. Instead of KEY,
-    /// KEY=VALUE and KEY:EFFECT are also accepted. A final `-`, as in `kubectl taint`, is accepted and ignored.
+    /// A device is DRIVER/POOL/DEVICE or a hardware ID (UUID, serial number or PCI address). After a hardware ID, KEY
+    /// may be omitted. Instead of KEY, KEY=VALUE and KEY:EFFECT are also accepted. A final `-`, as in `kubectl
+    /// taint`, is accepted and ignored.
     ///
-    /// A hardware ID selects the rules that taint exactly this device or one of its partitions, and the rules whose
-    /// annotation devicetaint.dev/identity has this ID. When the plugin creates a rule for a device, it records the
-    /// hardware of the device in this annotation. With KEY, only rules with this taint key are selected.
+    /// A hardware ID selects the rules that taint exactly the device with this ID or one of its partitions, and the
+    /// rules whose annotation devicetaint.dev/identity has this ID. When the plugin creates a rule for a device, it
+    /// records the hardware of the device in this annotation. With KEY, only rules with this taint key are selected.
     #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
     targets: Vec<String>,
 
@@ -156,7 +157,7 @@ Examples:
   kubectl devicetaint wait drain-node-7 --for evicted --via-debug node-7 \\
     --debug-image registry.example.com/kubectl-devicetaint:0.1.0
 
-  # Until workloads of evicted pods are ready again, even if the rule is removed
+  # Until workloads of evicted pods are ready again; the rule may be removed already
   kubectl devicetaint wait drain-node-7 --for recovered --timeout 30m \\
     --ignore-not-found
 

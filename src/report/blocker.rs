@@ -95,8 +95,8 @@ pub enum BlockerReason {
     /// The pod was force-deleted: the API no longer shows that it uses devices, but its node has not
     /// confirmed their release.
     ForceDeleted,
-    /// The pod was stuck in Terminating when it was last seen, and is deleted. The API no longer shows that
-    /// it uses devices, but its node has not confirmed their release.
+    /// The pod was stuck in Terminating when it was last seen, and no longer exists. The API no longer shows that it
+    /// uses devices, but its node has not confirmed their release.
     EndNotObserved,
     /// A workload whose pods were evicted has fewer ready pods than desired, or its number of ready pods is
     /// unknown.

@@ -21,7 +21,7 @@ pub struct DeviceRow {
     /// Whether a claim holds the device, ignoring admin access; null if unknown.
     pub allocated: Option<bool>,
     /// Whether the device is free: no claim holds it, and its counter sets have enough counters left to allocate it.
-    /// The device is not free if a claim holds the same hardware under the device name of another driver. Claims with
+    /// If another driver publishes the same hardware, its device must not be held by a claim, either. Claims with
     /// admin access do not count. Null if unknown. Also null, instead of true, if the device has `unreleased` or
     /// `possiblyInUseBy`.
     pub free: Option<bool>,
@@ -62,16 +62,17 @@ pub struct DeviceRow {
     /// if there are none, or if a claim holds the device itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub possibly_in_use_by: Vec<String>,
-    /// true if a rule records an unconfirmed device release: the node has not confirmed the release of the
-    /// device, or of another device on the same hardware. Absent otherwise.
+    /// true if a pod was force-deleted, or disappeared while it was stuck in Terminating, and its node has not
+    /// confirmed that this device, or another device on the same hardware, is released. A rule records this in the
+    /// annotation devicetaint.dev/not-released. Absent otherwise.
     #[serde(
         rename = "unreleased",
         default,
         skip_serializing_if = "std::ops::Not::not"
     )]
     pub is_unreleased: bool,
-    /// Devices on this hardware (the device itself or others) whose release the node has not confirmed,
-    /// according to rules. Ordered by name; absent if there are none.
+    /// Devices on this hardware (the device itself or others) that rules record as not released (see `unreleased`).
+    /// Ordered by name; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreleased_devices: Vec<String>,
     /// Those of `pods` that use the device with admin access only, such as monitors; empty if none is known.

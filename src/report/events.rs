@@ -40,7 +40,8 @@ pub enum Attribution {
     /// The event is about the rule itself, or about a pod that no other taint evicts.
     #[default]
     Certain,
-    /// The pod is deleted, or another taint evicts it too; events do not name the rule.
+    /// The pod no longer exists, or another taint evicts it too. The event does not name a rule, so another rule may
+    /// be the cause.
     Possible,
 }
 

@@ -102,8 +102,8 @@ fn short_help_of_preview() {
 
     Output:
           --sort-by <ORDER>  Sort pods by severity, time, namespace or workload
-          --by <WHAT>        One table per workload, namespace, node, device or claim; `pod` lists every
-                             pod
+          --by <WHAT>        Group pods by workload, namespace, node, device or claim; `pod`: one row
+                             for each pod
       -o, --output <FORMAT>  Output format: table, wide, json, yaml, markdown, html or name [default:
                              table]
           --strict           Exit with code 6 when the report is incomplete

@@ -13,9 +13,10 @@ pub(crate) struct ArrangementArgs {
     #[arg(long, hide_possible_values = true, value_parser = one_of(&Order::ALL), default_value = "severity", hide_default_value = true, value_name = "ORDER", help_heading = "Output")]
     sort_by: Order,
 
-    /// One table per workload, namespace, node, device or claim; `pod` lists every pod
+    /// Group pods by workload, namespace, node, device or claim; `pod`: one row for each pod
     ///
-    /// Without this flag, more than 30 pods are grouped by workload.
+    /// Each group is a separate table, with one row for each of its pods. Without this flag, more than 30 pods are
+    /// shown in one table, with one row for each workload.
     #[arg(long, hide_possible_values = true, value_parser = one_of(&Grouping::ALL), value_name = "WHAT", help_heading = "Output")]
     by: Option<Grouping>,
 }

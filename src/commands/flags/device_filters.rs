@@ -30,15 +30,15 @@ pub(crate) struct DeviceFilterArgs {
 
     /// Devices that this pod uses, as [NAMESPACE/]NAME
     ///
-    /// A NAME without NAMESPACE/ is in the namespace `default`. In `devices`, `explain` and `podresources check`, it
-    /// is in the namespace of --namespace, if this flag is set.
+    /// Without NAMESPACE/, the namespace is `default`. The commands `devices`, `explain` and `podresources check` use
+    /// the namespace of --namespace instead, if this flag is set.
     #[arg(long, value_name = "POD", help_heading = "Devices", add = Values::Pods)]
     pod: Option<String>,
 
     /// Devices allocated to this claim, as [NAMESPACE/]NAME
     ///
-    /// A NAME without NAMESPACE/ is in the namespace `default`. In `devices`, `explain` and `podresources check`, it
-    /// is in the namespace of --namespace, if this flag is set.
+    /// Without NAMESPACE/, the namespace is `default`. The commands `devices`, `explain` and `podresources check` use
+    /// the namespace of --namespace instead, if this flag is set.
     #[arg(
         long,
         value_name = "CLAIM",

@@ -9,12 +9,13 @@ use crate::naming::labels::LabelSelector;
 /// Rules by name, by what they taint, or by their labels.
 #[derive(clap::Args, Debug)]
 pub(crate) struct RuleArgs {
-    /// Rules by name or by hardware (UUID, serial number, PCI address), or devices and the KEY of their taint
+    /// Rules by name, by hardware ID, or by devices and the KEY of their taint
     ///
-    /// A device is DRIVER/POOL/DEVICE or a hardware ID. After a hardware ID, KEY may be omitted. Instead of KEY,
-    /// KEY=VALUE and KEY:EFFECT are also accepted. A final `-`, as in `kubectl taint`, is accepted and ignored.
+    /// A device is DRIVER/POOL/DEVICE or a hardware ID (UUID, serial number or PCI address). After a hardware ID, KEY
+    /// may be omitted. Instead of KEY, KEY=VALUE and KEY:EFFECT are also accepted. A final `-`, as in `kubectl
+    /// taint`, is accepted and ignored.
     ///
-    /// A hardware ID selects the rules that taint exactly this device, and the rules whose annotation
+    /// A hardware ID selects the rules that taint exactly the device with this ID, and the rules whose annotation
     /// devicetaint.dev/identity has this ID. When the plugin creates a rule for a device, it records the hardware of
     /// the device in this annotation. In `wait`, `describe` and `list`, a hardware ID also selects the rules that
     /// taint one partition of the device. Rules that taint more devices, such as all devices of a pool, are not

@@ -34,10 +34,10 @@ pub(crate) struct SafetyArgs {
     /// all three cases, the command is refused if a device that is selected by name (by driver, pool and device) was
     /// replaced since the report.
     ///
-    /// With a file, the command is also refused if the taints or their selectors differ, if a pod would be evicted that
-    /// the file does not list as evicted, or if a pod would be evicted earlier than in the file. Fewer evicted pods and
-    /// later evictions are accepted. The command is also refused if the evictions depend on data that could be read for
-    /// the file, but cannot be read now.
+    /// With a file, the command is also refused if the taints or their selectors differ, if a pod would be evicted
+    /// that the file does not list as evicted, or if a pod would be evicted earlier than in the file. Fewer evicted
+    /// pods and later evictions are accepted. The command is also refused if the evictions depend on data that could
+    /// be read when the file was created, but cannot be read now.
     ///
     /// With sha256:…, the command is also refused if the taints, their selectors, the pods or their outcomes differ
     /// in any way, even if the impact is smaller.

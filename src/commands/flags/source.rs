@@ -14,8 +14,8 @@ use crate::model::Minor;
 pub(crate) struct SourceArgs {
     /// Read saved objects: a file, a directory or `-`
     ///
-    /// For example, a file that `snapshot` wrote, or the output of `kubectl get -o yaml`. Repeatable; `-` reads stdin.
-    /// No cluster is read.
+    /// For example, a file that `snapshot` wrote, or the output of `kubectl get -o yaml`. Repeatable; `-` reads
+    /// stdin. The objects are then not read from a cluster.
     #[arg(long, value_name = "FILENAME", help_heading = "Source")]
     pub(crate) from: Vec<PathBuf>,
 
