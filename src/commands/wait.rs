@@ -175,7 +175,7 @@ enum What {
     Idle,
     /// The device-taint-eviction-controller has processed the rule's current generation
     Observed,
-    /// The rule is deleted
+    /// The rule no longer exists
     Deleted,
     /// The workloads of the evicted pods have as many ready pods as desired
     Recovered,

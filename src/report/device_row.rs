@@ -21,7 +21,7 @@ pub struct DeviceRow {
     /// Whether a claim holds the device, ignoring admin access; null if unknown.
     pub allocated: Option<bool>,
     /// Whether the device is free: no claim holds it, and its counter sets have enough counters left to allocate it.
-    /// If another driver publishes the same hardware, its device must not be held by a claim, either. Claims with
+    /// If another driver publishes the same hardware, a claim must not hold the device of that driver. Claims with
     /// admin access do not count. Null if unknown. Also null, instead of true, if the device has `unreleased` or
     /// `possiblyInUseBy`.
     pub free: Option<bool>,
