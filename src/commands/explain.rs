@@ -61,9 +61,10 @@ pub(super) struct ExplainArgs {
     /// pod/NAME, rule/NAME, device/DRIVER/POOL/DEVICE, UUID, serial number or PCI address; then,
     /// optionally, a proposed taint: DEVICE TAINT
     ///
-    /// Also accepts NAMESPACE/NAME for a pod, `pod NAME` as two words, and TYPE/NAME as printed by `kubectl get
-    /// -o name`. A TARGET pod without a namespace is looked up in the namespace of --namespace; without --namespace, in
-    /// all namespaces. After the targets, DRIVER/POOL/DEVICE and KEY[=VALUE][:EFFECT] are a proposed taint.
+    /// Also accepts NAMESPACE/NAME for a pod, `pod NAME` as two words, and the output of `kubectl get
+    /// -o name` for pods and rules. A TARGET pod without a namespace is looked up in the namespace of --namespace;
+    /// without --namespace, in all namespaces. After the targets, DRIVER/POOL/DEVICE and
+    /// KEY[=VALUE][:EFFECT] are a proposed taint.
     #[arg(value_name = "TARGET|DEVICE|TAINT", add = Values::Subjects)]
     targets: Vec<String>,
 
