@@ -350,8 +350,8 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
-        meaning: "replacements may be scheduled on tainted devices and evicted too: the tolerations of \
-            their claims do not prevent eviction, or only delay it",
+        meaning: "replacements may be evicted too: tolerations of claims do not prevent eviction, or only \
+            delay it",
         find: HazardEvidence::tolerates_schedule_only,
     }
     /// Its claim stays allocated to the device, so that its replacement is scheduled there.

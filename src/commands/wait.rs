@@ -157,7 +157,7 @@ Examples:
   kubectl devicetaint wait drain-node-7 --for evicted --via-debug node-7 \\
     --debug-image registry.example.com/kubectl-devicetaint:0.1.0
 
-  # Until workloads of evicted pods are ready again; the rule may be removed already
+  # Until workloads are ready again; the rule may be removed already
   kubectl devicetaint wait drain-node-7 --for recovered --timeout 30m \\
     --ignore-not-found
 

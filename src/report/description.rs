@@ -544,15 +544,12 @@ impl RuleDescription {
         ];
         // Beside an unknown number another one says nothing.
         let knows_pods = pods.exact().is_some();
-        let more = more
-            .into_iter()
-            .filter(|(count, _)| count.map_or(knows_pods, |count| count > 0));
-        let more: Vec<String> = more
-            .map(|(count, what)| match count {
-                Some(count) => format!("+{count} {what}"),
-                None => format!("{UNKNOWN} {what}"),
-            })
-            .collect();
+        let more = more.into_iter().filter_map(|(count, what)| match count {
+            Some(0) => None,
+            Some(count) => Some(format!("+{count} {what}")),
+            None => knows_pods.then(|| format!("{UNKNOWN} {what}")),
+        });
+        let more: Vec<String> = more.collect();
         if more.is_empty() {
             return pods.to_string();
         }

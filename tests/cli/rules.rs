@@ -603,8 +603,7 @@ fn evictions_that_recur_are_said_to_and_their_condition_is_not_called_stale() {
         "preview gpu.example.com/node-1/gpu-0 example.com/other:NoExecute",
     ] {
         let preview = run(question);
-        let answer =
-            "No pod would be evicted yet; replacements for terminating pods would be evicted.";
+        let answer = "No pod would be evicted now; replacements for terminating pods would be evicted later.";
         assert!(preview.stdout.contains(answer), "{}", preview.stdout);
         assert!(
             preview.stderr.contains(&format!("warning: {warning}")),
