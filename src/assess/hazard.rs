@@ -350,7 +350,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
-        meaning: "replacements may be evicted too: tolerations of claims do not prevent eviction, or only \
+        meaning: "tolerations let replacements use tainted devices, but do not prevent eviction, or only \
             delay it",
         find: HazardEvidence::tolerates_schedule_only,
     }

@@ -174,7 +174,7 @@ fn contexts(
         return Err(
             Failure::usage(format!("only one --context is allowed: {why}")).hint(
                 // Without the names of their flags: a hint names only flags of the command that was run.
-                "several contexts are accepted by `preview`, `list` and `devices`, without --watch and --from",
+                "several contexts are accepted by `preview`, `list` and `devices`, which then print one report for all clusters",
             ),
         );
     }

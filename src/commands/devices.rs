@@ -58,9 +58,9 @@ pub(super) struct DevicesArgs {
 
     /// Only free devices, tainted or not
     ///
-    /// A device is free if no claim holds it, and if its counter sets have enough counters left to allocate it. If
-    /// another driver publishes the same hardware, a claim must not hold the device of that driver. Claims with admin
-    /// access do not count. Devices that may be in use are not listed.
+    /// A device is free if no claim holds it, or the same hardware through another driver, and if its counter sets have
+    /// enough counters left to allocate it. Claims with admin access do not count. Devices that may be in use are not
+    /// listed.
     #[arg(long, help_heading = "Devices", conflicts_with = "allocated")]
     free: bool,
 

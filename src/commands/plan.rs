@@ -63,7 +63,8 @@ pub(super) struct PlanArgs {
     ///
     /// As in `preview`: DRIVER, DRIVER/POOL/DEVICE with `*` for any, UUID, serial number or PCI address.
     /// Without TAINT, assumes a taint that only wildcard tolerations (without a key) match. The plan assumes
-    /// effect NoExecute; the effect in TAINT is used only in the command that the plan prints.
+    /// effect NoExecute; the effect in TAINT is used only in the `preview` command that the plan
+    /// prints.
     #[arg(value_name = "DEVICE|TAINT", add = Values::DevicesThenTaint)]
     targets: Vec<String>,
 

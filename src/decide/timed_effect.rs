@@ -81,8 +81,8 @@ pub fn propose(
     let unknown = rules.iter().find(|rule| rank(&rule.taint.effect).is_none());
     if let Some(rule) = unknown.filter(|_| term.is_some()) {
         return Err(Failure::usage(format!(
-            "rule {} has effect {}, which this version of the plugin does not know: --for restores only \
-             effect None; nothing was changed",
+            "rule {} has effect {}, which this version of the plugin does not know; `--for` could restore \
+             only effect None; nothing was changed",
             rule.name, rule.taint.effect
         )));
     }

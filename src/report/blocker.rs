@@ -206,7 +206,7 @@ impl Blocker {
             && other == device
         {
             format!(
-                "{device} is not published, because driver {} is not running, or has renamed the device; it may be the same hardware as a device that the rules select",
+                "{device} is not published, because driver {} is not running, or has renamed the device; {device} may be the same hardware as a device that the rules select",
                 device.driver
             )
         } else {
@@ -461,7 +461,7 @@ mod tests {
         assert_eq!(
             absent("gpu-8"),
             "gpu.example.com/node-7/gpu-8 is not published, because driver gpu.example.com is not running, or has \
-             renamed the device; it may be the same hardware as a device that the rules select"
+             renamed the device; gpu.example.com/node-7/gpu-8 may be the same hardware as a device that the rules select"
         );
         assert_eq!(
             absent("gpu-9"),

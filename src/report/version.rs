@@ -109,9 +109,7 @@ pub struct Release {
     /// pods that are listed after this entry. An entry is outdated if the pod in it is gone or was replaced.
     pub stale_reservation_hides: bool,
     /// Whether the eviction controller, when a rule is created, also checks the pods of allocated claims that have no
-    /// tainted device. If true, a pod that uses such a claim and a claim with a tainted device is evicted, even if
-    /// the pod is listed after an outdated entry in reservedFor of the claim with the tainted device (see
-    /// `staleReservationHides`).
+    /// tainted device. If true, `staleReservationHides` does not apply to pods that use another, untainted claim.
     pub untainted_claims_are_followed: bool,
     /// Whether pods that use a device through an extended resource are evicted.
     pub evicts_extended_resources: bool,

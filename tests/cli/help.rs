@@ -248,8 +248,8 @@ fn hazards_are_explained() {
                                       through partitions, shares or other drivers
     terminal-still-reserved  notice   has ended, but is evicted like a running pod
                                       while its claim holds the device
-    tolerates-schedule-only  warning  replacements may be evicted too: tolerations
-                                      of claims do not prevent eviction, or only
+    tolerates-schedule-only  warning  tolerations let replacements use tainted
+                                      devices, but do not prevent eviction, or only
                                       delay it
     claim-stays-allocated    warning  replacements are evicted again: they use the
                                       same claim, which stays allocated

@@ -150,7 +150,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0
         disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none
-        left; replacements may be evicted too: tolerations of claims do not prevent
+        left; tolerations let replacements use tainted devices, but do not prevent
         eviction, or only delay it
       warning   research/notebook-anna: has no controller: nothing recreates it
 
@@ -197,7 +197,7 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
 
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank
-        has 1 ready pod and would have none left; replacements may be evicted too: tolerations of claims do not prevent
+        has 1 ready pod and would have none left; tolerations let replacements use tainted devices, but do not prevent
         eviction, or only delay it
       warning   research/notebook-anna: has no controller: nothing recreates it
 
@@ -234,8 +234,8 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements may be scheduled on
-        tainted devices and evicted too: the tolerations of their claims do not prevent eviction, or only delay it
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; tolerations let replacements use
+        tainted devices, but do not prevent eviction, or only delay it
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              WORKLOAD            RISKS

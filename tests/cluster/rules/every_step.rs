@@ -373,7 +373,7 @@ fn a_timeout_after_an_interruption_says_that_it_cannot_revert() {
         .run()
         .ended(5)
         .saying(&format!(
-            "warning: rule {first} already had effect NoExecute, so --on-timeout revert will not \
+            "warning: rule {first} already had effect NoExecute, so `--on-timeout revert` will not \
              change it"
         ))
         .saying("so it was not reverted; to stop evictions: kubectl devicetaint deescalate");
