@@ -140,7 +140,7 @@ fn kind(field: &Value) -> String {
         return link(reference);
     }
     if let Some(choices) = field["anyOf"].as_array() {
-        let kinds: Vec<String> = choices.iter().map(|choice| kind(choice)).collect();
+        let kinds: Vec<String> = choices.iter().map(kind).collect();
         return kinds.join(" or ");
     }
     match &field["type"] {
@@ -161,7 +161,7 @@ fn named(name: &str, field: &Value) -> String {
             let values = field
                 .get("additionalProperties")
                 .filter(|it| it.is_object());
-            let values = values.map_or_else(|| "anything".to_owned(), |it| kind(it));
+            let values = values.map_or_else(|| "anything".to_owned(), kind);
             format!("object of {values}")
         }
         other => other.to_owned(),
