@@ -431,7 +431,7 @@ impl ClaimReplacement {
         let requests = requests.join("; ");
         if self.requests.iter().all(RequestReplacement::has_enough) {
             let reason = if self.needs_all_of_a_node() {
-                "all its matching devices are available on no node on which the pod can be scheduled"
+                "on every node on which the pod can be scheduled, at least one matching device is not available"
             } else {
                 "no node has available devices for the whole claim"
             };
@@ -655,7 +655,7 @@ mod tests {
         };
         assert!(
             all.offers().ends_with(
-                "; all its matching devices are available on no node on which the pod can be scheduled"
+                "; on every node on which the pod can be scheduled, at least one matching device is not available"
             ),
             "{}",
             all.offers()

@@ -20,8 +20,9 @@ pub struct DeviceRow {
     pub node: Option<String>,
     /// Whether a claim holds the device, ignoring admin access; null if unknown.
     pub allocated: Option<bool>,
-    /// Whether the device is free: no claim holds it, or the same hardware through another driver, and its counter
-    /// sets have enough counters left to allocate it. Claims with admin access do not count. Null if unknown. Also null, instead of true, if the device has `unreleased` or
+    /// Whether the device is free: no claim holds it, and its counter sets have enough counters left to allocate it. If
+    /// several drivers publish the same hardware, a claim for one of its devices counts for all of them. Claims with admin
+    /// access do not count. Null if unknown. Also null, instead of true, if the device has `unreleased` or
     /// `possiblyInUseBy`.
     pub free: Option<bool>,
     /// Number of allocation results that name the device. A device can have several: one for each share, and

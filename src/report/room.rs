@@ -59,7 +59,8 @@ pub enum RoomOutcome {
     Planned,
     /// The waiting pod has a node and its devices.
     Scheduled,
-    /// No set of pods that the flags of the command allow gives the waiting pod its devices; nothing was changed.
+    /// Evictions do not help: the waiting pod would not get its devices, whichever of the allowed pods were evicted. Nothing
+    /// was changed.
     NothingHelps,
     /// Another pod got a device that was meant for the waiting pod.
     Lost,

@@ -109,7 +109,8 @@ pub struct Release {
     /// pods that are listed after this entry. An entry is outdated if the pod in it is gone or was replaced.
     pub stale_reservation_hides: bool,
     /// Whether the eviction controller, when a rule is created, also checks the pods of allocated claims that have no
-    /// tainted device. If true, `staleReservationHides` does not apply to pods that use another, untainted claim.
+    /// tainted device. If true, `staleReservationHides` does not apply to pods that also use
+    /// an untainted claim.
     pub untainted_claims_are_followed: bool,
     /// Whether pods that use a device through an extended resource are evicted.
     pub evicts_extended_resources: bool,

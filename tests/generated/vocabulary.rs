@@ -477,9 +477,17 @@ const SHARED: [(&str, &str); 80] = [
     ("warnings", "Warnings that do not prevent the report."),
     (
         "workload",
-        "In the table Pod, the object at the top of the pod's owner chain, such as a Deployment. In the history of a rule, the controller of the pod, such as a ReplicaSet. Null for a bare pod, or if unknown.",
+        "For an affected pod, the object at the top of the pod's owner chain, such as a Deployment. In the history of a rule, the controller of the pod, such as a ReplicaSet. Null for a bare pod, or if unknown.",
     ),
 ];
+
+/// The first sentence of a meaning; the table of the type has all of it.
+fn first_sentence(meaning: &str) -> &str {
+    match meaning.find(". ") {
+        Some(end) => &meaning[..=end],
+        None => meaning,
+    }
+}
 
 /// Every field: what it is, what it means, and in which reports it is.
 pub fn table(schemas: &[Value]) -> String {
@@ -505,7 +513,10 @@ pub fn table(schemas: &[Value]) -> String {
             "items" => "list".to_owned(),
             _ => found[0].kind(),
         };
-        format!("| `{name}` | {kind}: {meaning} | {reports} |\n")
+        format!(
+            "| `{name}` | {kind}: {} | {reports} |\n",
+            first_sentence(&meaning)
+        )
     });
     format!(
         "| field | type and meaning | reports |\n|---|---|---|\n{}",

@@ -96,10 +96,10 @@ pub enum RootCauseCode {
     Constraint,
     /// A constraint of the claim together with taints: without both, some node has enough devices.
     ConstraintAndTaints,
-    /// The pod has a scheduling gate, or it cannot be scheduled on any of the nodes that have enough devices. Each of
-    /// these nodes is cordoned or tainted, or excluded by the pod's node selector or node affinity.
+    /// Some nodes have enough devices, but the pod cannot be scheduled there: it has a scheduling gate, or these nodes
+    /// are cordoned or tainted, or excluded by the pod's node selector or node affinity.
     Pod,
-    /// No node on which the pod can be scheduled has enough devices, even without taints.
+    /// There are too few devices on every node on which the pod can be scheduled, also if no device was tainted.
     Devices,
     /// The device class does not exist.
     Class,
