@@ -20,13 +20,12 @@ pub fn open_parts_warning(open: &BTreeMap<DeviceId, BTreeSet<DeviceId>>) -> Opti
     Some(Warning {
         code: "partitions-not-tainted",
         message: format!(
-            "{} of {wholes} {} not tainted ({}), so new pods can be scheduled to the same hardware",
+            "no taint of effect NoSchedule or NoExecute is on {} of {wholes} ({}), so new pods can be scheduled to the same hardware",
             counted(parts.len(), "partition"),
-            if parts.len() == 1 { "is" } else { "are" },
             few(&names)
         ),
         fix: Some(
-            "to include them, use `add`, `preview` or `drain` with --with-partitions".to_owned(),
+            "to include them, use `add`, `preview` or `drain` with --with-partitions, or escalate their rules if they have any".to_owned(),
         ),
     })
 }
@@ -43,8 +42,8 @@ mod tests {
         let warning = open_parts_warning(&open).unwrap();
         assert_eq!(
             warning.message,
-            "2 partitions of gpu.example.com/node-7/gpu-0 are not tainted (gpu.example.com/node-7/half-0, \
-             gpu.example.com/node-7/half-1), so new pods can be scheduled to the same hardware"
+            "no taint of effect NoSchedule or NoExecute is on 2 partitions of gpu.example.com/node-7/gpu-0 \
+             (gpu.example.com/node-7/half-0, gpu.example.com/node-7/half-1), so new pods can be scheduled to the same hardware"
         );
         assert_eq!(open_parts_warning(&BTreeMap::new()), None);
     }

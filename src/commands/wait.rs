@@ -22,7 +22,7 @@ use super::work::kubelet::{AwaitedRelease, NodeClaim, Verifier};
 use super::work::kubelet_node::NodeTrust;
 use super::work::recover::Recover;
 use super::work::rules_on::meant_on;
-use super::work::unreleased_devices::clear_released;
+use super::work::unreleased_devices::{clear_released, clear_released_of};
 use super::work::wait::{
     ProgressLine, Wait, WaitEnd, WaitResult, against_recurrence, not_seen_released, timed_out,
     with_next_wait, with_silent_kubelet,
@@ -273,7 +273,9 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
                 .await?;
             // Only what the kubelet was seen to release is taken off the rules.
             if let (WaitEnd::Met, Some(node)) = (&verified.ending, verifier.node()) {
-                clear_released(&wait.names(), node, &live.rules()?, context).await;
+                let rules = live.rules()?;
+                clear_released(&wait.names(), node, &rules, context).await;
+                clear_released_of(&verified.recorded, node, &rules, context).await;
             }
             verified
         }

@@ -188,7 +188,7 @@ pub fn noted(rule: &DeviceTaintRule) -> Vec<NotedRelease> {
 }
 
 /// Other rules than `rules` that record an unreleased device of the same hardware as the devices of `rules`, such as
-/// those of its partitions. Counters have to be read for it.
+/// those of its partitions, with these records alone. Counters have to be read to find partitions.
 #[must_use]
 pub fn on_same_hardware(
     rules: &[DeviceTaintRule],
@@ -216,12 +216,36 @@ pub fn on_same_hardware(
         .iter()
         .map(ToString::to_string)
         .collect();
-    let is_on_it = |rule: &DeviceTaintRule| {
-        let mut noted = noted(rule).into_iter();
-        noted.any(|one| hardware.contains(&one.device))
-    };
-    let others = others.into_iter().filter(|rule| is_on_it(rule));
-    others.cloned().collect()
+    let others = others.into_iter().filter_map(|rule| {
+        let mut on_it = noted(rule);
+        on_it.retain(|one| hardware.contains(&one.device));
+        (!on_it.is_empty()).then(|| recording(rule, &on_it))
+    });
+    others.collect()
+}
+
+/// The rule with these records alone.
+fn recording(rule: &DeviceTaintRule, noted: &[NotedRelease]) -> DeviceTaintRule {
+    let noted: Vec<Value> = noted.iter().map(NotedRelease::value).collect();
+    let key = RuleMetadata::NOT_RELEASED.to_owned();
+    let mut rule = rule.clone();
+    let annotations = &mut rule.metadata.annotations;
+    annotations.insert(key, Value::from(noted).to_string());
+    rule
+}
+
+/// The merge patch that takes those records of devices on `node` off `rule` that `verified`, the same rule as it was before,
+/// has too: the kubelet has released these; nothing where there is none.
+#[must_use]
+pub fn released_of(
+    rule: &DeviceTaintRule,
+    node: &str,
+    verified: &DeviceTaintRule,
+) -> Option<Value> {
+    let verified = noted(verified);
+    without(rule, |one| {
+        one.node.as_deref() == Some(node) && verified.contains(one)
+    })
 }
 
 /// What a rule notes of a device that was not seen to be released.
@@ -417,6 +441,24 @@ pub fn check_on(node: Option<&str>) -> String {
         "kubectl devicetaint podresources check --node {}",
         node.unwrap_or("NODE")
     )
+}
+
+/// Those of `all` rules that are none of `rules`, and that record an unreleased device which one of `rules` may select.
+#[must_use]
+pub fn also_recording<'a>(
+    rules: &[&DeviceTaintRule],
+    all: &'a [DeviceTaintRule],
+) -> Vec<&'a DeviceTaintRule> {
+    let others = all
+        .iter()
+        .filter(|rule| rules.iter().all(|own| own.name != rule.name));
+    let selects = |one: &NotedRelease| {
+        let device = DeviceId::parse(&one.device);
+        device.is_some_and(|device| rules.iter().any(|own| may_select(own, &device)))
+    };
+    others
+        .filter(|rule| noted(rule).iter().any(selects))
+        .collect()
 }
 
 /// The commands by which the kubelets of the nodes confirm the releases that `rules` record as open, with their purpose.
@@ -748,6 +790,46 @@ mod tests {
         assert_eq!(left, [Some("node-8".to_owned())]);
         let patch = released(&rule, "node-8").expect("a change");
         assert!(patch["metadata"]["annotations"][RuleMetadata::NOT_RELEASED].is_null());
+    }
+
+    /// Two devices on one node, recorded by one rule; another rule selects only the first.
+    #[test]
+    fn records_of_another_rule_count_for_the_devices_that_are_selected_too() {
+        let mut wide = named("wide", "NoExecute");
+        wide.selector = None;
+        let (first, second) = (
+            "gpu.example.com/node-7/gpu-0",
+            "gpu.example.com/node-7/gpu-1",
+        );
+        let patch = note(&wide, &[pod(&[first, second])], &Hardware::default(), now());
+        let wide = patched(wide.clone(), &patch.expect("a note"));
+        let mut own = named("own", "NoExecute");
+        own.selector = Some(device(first).into());
+        let snapshot = Snapshot {
+            rules: vec![wide.clone(), own.clone()].into(),
+            slices: vec![crate::engine::testing::slice(vec![
+                crate::engine::testing::published("gpu-0", &[]),
+                crate::engine::testing::published("gpu-1", &[]),
+            ])],
+            ..Snapshot::default()
+        };
+        let semantics = crate::engine::testing::semantics(37);
+        let found = on_same_hardware(std::slice::from_ref(&own), &snapshot, &semantics);
+        let [reduced] = found.as_slice() else {
+            panic!("{found:?}");
+        };
+        let devices = |rule: &DeviceTaintRule| -> Vec<String> {
+            noted(rule).into_iter().map(|one| one.device).collect()
+        };
+        assert_eq!(devices(reduced), [first]);
+        assert_eq!(released_of(&wide, "node-8", reduced), None);
+        let patch = released_of(&wide, "node-7", reduced).expect("a change");
+        assert_eq!(devices(&patched(wide.clone(), &patch)), [second]);
+        let all = [wide.clone(), own.clone()];
+        assert_eq!(also_recording(&[&own], &all), [&wide]);
+        assert!(also_recording(&[&wide], &all).is_empty(), "its own");
+        own.selector = Some(device("gpu.example.com/node-8/gpu-0").into());
+        assert!(also_recording(&[&own], &all).is_empty(), "of other devices");
     }
 
     #[test]

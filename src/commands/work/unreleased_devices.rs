@@ -27,6 +27,25 @@ pub(crate) async fn clear_released(
     clear(names, &released, left, rules, context).await;
 }
 
+/// As [`clear_released`], for those records of the rules that these `verified` ones have too: a rule may record other devices
+/// on the node, which the kubelet still holds.
+pub(crate) async fn clear_released_of(
+    verified: &[DeviceTaintRule],
+    node: &NodeName,
+    rules: &Rules,
+    context: &Context,
+) {
+    for before in verified {
+        let left =
+            |rule: &DeviceTaintRule| unreleased_devices::released_of(rule, node.as_str(), before);
+        let released = format!(
+            "the kubelet of node {node} has released the devices of this wait, so their records as unreleased are \
+             removed from the rule"
+        );
+        clear(&[before.name.to_string()], &released, left, rules, context).await;
+    }
+}
+
 /// As [`clear_released`], of the pods that `has_ended` accepts by their UID: their kubelet was seen to end them.
 pub(crate) async fn clear_ended(
     names: &[String],

@@ -100,6 +100,8 @@ pub(crate) struct WaitResult {
     pub(crate) staying: Vec<NotEvictedPod>,
     /// What the result does not cover.
     pub(crate) warnings: Vec<Oddity>,
+    /// Other rules that recorded unreleased devices of the same hardware when it began, with these records alone.
+    pub(crate) recorded: Vec<DeviceTaintRule>,
     /// How long it lasted.
     pub(crate) took: Duration,
 }
@@ -207,20 +209,23 @@ impl Wait<'_> {
     ) -> Result<WaitResult, Failure> {
         let semantics = view.semantics;
         let changed = changed_identities(self.rules, &view.reading, &semantics);
+        let recorded =
+            || unreleased_devices::on_same_hardware(self.rules, view.snapshot(), &semantics);
         let beside = match self.goal {
             Goal::Idle => BesideWait {
                 changed,
-                recorded: unreleased_devices::on_same_hardware(
-                    self.rules,
-                    view.snapshot(),
-                    &semantics,
-                ),
+                recorded: recorded(),
                 warnings: rules_without_published_devices(self.rules, &view.reading, &semantics)
                     .iter()
                     .map(Oddity::from)
                     .collect(),
             },
-            Goal::Evicted | Goal::Observed | Goal::Deleted => BesideWait {
+            Goal::Evicted => BesideWait {
+                changed,
+                recorded: recorded(),
+                ..BesideWait::default()
+            },
+            Goal::Observed | Goal::Deleted => BesideWait {
                 changed,
                 ..BesideWait::default()
             },
@@ -357,6 +362,7 @@ impl Wait<'_> {
                     pods: progress.pods,
                     staying: progress.staying.clone(),
                     warnings: beside.warnings.clone(),
+                    recorded: beside.recorded.clone(),
                     took: began.elapsed(),
                 };
                 let wait = waited.report(self);

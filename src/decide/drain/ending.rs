@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::state::{UnitProgress, UnitState, drains};
 use super::unit_step::UnitEnd;
 use crate::decide::next_words::explain_pod;
-use crate::decide::unreleased_devices::confirmations;
+use crate::decide::unreleased_devices::{also_recording, confirmations};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, NamespacedName};
 use crate::naming::phrase::{counted, few};
@@ -121,16 +121,19 @@ impl DrainEnd {
     /// Notes the units that were reversed after this run had ended or passed them, as the rules show that are `found` at the
     /// end; or why these could not be read.
     pub fn observe(&mut self, found: Result<&[DeviceTaintRule], String>) {
-        let rules = match found {
+        let found = match found {
             Ok(rules) => rules,
             Err(why) => {
                 self.unread = Some(why);
                 return;
             }
         };
-        let units = self.units_among(rules);
+        let units = self.units_among(found);
         let rules: Vec<&DeviceTaintRule> = units.iter().flat_map(|unit| &unit.rules).collect();
-        self.confirmations = confirmations(&rules);
+        // Another rule may record what a drain waits for: a wait for this rule has seen it.
+        let recording = also_recording(&rules, found);
+        let recording: Vec<&DeviceTaintRule> = rules.into_iter().chain(recording).collect();
+        self.confirmations = confirmations(&recording);
         self.with_rules = units_with_rules(&units);
         let reversed = self.newly_reversed(units);
         self.skipped.extend(reversed);

@@ -59,9 +59,21 @@ fn is_by_rule(found: &DeviceRelease<'_>) -> bool {
 }
 
 fn reason(found: &DeviceRelease<'_>) -> Option<String> {
+    let rules = found
+        .remaining
+        .iter()
+        .filter_map(|taint| match taint.origin {
+            Origin::Rule(name) => Some(name.as_str()),
+            Origin::ResourceSlice(_) | Origin::Proposed(_) => None,
+        });
+    let rules: BTreeSet<&str> = rules.collect();
     if let Some(taint) = found.remaining.first() {
         return Some(match taint.origin {
-            Origin::Rule(name) => format!("tainted by rule {name}"),
+            Origin::Rule(name) if rules.len() < 2 => format!("tainted by rule {name}"),
+            Origin::Rule(_) => {
+                let rules: Vec<&str> = rules.into_iter().collect();
+                format!("tainted by rules {}", rules.join(", "))
+            }
             Origin::ResourceSlice(_) => format!("tainted by the driver ({})", taint.taint),
             // The proposed taints are those that were removed.
             Origin::Proposed(_) => format!("tainted ({})", taint.taint),
@@ -183,5 +195,18 @@ mod tests {
             assert!(line.starts_with(&format!("1 device {expected}")), "{line}");
             assert_eq!(found.is_by_rule, is_by_rule, "{line}");
         }
+        let third = ObjectName::from("a");
+        let mut kept = released(NodeSchedulability::Open);
+        kept.remaining = [&rule, &third]
+            .map(|name| DeviceTaint {
+                origin: Origin::Rule(name),
+                taint: &TAINT,
+            })
+            .into();
+        let line = kept_back(&[kept], &devices).remove(0).line;
+        assert!(
+            line.starts_with("1 device tainted by rules a, other:"),
+            "{line}"
+        );
     }
 }

@@ -11,7 +11,7 @@ use super::note::{self, NoteCode};
 use super::published::Published;
 use super::release_time::{
     note_freed, note_hardware_in_use, note_open_parts, note_selected_hardware_in_use, note_takers,
-    note_unknown_ends,
+    note_unconfirmed, note_unknown_ends,
 };
 use super::replacements::Replacements;
 use super::siblings::Sibling;
@@ -25,6 +25,7 @@ use crate::assess::{
     ReportCompleteness, TaintCounts, recurring_warning,
 };
 use crate::decide::publish::{ControllerAnswer, OtherTreatment};
+use crate::decide::unreleased_devices::recorded;
 use crate::engine::tolerant::takeable;
 use crate::engine::{
     self, Defect, DeviceImpact, Impact, PodImpact, ProposedTaint, RuleImpact, Semantics,
@@ -69,6 +70,7 @@ impl ImpactReport {
             note_freed(&mut devices, &pods, Time(basis.now));
             note_hardware_in_use(&mut devices, &assessed.assessment.siblings);
             note_selected_hardware_in_use(&mut devices, &basis.reading.snapshot, impact);
+            note_unconfirmed(&mut devices, &recorded(&basis.reading.snapshot));
             note_open_parts(&mut devices, &assessed.assessment.open_parts);
             note_takers(&mut devices, &takeable(&basis.reading.snapshot, impact));
             if assessed.assessment.totals.has_unknown_ends() {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::bench::{Bench, plane};
 use super::podresources::{asked, data, watcher};
-use crate::harness::{DEADLINE, block_on, objects, text};
+use crate::harness::{DEADLINE, Reference, block_on, objects, text};
 
 fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let end = Instant::now() + DEADLINE;
@@ -141,14 +141,37 @@ fn a_wait_that_saw_a_device_held_does_not_forget_it_when_the_pod_is_deleted_by_f
     assert_eq!(bench.held().len(), 1, "the driver holds it");
     assert_eq!(status, Some(5), "{left:?}");
     assert_eq!(left[0]["reason"], "ForceDeleted", "{left:?}");
-    for goal in ["evicted", "idle"] {
-        let again = ["wait", &bench.rule, "--for", goal, "--settle", "0s"];
+    // A later rule for the same device knows nothing of it itself.
+    let other = format!("{}-later", bench.rule);
+    let later = objects::rule(&other, bench.node.driver(), "NoExecute");
+    block_on(bench.plane.create(&[later]));
+    for (goal, rule) in [
+        ("evicted", &bench.rule),
+        ("idle", &bench.rule),
+        ("evicted", &other),
+        ("idle", &other),
+    ] {
+        let again = ["wait", rule, "--for", goal, "--settle", "0s"];
         let again = bench.plugin(&again);
         let said = stderr(&again);
-        assert_eq!(again.status.code(), Some(5), "{goal}: {said}");
+        assert_eq!(again.status.code(), Some(5), "{goal}, {rule}: {said}");
         assert!(said.contains("has not confirmed the release"), "{said}");
     }
     let driver = format!("{}/*/*", bench.node.driver());
+    let preview = bench.plugin(&[
+        "preview",
+        &driver,
+        "example.com/next:NoExecute",
+        "-o",
+        "json",
+    ]);
+    let device = data(&preview)["selectedDevices"][0].clone();
+    assert_eq!(
+        device["notReleasedReason"], "ReleaseNotConfirmed",
+        "{device}"
+    );
+    assert!(device["releaseTime"].is_null(), "{device}");
+    block_on(bench.plane.delete(&Reference::rule(&other)));
     for command in [
         &["list", &bench.rule][..],
         &["describe", &bench.rule],
