@@ -74,7 +74,7 @@ fn warning(
     Some(Warning {
         code: "allocated-through-another-driver",
         message: format!(
-            "rule {}: its hardware is also allocated under other device names ({}); the rule \
+            "rule {}: the hardware of its devices is also allocated under other device names ({}); the rule \
             does not evict pods that use the hardware only under these names",
             rule.name,
             few(&others)

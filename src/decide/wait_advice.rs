@@ -96,7 +96,7 @@ pub fn ways_on(
             EvictionsLeft::Terminating => lines.push(format!(
                 "{these}, and the pods that are left are already terminating; {wait}"
             )),
-            EvictionsLeft::None => lines.push(format!("{these}; no pod is left, but a wait succeeds only if the condition EvictionInProgress of each rule also reports this, and only after the time of --settle; {wait}")),
+            EvictionsLeft::None => lines.push(format!("{these}; no pod is left, but a wait succeeds only if the condition EvictionInProgress of each rule also reports that no eviction is in progress, and only after the time of --settle; {wait}")),
         }
     }
     for name in names.iter().filter(|name| !evicts(name)) {

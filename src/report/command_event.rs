@@ -58,8 +58,8 @@ pub enum EventDetail {
         /// Names of the rules of the wait.
         rules: Vec<String>,
         /// Pods that the rules evict, now or later, and that the wait has observed so far, including pods that no
-        /// longer exist. For `--for recovered`, pods whose status or
-        /// events show that they were evicted, or may have been; also if the eviction was before the wait.
+        /// longer exist. For `--for recovered`, pods that were or may have been
+        /// evicted, before or during the wait, according to their status or to events.
         seen_pod_count: usize,
         /// Pods that the rules evict, now or later, and that still exist, as last observed.
         remaining_pod_count: usize,

@@ -37,8 +37,8 @@ pub enum NotEvictedCode {
     AdminAccess,
     /// The effect of the rules does not evict pods.
     EffectDoesNotEvict,
-    /// The containers of the pod have ended, so there is nothing left to evict. The claim is not released yet, and the
-    /// eviction controller may still delete the Pod object (hazard TerminalStillReserved).
+    /// The containers of the pod have ended, so the command does not wait for an eviction. Until the claim is released,
+    /// the eviction controller may still evict the pod (hazard TerminalStillReserved).
     Ended,
     /// The pod is already terminating, for a reason other than the rules.
     Leaving,

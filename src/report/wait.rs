@@ -42,8 +42,8 @@ pub struct WaitReport {
     /// Names of the rules of the wait.
     pub rules: Vec<String>,
     /// Pods that the rules evict, now or later, and that the wait has observed so far, including pods that no
-    /// longer exist. For `--for recovered`, pods whose status or
-    /// events show that they were evicted, or may have been; also if the eviction was before the wait.
+    /// longer exist. For `--for recovered`, pods that were or may have been evicted,
+    /// before or during the wait, according to their status or to events.
     pub seen_pod_count: usize,
     /// What still blocked the wait when it ended, pods first; empty if the condition was met.
     pub blockers: Vec<Blocker>,

@@ -659,7 +659,7 @@ fn what_was_not_read_is_unknown_and_not_none() {
         (
             "ResourceSlice",
             device,
-            "its publication is unknown",
+            "whether a driver publishes it is unknown",
             "not published",
         ),
         (

@@ -183,7 +183,7 @@ fn an_explained_device_has_its_other_names_and_what_was_not_released() {
         assert_eq!(listed.stderr.contains(away), is_told, "{line}: {listed:#?}");
     }
     // The rule on the GPU evicts nobody, and the card is in use all the same.
-    let in_use = "rule gpu: its hardware is also allocated under other device names \
+    let in_use = "rule gpu: the hardware of its devices is also allocated under other device names \
         (vfio.example.com/node-7/card)";
     for line in ["list", "list gpu", "describe gpu"] {
         let told = run(&folder, line);

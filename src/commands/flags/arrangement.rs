@@ -15,8 +15,8 @@ pub(crate) struct ArrangementArgs {
 
     /// Group pods by workload, namespace, node, device or claim; `pod`: one row for each pod
     ///
-    /// Each group is a separate table, with one row for each of its pods. Without this flag, more than 30 pods are
-    /// shown in one table, with one row for each workload.
+    /// Each group is a separate table, with one row for each of its pods. Without this flag, there is one
+    /// table: with one row for each pod, or, if there are more than 30 pods, for each workload.
     #[arg(long, hide_possible_values = true, value_parser = one_of(&Grouping::ALL), value_name = "WHAT", help_heading = "Output")]
     by: Option<Grouping>,
 }

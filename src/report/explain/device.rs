@@ -168,7 +168,8 @@ impl<'t> DeviceSteps<'t> {
                 Step::new(StepType::Pool, text, source).satisfied(false)
             }
             Publication::Nowhere if self.is_unread(Kind::ResourceSlice) => {
-                let text = "its publication is unknown: resourceslices could not be read";
+                let text =
+                    "whether a driver publishes it is unknown: resourceslices could not be read";
                 Step::new(StepType::Pool, text, None)
             }
             Publication::Nowhere => {

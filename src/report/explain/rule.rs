@@ -329,7 +329,7 @@ impl RuleSteps<'_, '_> {
         };
         let is_unread = slices_unread(self.basis.reading);
         if !first.published && is_unread {
-            text.push_str(", its publication is unknown");
+            text.push_str(", and whether a driver publishes it is unknown");
         } else if !first.published {
             text.push_str(", no longer published");
         }
