@@ -802,11 +802,11 @@ mod tests {
             "gpu.example.com/node-7/gpu-1",
         );
         let patch = note(&wide, &[pod(&[first, second])], &Hardware::default(), now());
-        let wide = patched(wide.clone(), &patch.expect("a note"));
+        let wide = patched(wide, &patch.expect("a note"));
         let mut own = named("own", "NoExecute");
         own.selector = Some(device(first).into());
         let snapshot = Snapshot {
-            rules: vec![wide.clone(), own.clone()].into(),
+            rules: vec![wide.clone(), own.clone()],
             slices: vec![crate::engine::testing::slice(vec![
                 crate::engine::testing::published("gpu-0", &[]),
                 crate::engine::testing::published("gpu-1", &[]),
