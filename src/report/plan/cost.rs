@@ -119,7 +119,7 @@ impl Cost {
         .map(|(count, severity)| format!("{count} of severity {severity}"))
         .collect();
         let hazards = if hazards.is_empty() {
-            "no hazards, except possibly no-replacement, which is not counted".to_owned()
+            "no hazards (the hazard no-replacement is not counted)".to_owned()
         } else {
             format!("hazards: {}", hazards.join(", "))
         };
@@ -160,7 +160,7 @@ mod tests {
             (
                 cost(Tier::ShortGrace, [0, 0, 0, 1, 1, 0]),
                 "1 pod with 1 claimed device; no PodDisruptionBudget violated; grace periods of at \
-                 most 10s; no hazards, except possibly no-replacement, which is not counted",
+                 most 10s; no hazards (the hazard no-replacement is not counted)",
             ),
             (
                 cost(Tier::BudgetsViolated, [2, 0, 1, 3, 4, 1]),

@@ -183,7 +183,7 @@ fn the_brake_needs_no_more_than_its_rule() {
     })]));
     let world = world.seen_by(&operator.kubeconfig);
     world
-        .run(&format!("deescalate {name} --to NoSchedule"))
+        .run(&format!("deescalate {name} --to NoSchedule --yes"))
         .ended(0);
     // Its name follows from what it taints.
     world
