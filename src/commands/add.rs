@@ -260,7 +260,7 @@ impl AddArgs {
             None => Lines::Printed,
         };
         let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
-        let proposal = self.proposal(&steps);
+        let proposal = self.proposal(&steps, around.named_owners());
         let pipeline = Pipeline {
             basis: ApprovalBasis::Impact(ImpactBasis {
                 mutation: &mutation,
@@ -322,12 +322,12 @@ fn refuse_unknown_devices(drafts: &[RuleDraft], mutation: &MutationContext) -> R
 }
 
 impl AddArgs {
-    fn proposal(&self, steps: &[AddStep]) -> Proposal {
+    fn proposal(&self, steps: &[AddStep], whose: NamedOwners) -> Proposal {
         let open: Vec<&AddStep> = steps.iter().filter(|step| step.is_open()).collect();
         Proposal {
             rules: steps.iter().map(ProposedRule::from).collect(),
             action: action(&open),
-            whose: NamedOwners::All,
+            whose,
             noted_before: None,
             patience: self.waiting.patience(),
             drains: None,

@@ -51,7 +51,7 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "KUBECACHEDIR",
-        meaning: "Directory for cached discovery data; default: $KUBECACHEDIR, else ~/.kube/cache",
+        meaning: "Directory for cached discovery data; default: ~/.kube/cache",
     },
     Variable {
         name: "KUBECONFIG",

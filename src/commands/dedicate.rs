@@ -31,7 +31,7 @@ use crate::decide::dedication::{
     overlaps, plan, refuse_namespaces, refuse_overlaps, replaced, snippet,
 };
 use crate::decide::identity::refuse_replaced;
-use crate::decide::proposal::ProposedRule;
+use crate::decide::proposal::{NamedOwners, ProposedRule};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
 use crate::naming::labels::LabelSelector;
@@ -440,6 +440,11 @@ impl AddHooks for DedicationPolicies<'_> {
             (Mode::Advise, Some(Format::Name)) => Some(self.rendered(rules, Format::Name)),
             (Mode::Advise, _) => Some(self.advice(rules)),
         }
+    }
+
+    fn named_owners(&self) -> NamedOwners {
+        // Its policies follow the rules, unlike after a change by `add`.
+        NamedOwners::Programs
     }
 
     fn next(&self) -> Option<String> {

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::mutation_context::MutationContext;
 use crate::decide::AddStep;
+use crate::decide::proposal::NamedOwners;
 use crate::error::Failure;
 
 /// What another command does around the rules that it lets this one make.
@@ -20,6 +21,9 @@ pub(crate) trait AddHooks {
 
     /// What comes next; absent where that is said of rules.
     fn next(&self) -> Option<String>;
+
+    /// Whose rules are named before a question about them.
+    fn named_owners(&self) -> NamedOwners;
 }
 
 /// Nothing around the rules.
@@ -40,5 +44,9 @@ impl AddHooks for NoHooks {
 
     fn next(&self) -> Option<String> {
         None
+    }
+
+    fn named_owners(&self) -> NamedOwners {
+        NamedOwners::All
     }
 }
