@@ -456,12 +456,11 @@ impl Proposal {
 
     /// The reasons and tickets of other users that are replaced.
     fn replaced_notes(&self, me: &Requester<'_>) -> Vec<String> {
-        let theirs = self.open().filter_map(|rule| match &rule.becomes {
-            RuleTransition::Changed(before) => Some((before.as_ref(), &rule.rule)),
-            RuleTransition::Made | RuleTransition::Kept | RuleTransition::Deleted => None,
-        });
+        let changed = self
+            .open()
+            .filter_map(|rule| Some((rule.now()?, &rule.rule)));
         let theirs =
-            theirs.filter(|(before, _)| !others(std::slice::from_ref(*before), me).is_empty());
+            changed.filter(|(before, _)| !others(std::slice::from_ref(*before), me).is_empty());
         let lines = theirs.flat_map(|(before, after)| {
             let notes = [
                 ("reason", RuleMetadata::REASON),

@@ -195,15 +195,11 @@ pub fn on_same_hardware(
     snapshot: &Snapshot,
     semantics: &Semantics,
 ) -> Vec<DeviceTaintRule> {
-    let is_meant = |rule: &DeviceTaintRule| rules.iter().any(|one| one.name == rule.name);
-    let others: Vec<&DeviceTaintRule> = snapshot
-        .rules
-        .iter()
-        .filter(|rule| !is_meant(rule) && !noted(rule).is_empty())
-        .collect();
+    let own: Vec<&DeviceTaintRule> = rules.iter().collect();
+    let others = others_recording(&own, &snapshot.rules, |_| true);
     // Such records are rare, and without one the hardware need not be looked up.
     if others.is_empty() {
-        return Vec::new();
+        return others;
     }
     // Which devices a rule selects is the same at any time.
     let proposed = ProposedTaint::of_rules(rules, Timestamp::UNIX_EPOCH);
@@ -216,22 +212,32 @@ pub fn on_same_hardware(
         .iter()
         .map(ToString::to_string)
         .collect();
-    let others = others.into_iter().filter_map(|rule| {
-        let mut on_it = noted(rule);
-        on_it.retain(|one| hardware.contains(&one.device));
-        (!on_it.is_empty()).then(|| recording(rule, &on_it))
-    });
-    others.collect()
+    others_recording(&own, &others, |one| hardware.contains(&one.device))
 }
 
-/// The rule with these records alone.
-fn recording(rule: &DeviceTaintRule, noted: &[NotedRelease]) -> DeviceTaintRule {
-    let noted: Vec<Value> = noted.iter().map(NotedRelease::value).collect();
-    let key = RuleMetadata::NOT_RELEASED.to_owned();
-    let mut rule = rule.clone();
-    let annotations = &mut rule.metadata.annotations;
-    annotations.insert(key, Value::from(noted).to_string());
-    rule
+/// Those of `all` rules that are none of `rules`, with the records alone that `is_meant` accepts; not those without any.
+fn others_recording(
+    rules: &[&DeviceTaintRule],
+    all: &[DeviceTaintRule],
+    is_meant: impl Fn(&NotedRelease) -> bool,
+) -> Vec<DeviceTaintRule> {
+    let others = all
+        .iter()
+        .filter(|rule| rules.iter().all(|own| own.name != rule.name));
+    let recording = others.filter_map(|rule| {
+        let mut meant = noted(rule);
+        meant.retain(&is_meant);
+        if meant.is_empty() {
+            return None;
+        }
+        let meant: Vec<Value> = meant.iter().map(NotedRelease::value).collect();
+        let key = RuleMetadata::NOT_RELEASED.to_owned();
+        let mut rule = rule.clone();
+        let annotations = &mut rule.metadata.annotations;
+        annotations.insert(key, Value::from(meant).to_string());
+        Some(rule)
+    });
+    recording.collect()
 }
 
 /// The merge patch that takes those records of devices on `node` off `rule` that `verified`, the same rule as it was before,
@@ -443,22 +449,14 @@ pub fn check_on(node: Option<&str>) -> String {
     )
 }
 
-/// Those of `all` rules that are none of `rules`, and that record an unreleased device which one of `rules` may select.
+/// Those of `all` rules that are none of `rules`, and that record an unreleased device which one of `rules` may select, with
+/// these records alone.
 #[must_use]
-pub fn also_recording<'a>(
-    rules: &[&DeviceTaintRule],
-    all: &'a [DeviceTaintRule],
-) -> Vec<&'a DeviceTaintRule> {
-    let others = all
-        .iter()
-        .filter(|rule| rules.iter().all(|own| own.name != rule.name));
-    let selects = |one: &NotedRelease| {
+pub fn also_recording(rules: &[&DeviceTaintRule], all: &[DeviceTaintRule]) -> Vec<DeviceTaintRule> {
+    others_recording(rules, all, |one| {
         let device = DeviceId::parse(&one.device);
         device.is_some_and(|device| rules.iter().any(|own| may_select(own, &device)))
-    };
-    others
-        .filter(|rule| noted(rule).iter().any(selects))
-        .collect()
+    })
 }
 
 /// The commands by which the kubelets of the nodes confirm the releases that `rules` record as open, with their purpose.
@@ -826,7 +824,7 @@ mod tests {
         let patch = released_of(&wide, "node-7", reduced).expect("a change");
         assert_eq!(devices(&patched(wide.clone(), &patch)), [second]);
         let all = [wide.clone(), own.clone()];
-        assert_eq!(also_recording(&[&own], &all), [&wide]);
+        assert_eq!(also_recording(&[&own], &all), found);
         assert!(also_recording(&[&wide], &all).is_empty(), "its own");
         own.selector = Some(device("gpu.example.com/node-8/gpu-0").into());
         assert!(also_recording(&[&own], &all).is_empty(), "of other devices");

@@ -28,6 +28,7 @@ use crate::model::Warning;
 
 /// Larger events are not believed: the database behind the API takes a few megabytes at most.
 const LARGEST: usize = 16 << 20;
+const TOO_LARGE: &str = "the server sent a watch event of more than 16 MiB";
 /// The length of a frame's length.
 const PREFIX: usize = 4;
 
@@ -181,9 +182,7 @@ impl WatchDecoder {
                         let rest = rest.strip_prefix(b"\n").unwrap_or(rest);
                         Ok(Some((line.trim_ascii(), rest)))
                     }
-                    None if input.len() > LARGEST => Err(malformed(
-                        "the server sent a watch event of more than 16 MiB",
-                    )),
+                    None if input.len() > LARGEST => Err(malformed(TOO_LARGE)),
                     None => Ok(None),
                 }
             }
@@ -193,9 +192,7 @@ impl WatchDecoder {
                 };
                 let length = usize::try_from(u32::from_be_bytes(*prefix)).unwrap_or(usize::MAX);
                 if length > LARGEST {
-                    return Err(malformed(
-                        "the server sent a watch event of more than 16 MiB",
-                    ));
+                    return Err(malformed(TOO_LARGE));
                 }
                 Ok(rest.split_at_checked(length))
             }

@@ -209,26 +209,20 @@ impl Wait<'_> {
     ) -> Result<WaitResult, Failure> {
         let semantics = view.semantics;
         let changed = changed_identities(self.rules, &view.reading, &semantics);
-        let recorded =
-            || unreleased_devices::on_same_hardware(self.rules, view.snapshot(), &semantics);
-        let beside = match self.goal {
-            Goal::Idle => BesideWait {
-                changed,
-                recorded: recorded(),
-                warnings: rules_without_published_devices(self.rules, &view.reading, &semantics)
-                    .iter()
-                    .map(Oddity::from)
-                    .collect(),
-            },
-            Goal::Evicted => BesideWait {
-                changed,
-                recorded: recorded(),
-                ..BesideWait::default()
-            },
-            Goal::Observed | Goal::Deleted => BesideWait {
-                changed,
-                ..BesideWait::default()
-            },
+        let recorded = match self.goal {
+            Goal::Idle | Goal::Evicted => {
+                unreleased_devices::on_same_hardware(self.rules, view.snapshot(), &semantics)
+            }
+            Goal::Observed | Goal::Deleted => Vec::new(),
+        };
+        let unpublished = match self.goal {
+            Goal::Idle => rules_without_published_devices(self.rules, &view.reading, &semantics),
+            Goal::Evicted | Goal::Observed | Goal::Deleted => None,
+        };
+        let beside = BesideWait {
+            recorded,
+            warnings: unpublished.iter().map(Oddity::from).collect(),
+            changed,
         };
         for warning in &beside.warnings {
             context.printer.warn(&warning.line());

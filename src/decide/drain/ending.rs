@@ -132,7 +132,7 @@ impl DrainEnd {
         let rules: Vec<&DeviceTaintRule> = units.iter().flat_map(|unit| &unit.rules).collect();
         // Another rule may record what a drain waits for: a wait for this rule has seen it.
         let recording = also_recording(&rules, found);
-        let recording: Vec<&DeviceTaintRule> = rules.into_iter().chain(recording).collect();
+        let recording: Vec<&DeviceTaintRule> = rules.into_iter().chain(&recording).collect();
         self.confirmations = confirmations(&recording);
         self.with_rules = units_with_rules(&units);
         let reversed = self.newly_reversed(units);

@@ -24,7 +24,9 @@ pub fn kept_back(released: &[DeviceRelease<'_>], devices: &BTreeSet<DeviceId>) -
     for device in devices {
         let found = released.iter().find(|found| found.device == *device);
         let reason = match found {
-            Some(found) if found.is_published => reason(found).map(|it| (it, is_by_rule(found))),
+            Some(found) if found.is_published => {
+                reason(found).map(|it| (it, !tainting_rules(found).is_empty()))
+            }
             Some(_) | None => Some(("not published by a driver".to_owned(), false)),
         };
         if let Some(reason) = reason {
@@ -49,30 +51,23 @@ pub fn may_be_released(kept: &[KeptBack]) -> bool {
     kept.iter().any(|kept| !kept.is_by_rule)
 }
 
-/// Whether any taint that is left is one of a rule.
-fn is_by_rule(found: &DeviceRelease<'_>) -> bool {
-    let mut origins = found.remaining.iter().map(|taint| taint.origin);
-    origins.any(|origin| match origin {
-        Origin::Rule(_) => true,
-        Origin::ResourceSlice(_) | Origin::Proposed(_) => false,
-    })
+/// The rules of which a taint is left.
+fn tainting_rules<'a>(found: &DeviceRelease<'a>) -> BTreeSet<&'a str> {
+    let origins = found.remaining.iter().map(|taint| taint.origin);
+    let rules = origins.filter_map(|origin| match origin {
+        Origin::Rule(name) => Some(name.as_str()),
+        Origin::ResourceSlice(_) | Origin::Proposed(_) => None,
+    });
+    rules.collect()
 }
 
 fn reason(found: &DeviceRelease<'_>) -> Option<String> {
-    let rules = found
-        .remaining
-        .iter()
-        .filter_map(|taint| match taint.origin {
-            Origin::Rule(name) => Some(name.as_str()),
-            Origin::ResourceSlice(_) | Origin::Proposed(_) => None,
-        });
-    let rules: BTreeSet<&str> = rules.collect();
     if let Some(taint) = found.remaining.first() {
         return Some(match taint.origin {
-            Origin::Rule(name) if rules.len() < 2 => format!("tainted by rule {name}"),
             Origin::Rule(_) => {
-                let rules: Vec<&str> = rules.into_iter().collect();
-                format!("tainted by rules {}", rules.join(", "))
+                let rules: Vec<&str> = tainting_rules(found).into_iter().collect();
+                let noun = if rules.len() == 1 { "rule" } else { "rules" };
+                format!("tainted by {noun} {}", rules.join(", "))
             }
             Origin::ResourceSlice(_) => format!("tainted by the driver ({})", taint.taint),
             // The proposed taints are those that were removed.
