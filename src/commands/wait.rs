@@ -32,6 +32,7 @@ use crate::completion::Values;
 use crate::decide::choice::DeviceFilterFlags;
 use crate::decide::chooser::Absence;
 use crate::decide::device_nodes::DeviceNodes;
+use crate::decide::in_use_elsewhere;
 use crate::decide::recovery::gone_rule;
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::wait_advice::NextWait;
@@ -47,6 +48,7 @@ use crate::naming::labels::LabelSelector;
 use crate::render::{Format, Page, render};
 use crate::report::WaitReport;
 use crate::report::blocker::Blocker;
+use crate::report::metadata;
 use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 
 /// Wait for evictions, idle devices, or recovered workloads
@@ -331,11 +333,19 @@ impl WaitArgs {
             Goal::Observed | Goal::Deleted => {
                 return Ok((wait.for_rules(live, context).await?, None));
             }
-            Goal::Evicted => ClusterView::of(live.clone(), version, Detail::Names).await?,
+            Goal::Evicted => {
+                let view = ClusterView::of(live.clone(), version, Detail::Names).await?;
+                view.with_hardware_of(wait.rules).await?
+            }
             // Counters and numbers say which devices are the same hardware.
             Goal::Idle => ClusterView::of(live.clone(), version, Detail::Attributes).await?,
         };
         let (view, identities) = wait.identities(view, &self.typed(), context).await?;
+        let others = match wait.goal {
+            Goal::Evicted => other_users(wait.rules, &view, context),
+            // That waits for them, too.
+            Goal::Idle | Goal::Observed | Goal::Deleted => Vec::new(),
+        };
         let nodes = device_nodes(wait.rules, &view).await;
         // A wait for natural ends sees only what kubelets report.
         if let Goal::Idle = wait.goal {
@@ -346,6 +356,7 @@ impl WaitArgs {
         let renamed = wait.renamed_since(&waited.ending, &identities, now, context);
         waited.warnings.extend(renamed.await);
         waited.warnings.extend(identities);
+        waited.warnings.extend(others);
         Ok((waited, Some(nodes)))
     }
 
@@ -592,6 +603,25 @@ impl WaitArgs {
         status
     }
 }
+
+/// The warnings about pods that use the hardware of the rules' devices through other devices, which are printed: they are
+/// not evicted, and a wait for evictions does not wait for them.
+fn other_users(
+    rules: &[DeviceTaintRule],
+    view: &ClusterView,
+    context: &Context,
+) -> Vec<metadata::Warning> {
+    let (snapshot, semantics) = (view.snapshot(), &view.semantics);
+    let partitions = in_use_elsewhere::partition_warnings(rules, snapshot, semantics).into_iter();
+    let elsewhere = in_use_elsewhere::warnings(rules, snapshot, semantics);
+    let found = partitions.chain(elsewhere);
+    let found: Vec<metadata::Warning> = found.map(|found| (&found).into()).collect();
+    for warning in &found {
+        context.printer.warn(&warning.line());
+    }
+    found
+}
+
 fn without_labels() -> Failure {
     Failure::new(ExitStatus::Failed, "no rule matches these labels")
         .hint("to ignore missing rules: --ignore-not-found")

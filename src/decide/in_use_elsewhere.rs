@@ -6,11 +6,14 @@ use std::iter;
 use jiff::Timestamp;
 
 use crate::assess::possible_hardware;
-use crate::engine::allocator::{may_be_used_under_other_names, used_under_other_names};
+use crate::engine::allocator::{
+    may_be_used_under_other_names, used_under_other_names, users_beside,
+};
+use crate::engine::holders::holders;
 use crate::engine::unpublished_devices::may_be_same_hardware;
 use crate::engine::{self, ProposedTaint, Semantics};
-use crate::model::{DeviceId, DeviceTaintRule, Snapshot, Warning};
-use crate::naming::phrase::few;
+use crate::model::{DeviceId, DeviceTaintRule, NamespacedName, Snapshot, Warning};
+use crate::naming::phrase::{counted, few};
 
 /// Whether attributes are needed to tell whether the devices of `rules` are in use through another driver.
 #[must_use]
@@ -85,11 +88,92 @@ fn warning(
     })
 }
 
+/// One warning per rule that selects devices of which pods use partitions that it does not select.
+#[must_use]
+pub fn partition_warnings(
+    rules: &[DeviceTaintRule],
+    snapshot: &Snapshot,
+    semantics: &Semantics,
+) -> Vec<Warning> {
+    let proposed = ProposedTaint::of_rules(rules, Timestamp::UNIX_EPOCH);
+    let selected = engine::selection(snapshot, &proposed, semantics).devices;
+    let selected: BTreeSet<&DeviceId> = selected.iter().collect();
+    let users = users_beside(snapshot, &selected);
+    if users.is_empty() {
+        return Vec::new();
+    }
+    let by_rule = engine::selected_of(snapshot, &proposed, semantics, &selected);
+    let warnings = rules.iter().zip(by_rule).filter_map(|(rule, devices)| {
+        // A pod on a partition that the rule selects itself is no other pod.
+        let own: BTreeSet<NamespacedName> = holders(snapshot, &devices)
+            .into_iter()
+            .flat_map(|holder| holder.claim.reserving_pods())
+            .collect();
+        let of_parts = devices.iter().filter_map(|device| users.get(device));
+        let pods: BTreeSet<&NamespacedName> = of_parts
+            .flatten()
+            .filter(|pod| !own.contains(pod))
+            .collect();
+        let pods: Vec<String> = pods.into_iter().map(ToString::to_string).collect();
+        (!pods.is_empty()).then(|| on_partitions(rule, &pods))
+    });
+    warnings.collect()
+}
+
+fn on_partitions(rule: &DeviceTaintRule, pods: &[String]) -> Warning {
+    let (use_them, are) = match pods.len() {
+        1 => ("uses", "is"),
+        _ => ("use", "are"),
+    };
+    Warning {
+        code: "partitions-in-use",
+        message: format!(
+            "rule {}: {} {use_them} partitions of its devices that the rule does not select, and {are} not evicted by it ({})",
+            rule.name,
+            counted(pods.len(), "pod"),
+            few(pods)
+        ),
+        fix: None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::decide::testing::{named, selector};
-    use crate::engine::testing::{claim_on_node, pod, published, semantics, slice, slice_of};
+    use crate::engine::testing::{
+        claim_in_use, claim_on_node, drawing, pod, published, semantics, slice, slice_of,
+    };
+
+    #[test]
+    fn pods_on_partitions_that_a_rule_does_not_select_are_named() {
+        let pool = ["gpu-0", "gpu-0-mig-0"].map(|device| drawing(device, "40Gi"));
+        let mut pool = pool.to_vec();
+        pool[0] = drawing("gpu-0", "80Gi");
+        let user = pod("team-a", "train");
+        let mut claim = claim_in_use(&user);
+        let allocation = claim.allocation.as_mut().expect("an allocation");
+        allocation.results[0].device.device = "gpu-0-mig-0".into();
+        let snapshot = Snapshot {
+            slices: vec![slice(pool)],
+            claims: vec![claim],
+            pods: vec![user],
+            ..Snapshot::default()
+        };
+        let messages = |device: Option<&str>| -> Vec<String> {
+            let mut rule = named("drain", "NoExecute");
+            let mut selector = selector("gpu-0");
+            selector.device = device.map(Into::into);
+            rule.selector = Some(selector);
+            let found = partition_warnings(&[rule], &snapshot, &semantics(37));
+            found.into_iter().map(|warning| warning.message).collect()
+        };
+        let line = "rule drain: 1 pod uses partitions of its devices that the rule does not select, and is not evicted \
+             by it (team-a/train)";
+        assert_eq!(messages(Some("gpu-0")), [line]);
+        assert!(messages(Some("gpu-0-mig-0")).is_empty(), "its own device");
+        assert!(messages(None).is_empty(), "the rule selects both");
+    }
 
     #[test]
     fn each_rule_is_told_of_what_it_does_not_select_itself() {

@@ -408,13 +408,17 @@ pub fn refuse_several(hardware: &[Hardware], rules: &[DeviceTaintRule]) -> Resul
         .map(|rule| format!("{} ({})", rule.name, rule.taint))
         .collect();
     let numbers: Vec<String> = hardware.iter().map(ToString::to_string).collect();
+    let keys: BTreeSet<&str> = rules.iter().map(|rule| &*rule.taint.key).collect();
     Err(Failure::usage(format!(
         "{} has {} rules: {}",
         numbers.join(" or "),
         rules.len(),
         told.join(", ")
     ))
-    .hint("name one of these rules, or add the KEY of its taint"))
+    .hint(match keys.len() {
+        1 => "use the name of one of these rules",
+        _ => "use the name of one of these rules, or add the KEY of its taint",
+    }))
 }
 
 impl RuleWords<'_> {
@@ -857,6 +861,11 @@ mod tests {
             failure.to_string().contains("second (example.com/other"),
             "{failure}"
         );
+        let either = "use the name of one of these rules, or add the KEY of its taint";
+        assert_eq!(failure.hints(), [either]);
+        let alike = [rules[2].clone(), rules[2].clone()];
+        let failure = refuse_several(&hardware, &alike).unwrap_err();
+        assert_eq!(failure.hints(), ["use the name of one of these rules"]);
         assert!(refuse_several(&hardware, &rules[..1]).is_ok());
         assert!(refuse_several(&[], &rules).is_ok());
     }

@@ -179,21 +179,29 @@ pub fn ended(
     changed: &[ChangedIdentity],
 ) -> Failure {
     let failed = |text: String| Failure::new(ExitStatus::Failed, text);
+    // A rule that never had effect NoExecute has evicted no pods.
+    let evicted = |name: &ObjectName| {
+        let mut known = before.iter().filter(|rule| rule.name == *name);
+        let has_evicted = known.any(|rule| rule.taint.effect == Effect::NoExecute);
+        let line = has_evicted.then_some("pods that it evicted stay evicted");
+        line.into_iter()
+    };
     match never {
-        UnreachableGoal::Gone(name) => failed(format!("rule {name} was deleted during the wait"))
-            .detail(
-                "pods that it evicted stay evicted; the server does not report the user who deleted the \
-                rule",
-            ),
+        UnreachableGoal::Gone(name) => {
+            let failure = failed(format!("rule {name} was deleted during the wait"));
+            let failure = evicted(name).fold(failure, Failure::detail);
+            failure.detail("the server does not report the user who deleted the rule")
+        }
         UnreachableGoal::Replaced(name) => {
             let rule = seen.iter().find(|rule| rule.name == *name);
             let now = rule.map_or_else(String::new, |rule| {
                 format!(" with taint {}{}", rule.taint, by_whom(before, rule))
             });
-            failed(format!(
+            let failure = failed(format!(
                 "rule {name} was deleted during the wait, and recreated{now}"
-            ))
-            .hint("pods that it evicted stay evicted; to repeat the wait with the new rule, run the same command again")
+            ));
+            let failure = evicted(name).fold(failure, Failure::detail);
+            failure.hint("to repeat the wait with the new rule, run the same command again")
         }
         UnreachableGoal::Changed(name) => {
             let was = before.iter().find(|rule| rule.name == *name);
@@ -557,6 +565,12 @@ mod tests {
 
         let gone = ended(&UnreachableGoal::Gone("a".into()), &before, &[]);
         assert_eq!(gone.to_string(), "rule a was deleted during the wait");
+        let by = "the server does not report the user who deleted the rule";
+        let stay = "pods that it evicted stay evicted";
+        assert_eq!(gone.details(), [stay, by]);
+        let never = [named("a", "NoSchedule")];
+        let gone = ended(&UnreachableGoal::Gone("a".into()), &never, &[]);
+        assert_eq!(gone.details(), [by]);
         let replaced = ended(&UnreachableGoal::Replaced("a".into()), &before, &eased);
         assert!(
             replaced.to_string().contains("recreated with taint"),

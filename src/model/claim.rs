@@ -32,6 +32,18 @@ impl ResourceClaim {
         let results = self.allocation.iter().flat_map(|found| &found.results);
         results.filter(|result| !result.admin_access)
     }
+
+    /// The pods that it is reserved for.
+    pub fn reserving_pods(&self) -> impl Iterator<Item = NamespacedName> {
+        let pods = self
+            .reserved_for
+            .iter()
+            .filter(|one| &*one.resource == "pods");
+        pods.map(|pod| NamespacedName {
+            namespace: self.name.namespace.clone(),
+            name: pod.name.clone(),
+        })
+    }
 }
 
 /// What was allocated for a claim; never changes until the claim is deallocated.

@@ -108,10 +108,13 @@ pub(super) fn reversed_units<'a>(
         .collect()
 }
 
-/// Whether the rule records already why `unit` is reversed, such as who has restored it.
+/// Why `unit` is reversed, such as who has restored it, as these rules of its drain record it.
 #[must_use]
-pub fn records_reversal(rule: &DeviceTaintRule, unit: &str) -> bool {
-    reversed_units(std::iter::once(rule)).contains_key(unit)
+pub fn recorded_reversal<'a>(
+    rules: impl IntoIterator<Item = &'a DeviceTaintRule>,
+    unit: &str,
+) -> Option<String> {
+    reversed_units(rules.into_iter()).remove(unit)
 }
 
 /// The change that records on another rule of the drain why the units `reversed` are.
@@ -234,7 +237,9 @@ mod tests {
         let rule = named("a", "NoSchedule");
         let unit = |name: &str| [name.to_owned()];
         let one = with(reversal_patch(&rule, &unit("node-1"), "rule x was removed"));
-        assert!(records_reversal(&one, "node-1") && !records_reversal(&one, "node-2"));
+        let recorded = |unit| recorded_reversal([&rule, &one], unit);
+        assert_eq!(recorded("node-1").as_deref(), Some("rule x was removed"));
+        assert_eq!(recorded("node-2"), None);
         let both = with(reversal_patch(&one, &unit("node-2"), "rule y was removed"));
         let found = reversed_units([&both].into_iter());
         let expected = [

@@ -85,7 +85,7 @@ mod virtual_time_tests;
 mod watch;
 
 pub use announcement::{Announcement, announcement, refuse_difference};
-pub use completeness::{DrainSize, completion_patch, records_reversal, reversal_patch, ring};
+pub use completeness::{DrainSize, completion_patch, recorded_reversal, reversal_patch, ring};
 pub use coverage::{refuse_unpublished, scope, untainted_line, untainted_of_unit};
 pub use current_stage::{devices_of, progress_now};
 pub use ending::{DrainEnd, interrupted, next_line};

@@ -570,6 +570,7 @@ impl UnitRun {
         }
         let claims = facts.other_claims.iter();
         reasons.extend(claims.map(|claim| format!("claim {claim} holds a device")));
+        reasons.extend(facts.unreleased.iter().cloned());
         reasons
     }
 
@@ -1345,10 +1346,13 @@ mod tests {
             pods: vec![agent, pod("stays", PodClass::Tolerant, None)],
             ..idle()
         };
-        assert_eq!(
-            blocked(next(tolerant)),
-            ["pod team-a/stays tolerates the taint, and stays until it is deleted"]
-        );
+        let stays = "pod team-a/stays tolerates the taint, and stays until it is deleted";
+        assert_eq!(blocked(next(tolerant.clone())), [stays]);
+        let recorded = UnitFacts {
+            unreleased: vec!["x was force-deleted".to_owned()],
+            ..tolerant
+        };
+        assert_eq!(blocked(next(recorded)), [stays, "x was force-deleted"]);
         let keeps = UnitFacts {
             pods: vec![pod("web", PodClass::KeepsClaim, None)],
             ..idle()

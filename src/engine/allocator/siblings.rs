@@ -30,7 +30,7 @@ impl Sibling<'_> {
     /// The pods for which the claims are reserved, by name.
     #[must_use]
     pub fn pods(&self) -> BTreeSet<NamespacedName> {
-        let reserved = self.claims.iter().flat_map(|claim| reserved_for(claim));
+        let reserved = self.claims.iter().flat_map(|claim| claim.reserving_pods());
         reserved.collect()
     }
 }
@@ -213,7 +213,7 @@ pub fn users_beside(
                 .is_some_and(|all| is_part(taken_by_part, all))
             {
                 let pods = users.entry((*whole).clone()).or_default();
-                pods.extend(claims.iter().flat_map(|claim| reserved_for(claim)));
+                pods.extend(claims.iter().flat_map(|claim| claim.reserving_pods()));
             }
         }
     }
@@ -306,18 +306,6 @@ fn is_part(part: &Taken<'_>, whole: &Taken<'_>) -> bool {
             (_, None) => false,
         });
     is_within && part != whole
-}
-
-/// The pods that the claim is reserved for.
-fn reserved_for(claim: &ResourceClaim) -> impl Iterator<Item = NamespacedName> {
-    let pods = claim
-        .reserved_for
-        .iter()
-        .filter(|one| &*one.resource == "pods");
-    pods.map(|pod| NamespacedName {
-        namespace: claim.name.namespace.clone(),
-        name: pod.name.clone(),
-    })
 }
 
 /// The claims with a pod of such a verdict.

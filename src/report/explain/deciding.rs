@@ -1,5 +1,6 @@
 //! The links of a chain that decide about its pod, in a line or two each.
 
+use super::step::ALL;
 use crate::engine::explain::{Chain, EvaluatedTaint, ExplainInput, HeldDevice, PodVerdict};
 use crate::engine::tolerate::{Deadline, TolerationDecision};
 use crate::engine::{Origin, ProposedTaint};
@@ -40,7 +41,7 @@ pub(super) fn deciding_links(
         }
     }
     let more = found.len().saturating_sub(SHOWN);
-    let more = (more > 0).then(|| format!("and {more} more (all: -o wide)"));
+    let more = (more > 0).then(|| format!("and {more} more{ALL}"));
     found
         .into_iter()
         .take(SHOWN)

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::report::table::ChainLine;
 
+/// The way to all lines, at the end of one that counts those that are left out.
+pub(super) const ALL: &str = " (all: -o wide)";
+
 /// So many steps of one kind are shown to people at one place; programs get all.
 const SHOWN: usize = 8;
 

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::fixes::SingleChange;
-use super::step::{Step, lines};
+use super::step::{ALL, Step, lines};
 use super::verdict::{ExplainedVerdict, PodOutcome};
 use super::waiting::{RootCauseCode, WaitingRequest};
 use crate::assess::{Basis, ReportCompleteness};
@@ -45,6 +45,13 @@ pub struct Explanation {
     pub warnings: Vec<Warning>,
     /// Data that could not be read or evaluated.
     pub incomplete: Vec<Incomplete>,
+}
+
+/// Whether lines that count what is left out name the way to all of it, or all of it is shown below.
+#[derive(Clone, Copy)]
+enum WayToAll {
+    Named,
+    Shown,
 }
 
 /// Kind of an explained object.
@@ -220,13 +227,17 @@ impl Explained {
         own.into_iter().chain(others).collect()
     }
 
-    /// The deciding links and the fixes.
-    fn short(&self) -> Vec<ChainLine> {
+    /// The deciding links and the fixes, with the way to those that are left out, or where all are shown below.
+    fn short(&self, way: WayToAll) -> Vec<ChainLine> {
         let labelled = |label: &'static str, lines: Vec<String>| {
             let lines = lines.into_iter().enumerate();
             lines.map(move |(place, line)| {
                 // As wide as a label, and as far as the second line of a long one is indented.
                 let label = if place == 0 { label } else { "   " };
+                let line = match way {
+                    WayToAll::Named => &line,
+                    WayToAll::Shown => line.strip_suffix(ALL).unwrap_or(&line),
+                };
                 ChainLine {
                     depth: 0,
                     text: format!("{label} {line}"),
@@ -268,7 +279,7 @@ impl Explained {
                 0 => (*fix).to_owned(),
                 _ => format!("or {fix}"),
             });
-        let more = (more > 0).then(|| format!("or {more} more (all: -o wide)"));
+        let more = (more > 0).then(|| format!("or {more} more{ALL}"));
         // All or none: a single step that nothing can be done for makes the others useless.
         let together: Option<Vec<&str>> = self
             .combined_fix
@@ -312,7 +323,10 @@ impl Explained {
                 shown: Shown::Page,
                 ..Section::sentences(vec![self.message.clone()]).toned(self.tone())
             },
-            Section::chain(self.short()).captioned("In short"),
+            Section::chain(self.short(WayToAll::Named)).shown(Shown::Narrow),
+            Section::chain(self.short(WayToAll::Shown))
+                .captioned("In short")
+                .shown(Shown::Wide),
             Section::chain(plain).shown(Shown::Narrow),
             Section::chain(chain)
                 .captioned("Explanation")

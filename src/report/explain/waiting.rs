@@ -12,7 +12,7 @@ use super::request_text::{terms_of, terms_path};
 use super::root_cause::{
     SearchedNodes, not_checked, plural, root_cause, scheduler_message, scheduling_exclusion, some,
 };
-use super::step::{FieldReference, Step, StepType};
+use super::step::{ALL, FieldReference, Step, StepType};
 use crate::assess::{Basis, closed_line, completeness};
 use crate::engine::ProposedTaint;
 use crate::engine::allocator::{
@@ -259,8 +259,7 @@ impl WaitingRequest {
         // What an expression excludes was not asked for; one that fails is the answer.
         let kept = || self.excluded.iter().filter(|one| one.expression.is_none());
         let more = kept().count().saturating_sub(SHOWN);
-        let more =
-            (more > 0).then(|| format!("  and {} (all: -o wide)", counted(more, "more reason")));
+        let more = (more > 0).then(|| format!("  and {}{ALL}", counted(more, "more reason")));
         let kept = kept()
             .take(SHOWN)
             .map(|one| format!("  {} {}", counted(one.device_count, "device"), one.message));

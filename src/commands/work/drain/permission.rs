@@ -11,6 +11,9 @@ use crate::decide::drain::{Means, UnitPod};
 use crate::error::Failure;
 use crate::model::Kind;
 
+/// The way on for whoever may not evict pods.
+const RESTART: &str = "to restart the owners of pods, without evictions: --by restart";
+
 impl DrainRequest {
     /// Whether the user may record the drain on its rules and ask kubelets; and whether they may evict, asked in each
     /// namespace by an eviction that is not carried out.
@@ -35,7 +38,15 @@ impl DrainRequest {
             let client = &mutation.live.client;
             let tried = evict(client, &pod.name, &pod.uid, WriteMode::DryRun).await;
             // A budget that refuses now may allow the eviction later.
-            tried.map_err(|error| failed(error).detail("nothing was changed"))?;
+            tried.map_err(|error| {
+                let is_denied = error.denied().is_some();
+                let failure = failed(error).detail("nothing was changed");
+                if is_denied {
+                    failure.hint(RESTART)
+                } else {
+                    failure
+                }
+            })?;
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ use crate::commands::work::stopped::stopped;
 use crate::decide::drain::{
     AbortAction, DrainEnd, DrainSize, PauseStep, RemovalSafety, RuleState, Unit, UnitEnd,
     UnitProgress, UnitRun, abort_patch, completion_patch, interrupted, pause_step,
-    recorded_workloads, recording_patch, records_reversal, reversal_patch, ring, rule_state,
+    recorded_reversal, recorded_workloads, recording_patch, reversal_patch, ring, rule_state,
     rules_of, rules_of_unit, settled_in,
 };
 use crate::engine::ProposedTaint;
@@ -185,28 +185,27 @@ impl DrainOrder<'_> {
         Ok(())
     }
 
-    /// Records on all rules that are left that those of a unit were removed.
+    /// Records on all rules that are left that those of a unit were removed: why, unless another user has recorded more.
     async fn reversed(
         &self,
         unit: &str,
-        why: &str,
+        why: String,
         mutation: &MutationContext,
-    ) -> Result<(), Failure> {
+    ) -> Result<String, Failure> {
         let mut changer = self.recorder(mutation).await;
         let rules = mutation.rules.list().await.map_err(failed)?.objects;
         let rules: Vec<DeviceTaintRule> = rules.into_iter().map(|stored| stored.fact).collect();
-        let rules = rules_of(&rules, self.name).into_iter();
+        let rules = rules_of(&rules, self.name);
+        // Who has restored the unit says more than which rule is missing.
+        let why = recorded_reversal(&rules, unit).unwrap_or(why);
         // A change of a rule that somebody weakened would hide who that was.
         let is_intact = |rule: &DeviceTaintRule| blocks(&rule.taint.effect);
-        // Who has restored the unit says more than which rule is missing.
-        let is_news = |rule: &DeviceTaintRule| !records_reversal(rule, unit);
-        for rule in rules.filter(|rule| is_intact(rule) && is_news(rule)) {
-            let patch = reversal_patch(&rule, &[unit.to_owned()], why);
-            changer
-                .patch(&rule, &patch, |found| found.is_some())
-                .await?;
+        let is_news = |rule: &DeviceTaintRule| recorded_reversal([rule], unit).is_none();
+        for rule in rules.iter().filter(|rule| is_intact(rule) && is_news(rule)) {
+            let patch = reversal_patch(rule, &[unit.to_owned()], &why);
+            changer.patch(rule, &patch, |found| found.is_some()).await?;
         }
-        Ok(())
+        Ok(why)
     }
 
     /// What changes annotations of rules that only this program reads: not printed as changes.
@@ -348,8 +347,8 @@ impl DrainOrder<'_> {
         let mutation = board.mutation;
         let rules = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
         if let Some(missing) = missing(run, &rules) {
-            self.reversed(&run.unit.name, &missing, mutation).await?;
-            return Ok(UnitEnd::Reversed(missing));
+            let why = self.reversed(&run.unit.name, missing, mutation).await?;
+            return Ok(UnitEnd::Reversed(why));
         }
         // Before this run patches the rules: its patch would hide that another user weakened a rule.
         if let RuleState::Reversed(why) = rule_state(&rules, &rules, None) {
@@ -380,9 +379,12 @@ impl DrainOrder<'_> {
         let end = Box::pin(unit.drain(unit_run)).await?;
         // A rule that was weakened says so itself.
         let left = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
-        if let (UnitEnd::Reversed(why), Some(_)) = (&end, missing(run, &left)) {
-            self.reversed(&run.unit.name, why, mutation).await?;
-        }
+        let end = match (end, missing(run, &left)) {
+            (UnitEnd::Reversed(why), Some(_)) => {
+                UnitEnd::Reversed(self.reversed(&run.unit.name, why, mutation).await?)
+            }
+            (end, _) => end,
+        };
         let (end, safety) = self.verified(end, &run.unit, &left, began).await?;
         if let Some(progress) = end.progress() {
             // Read again, since the wait may have recorded unreleased devices on them.
