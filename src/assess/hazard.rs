@@ -350,7 +350,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
-        meaning: "tolerations let replacements use tainted devices, but at most delay their eviction",
+        meaning: "tolerations let replacements use tainted devices, but at most delay the eviction of replacements",
         find: HazardEvidence::tolerates_schedule_only,
     }
     /// Its claim stays allocated to the device, so that its replacement is scheduled there.

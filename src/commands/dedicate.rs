@@ -51,16 +51,11 @@ use crate::report::rules::ObjectList;
 /// 3. The rules that taint the devices. The taint has effect NoSchedule: claims keep the devices that they hold. With
 ///    --evict, the taint has effect NoExecute.
 ///
-/// If the command is interrupted, run it again: it creates what is missing. With --policy none, only the rules are
-/// created, and no admission policies: claims have to tolerate the taint themselves, and any claim may do so.
+/// If the command is interrupted, run it again: it creates what is missing.
 ///
 /// The subcommands `dedicate list` and `dedicate describe` show dedications.
 #[derive(clap::Args, Debug)]
-#[command(subcommand_value_name = "SUBCOMMAND", after_help = EXAMPLES, mut_arg("policy", |arg| arg.help("File with guards for the rules, or `none`: create no admission policies").long_help("Policy file with guards for the \
-    rules; or `none`: create no ValidatingAdmissionPolicy or MutatingAdmissionPolicy\n\nA policy file is read only by this plugin, and does not replace the \
-    admission policies in the cluster. It sets guards, fields that every rule must have, and devices that must not be \
-    tainted. Repeatable; all files apply. With `none`, only the rules are created: claims need a toleration of their \
-    own, and claims in every namespace may have one.")))]
+#[command(subcommand_value_name = "SUBCOMMAND", after_help = EXAMPLES)]
 pub(super) struct DedicateArgs {
     #[command(subcommand)]
     view: Option<ViewedCluster>,
@@ -132,6 +127,12 @@ pub(super) struct DedicateArgs {
     /// accepts them only in namespaces labelled for admin access.
     #[arg(long, help_heading = "Dedication", hide_short_help = true)]
     allow_admin_access: bool,
+
+    /// Create only the rules
+    ///
+    /// Claims then need a toleration of their own, and claims in every namespace may have one.
+    #[arg(long, help_heading = "Dedication", hide_short_help = true)]
+    no_admission_policies: bool,
 
     /// Change existing admission policies and rules of the dedication
     #[arg(long, help_heading = "Change", hide_short_help = true)]
@@ -243,8 +244,8 @@ pub(super) async fn run(args: DedicateArgs, context: &Context) -> Result<ExitSta
 impl DedicateArgs {
     async fn dedicate(mut self, context: &Context) -> Result<ExitStatus, Failure> {
         let terms = self.terms()?;
-        // Before files with policies are read, among which `none` stands for no admission policies.
-        let is_taint_alone = self.safety.take_no_policy();
+        // Before files with policies are read, among which `none` stands for no admission policies, too.
+        let is_taint_alone = self.safety.take_no_policy() || self.no_admission_policies;
         let is_advice = self.mode == Mode::Advise;
         let format = self.output.as_deref().map(str::parse::<Format>);
         let mut making = DedicationPolicies {
@@ -545,7 +546,7 @@ impl DedicationPolicies<'_> {
             ),
         )
         .detail("the printed objects are those that would be created")
-        .hint("to taint the devices without admission policies: --policy none")
+        .hint("to taint the devices without admission policies: --no-admission-policies")
     }
 
     /// All objects, in the order in which they have to be made.

@@ -48,7 +48,8 @@ use crate::report::plan;
 /// both kinds of pods.
 ///
 /// The drain is refused if pods need an --include flag that is not set: pods of Jobs or of single-replica
-/// StatefulSets, and pods that no known workload recreates. Pods that a controller recreates need other devices.
+/// StatefulSets, and pods that no known workload recreates. A pod that a controller recreates is allocated other devices,
+/// or stays pending if there are none.
 /// Without --accept-unplaceable, the drain begins only if other devices are available for the claims of all these
 /// pods.
 ///

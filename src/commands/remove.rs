@@ -92,10 +92,10 @@ pub(super) struct RemoveArgs {
     #[arg(long, value_name = "NAME", value_parser = parse_batch, help_heading = "Safety")]
     batch: Option<String>,
 
-    /// UID that a rule must have; repeatable
+    /// Expected UID of a rule; repeatable
     ///
-    /// If this flag is repeated, each selected rule must have one of the UIDs. The removal of a rule with any other
-    /// UID, such as a rule that was deleted and recreated, needs confirmation or --others.
+    /// The removal of a rule with another UID, such as a rule that was deleted and recreated, needs confirmation or
+    /// --others. With several UIDs, each selected rule is expected to have one of them.
     #[arg(
         long,
         value_name = "UID",

@@ -357,7 +357,7 @@ fn unit_line(unit: &UnitState, untainted: Option<String>) -> String {
 fn action(what: &str, withdrawal: &Withdrawal) -> String {
     if withdrawal.removed.is_empty() {
         return format!(
-            "Remove one requester from {what}: all rules stay for the other requesters"
+            "Remove one requester from {what}: all rules stay, since other requesters need them"
         );
     }
     let removed = counted(withdrawal.removed.len(), "rule");

@@ -32,7 +32,6 @@ use crate::completion::Values;
 use crate::decide::choice::DeviceFilterFlags;
 use crate::decide::chooser::Absence;
 use crate::decide::device_nodes::DeviceNodes;
-use crate::decide::in_use_elsewhere;
 use crate::decide::recovery::gone_rule;
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::wait_advice::NextWait;
@@ -48,7 +47,6 @@ use crate::naming::labels::LabelSelector;
 use crate::render::{Format, Page, render};
 use crate::report::WaitReport;
 use crate::report::blocker::Blocker;
-use crate::report::metadata;
 use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 
 /// Wait for evictions, idle devices, or recovered workloads
@@ -251,7 +249,8 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
         None => None,
         Some(verifier) => {
             let awaited = AwaitedRelease { rules: &found, end };
-            let aimed = args.aimed(verifier, awaited, &live, context).await;
+            let aimed = args.aimed(verifier, awaited, &live, context);
+            let aimed = args.stoppable(aimed, context).await;
             Some(aimed.map_err(|failure| with_silent_kubelet(failure, args.timeout))?)
         }
     };
@@ -341,11 +340,7 @@ impl WaitArgs {
             Goal::Idle => ClusterView::of(live.clone(), version, Detail::Attributes).await?,
         };
         let (view, identities) = wait.identities(view, &self.typed(), context).await?;
-        let others = match wait.goal {
-            Goal::Evicted => other_users(wait.rules, &view, context),
-            // That waits for them, too.
-            Goal::Idle | Goal::Observed | Goal::Deleted => Vec::new(),
-        };
+        let others = wait.other_users(&view, context);
         let nodes = device_nodes(wait.rules, &view).await;
         // A wait for natural ends sees only what kubelets report.
         if let Goal::Idle = wait.goal {
@@ -444,17 +439,6 @@ impl WaitArgs {
 
     /// The kubelet with what it has to give back; who holds that and stays is said at once.
     async fn aimed(
-        &self,
-        verifier: Verifier,
-        awaited: AwaitedRelease<'_>,
-        live: &Live,
-        context: &Context,
-    ) -> Result<Verifier, Failure> {
-        let aimed = self.aimed_at(verifier, awaited, live, context);
-        self.stoppable(aimed, context).await
-    }
-
-    async fn aimed_at(
         &self,
         verifier: Verifier,
         awaited: AwaitedRelease<'_>,
@@ -602,24 +586,6 @@ impl WaitArgs {
         }
         status
     }
-}
-
-/// The warnings about pods that use the hardware of the rules' devices through other devices, which are printed: they are
-/// not evicted, and a wait for evictions does not wait for them.
-fn other_users(
-    rules: &[DeviceTaintRule],
-    view: &ClusterView,
-    context: &Context,
-) -> Vec<metadata::Warning> {
-    let (snapshot, semantics) = (view.snapshot(), &view.semantics);
-    let partitions = in_use_elsewhere::partition_warnings(rules, snapshot, semantics).into_iter();
-    let elsewhere = in_use_elsewhere::warnings(rules, snapshot, semantics);
-    let found = partitions.chain(elsewhere);
-    let found: Vec<metadata::Warning> = found.map(|found| (&found).into()).collect();
-    for warning in &found {
-        context.printer.warn(&warning.line());
-    }
-    found
 }
 
 fn without_labels() -> Failure {

@@ -459,7 +459,7 @@ impl RuleWords<'_> {
         } else {
             failure.hint(
                 "to wait for the original hardware: remove the rule, add a rule for the current device name of the original \
-                hardware, and run the same command again",
+                hardware, and run the same command again: it finds the new rule by the hardware ID",
             )
         })
     }

@@ -299,7 +299,9 @@ impl ProtobufList {
         };
         let whole = length.saturating_add(field.header as u64);
         if whole > left || length > LARGEST_FIELD {
-            return Err(malformed("an object is longer than its list"));
+            return Err(malformed(
+                "the length of an object exceeds the length of its list",
+            ));
         }
         let Some(bytes) = complete(input, field.header, length) else {
             return Ok(Step::Starved);

@@ -28,7 +28,8 @@ use crate::model::Warning;
 
 /// Larger events are not believed: the database behind the API takes a few megabytes at most.
 const LARGEST: usize = 16 << 20;
-const TOO_LARGE: &str = "the server sent a watch event of more than 16 MiB";
+const TOO_LARGE: &str =
+    "the server sent a watch event of more than 16 MiB, the limit of this plugin";
 /// The length of a frame's length.
 const PREFIX: usize = 4;
 

@@ -249,7 +249,8 @@ fn hazards_are_explained() {
     terminal-still-reserved  notice   has ended, but is evicted like a running pod
                                       while its claim holds the device
     tolerates-schedule-only  warning  tolerations let replacements use tainted
-                                      devices, but at most delay their eviction
+                                      devices, but at most delay the eviction of
+                                      replacements
     claim-stays-allocated    warning  replacements are evicted again: they use the
                                       same claim, which stays allocated
     foreign-taint            notice   is evicted by another rule or by a driver's

@@ -462,7 +462,7 @@ const SHARED: [(&str, &str); 80] = [
     ("unknown", "What is unknown, and why, as text."),
     (
         "untilTime",
-        "Time until which a pod waits at most; null if there is none.",
+        "Time at which the toleration or the grace period of a pod ends; null if there is none.",
     ),
     (
         "value",
@@ -477,7 +477,7 @@ const SHARED: [(&str, &str); 80] = [
     ("warnings", "Warnings that do not prevent the report."),
     (
         "workload",
-        "For an affected pod, the object at the top of the pod's owner chain, such as a Deployment. In the history of a rule, the controller of the pod, such as a ReplicaSet. Null for a bare pod, or if unknown.",
+        "For an affected pod, the object at the top of the pod's owner chain, such as a Deployment; in the history of a rule, the controller of the pod, such as a ReplicaSet. Null for a bare pod, or if unknown.",
     ),
 ];
 

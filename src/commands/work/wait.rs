@@ -19,7 +19,7 @@ use crate::decide::choice::rules_without_published_devices;
 use crate::decide::identity::{ChangedIdentity, NotedHardware, changed_identities};
 use crate::decide::rules_on::RuleWords;
 use crate::decide::wait_advice::{EvictionsLeft, NextWait, RecurringWorkload, UnreleasedLine};
-use crate::decide::{unreleased_devices, wait_advice};
+use crate::decide::{in_use_elsewhere, unreleased_devices, wait_advice};
 use crate::engine::Semantics;
 use crate::engine::settle::{Freshness, Goal, Patience, Settle, Shortfall, WaitStep};
 use crate::error::{ExitStatus, Failure};
@@ -160,6 +160,23 @@ impl Wait<'_> {
             context.printer.warn(&warning.line());
         }
         Ok((view, identities))
+    }
+
+    /// The warnings about pods that use the hardware of the rules' devices as other devices, which are printed: a wait for
+    /// evictions does not wait for them, and they are not evicted.
+    pub(crate) fn other_users(&self, view: &ClusterView, context: &Context) -> Vec<Oddity> {
+        if self.goal != Goal::Evicted {
+            return Vec::new();
+        }
+        let (snapshot, semantics) = (view.snapshot(), &view.semantics);
+        let partitions = in_use_elsewhere::partition_warnings(self.rules, snapshot, semantics);
+        let elsewhere = in_use_elsewhere::warnings(self.rules, snapshot, semantics);
+        let found = partitions.iter().chain(&elsewhere);
+        let found: Vec<Oddity> = found.map(Oddity::from).collect();
+        for warning in &found {
+            context.printer.warn(&warning.line());
+        }
+        found
     }
 
     /// The warnings about the hardware of the rules that were none `before` the wait, which are printed: pods on renamed

@@ -162,7 +162,7 @@ impl RuleSteps<'_, '_> {
             } else if self.basis.semantics.nil_selector_blocks {
                 "no selector: the rule evicts no pods, but the scheduler treats every device as tainted"
             } else {
-                "no selector: the rule selects no device"
+                "no selector: in this version of Kubernetes, the rule selects no device"
             };
             return vec![Step::new(
                 StepType::Selector,

@@ -158,7 +158,7 @@ fn object_that_does_not_end_is_an_error_before_it_is_held() {
     ]
     .concat();
     let error = list.push(&endless).expect_err("too long").to_string();
-    assert!(error.contains("longer than its list"), "{error}");
+    assert!(error.contains("exceeds the length of its list"), "{error}");
 }
 
 #[test]

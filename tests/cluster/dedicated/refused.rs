@@ -106,7 +106,9 @@ async fn without_the_right_to_make_policies_nothing_is_tainted() {
     assert_eq!(world.rules().await, Vec::<Value>::new());
     // The taint alone takes no such right, and says what is not kept.
     world
-        .run(&format!("dedicate GPU0 --to {group} --policy none"))
+        .run(&format!(
+            "dedicate GPU0 --to {group} --no-admission-policies"
+        ))
         .ended(0)
         .saying("claims in every namespace may tolerate");
     assert_eq!(world.rules().await.len(), 1);
@@ -233,7 +235,9 @@ async fn a_server_without_policies_that_change_objects_gets_advice_and_no_taint(
     let run = world
         .run(&format!("dedicate GPU0 --to {group} {flags}"))
         .ended(1);
-    let run = run.saying("--policy none").saying("nothing was changed");
+    let run = run
+        .saying("--no-admission-policies")
+        .saying("nothing was changed");
     assert!(
         run.stdout.contains("kind: MutatingAdmissionPolicy"),
         "{run:#?}"
