@@ -19,6 +19,7 @@ use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, DeletionBasis, Pipeline};
 use super::work::rules_on::meant_on;
 use super::work::stopped::stopped;
+use super::work::unreleased_devices::carry_over;
 use crate::cluster::{Detail, Purpose, read_nodes};
 use crate::decide::blast_radius::RemovalApproval;
 use crate::decide::chooser::Absence;
@@ -32,6 +33,7 @@ use crate::decide::{
     Proposal, Requester, RuleArguments, RuleWords, SelectedRules, unreleased_devices,
 };
 use crate::engine::allocator::may_be_used_under_other_names;
+use crate::engine::hardware::Hardware;
 use crate::engine::rule_lifecycle::{blocks, release};
 use crate::engine::{ProposedTaint, nodes_of};
 use crate::error::{ExitStatus, Failure};
@@ -333,6 +335,14 @@ impl RemoveArgs {
             Ok(mutation) => with_other_names(mutation, &found).await,
             Err(failure) => Err(failure),
         };
+        if changer.stores() {
+            let hardware = mutation.as_ref().map(|mutation| {
+                let slices = &mutation.view.snapshot().slices;
+                Hardware::of(slices)
+            });
+            let hardware = hardware.unwrap_or_default();
+            carry_over(&found, &hardware, changer.rules(), changer.context()).await;
+        }
         let mut gone = Vec::new();
         for rule in found {
             let removed = changer.delete(&rule).await;

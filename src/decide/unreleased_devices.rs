@@ -323,13 +323,9 @@ pub fn note(
 ) -> Option<Value> {
     let mut all = noted(rule);
     let before = all.len();
-    // A device by another name, or a part of it, is held just the same.
-    let is_on_it = |device: &&DeviceId| {
-        let mut aliases = hardware.aliases(device).into_iter();
-        may_select(rule, device) || aliases.any(|alias| may_select(rule, &alias.device))
-    };
     for pod in pods {
-        let devices = pod.devices.iter().filter(is_on_it);
+        let devices = pod.devices.iter();
+        let devices = devices.filter(|device| is_on(rule, device, hardware));
         for device in devices {
             let (device, name) = (device.to_string(), pod.pod.to_string());
             if all
@@ -348,12 +344,42 @@ pub fn note(
             });
         }
     }
-    if all.len() == before {
-        return None;
+    (all.len() > before).then(|| recording(all))
+}
+
+/// The merge patch that adds to `rule` what the `removed` rules record of its devices: nothing else in the API has it.
+/// Nothing where it records all of that, or selects none of these devices nor of their `hardware`.
+#[must_use]
+pub fn carried_over(
+    rule: &DeviceTaintRule,
+    removed: &[DeviceTaintRule],
+    hardware: &Hardware,
+) -> Option<Value> {
+    let mut all = noted(rule);
+    let before = all.len();
+    for one in removed.iter().flat_map(noted) {
+        let device = DeviceId::parse(&one.device);
+        let is_known = all
+            .iter()
+            .any(|known| known.device == one.device && known.pod == one.pod);
+        if !is_known && device.is_some_and(|device| is_on(rule, &device, hardware)) {
+            all.push(one);
+        }
     }
+    (all.len() > before).then(|| recording(all))
+}
+
+/// Whether the rule may select the device, by any name: a device by another name, or a part of it, is held just the same.
+fn is_on(rule: &DeviceTaintRule, device: &DeviceId, hardware: &Hardware) -> bool {
+    let mut aliases = hardware.aliases(device).into_iter();
+    may_select(rule, device) || aliases.any(|alias| may_select(rule, &alias.device))
+}
+
+/// The merge patch by which a rule records all of this.
+fn recording(mut all: Vec<NotedRelease>) -> Value {
     all.sort();
     let text = Value::from_iter(all.iter().map(NotedRelease::value)).to_string();
-    Some(json!({"metadata": {"annotations": {RuleMetadata::NOT_RELEASED: text}}}))
+    json!({"metadata": {"annotations": {RuleMetadata::NOT_RELEASED: text}}})
 }
 
 /// The merge patch that takes the records of devices on `node` off `rule`, whose kubelet has released them; nothing
@@ -826,7 +852,15 @@ mod tests {
         let all = [wide.clone(), own.clone()];
         assert_eq!(also_recording(&[&own], &all), found);
         assert!(also_recording(&[&wide], &all).is_empty(), "its own");
+        // The record outlives the rule where another one has the device.
+        let none = Hardware::default();
+        let removed = std::slice::from_ref(&wide);
+        let patch = carried_over(&own, removed, &none).expect("a change");
+        let kept = patched(own.clone(), &patch);
+        assert_eq!(devices(&kept), [first]);
+        assert_eq!(carried_over(&kept, removed, &none), None, "it has it");
         own.selector = Some(device("gpu.example.com/node-8/gpu-0").into());
+        assert_eq!(carried_over(&own, removed, &none), None, "another device");
         assert!(also_recording(&[&own], &all).is_empty(), "of other devices");
     }
 

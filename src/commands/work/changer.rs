@@ -107,6 +107,16 @@ impl<'a> Changer<'a> {
         self.change.mode().is_some()
     }
 
+    /// The rules of the cluster.
+    pub(crate) fn rules(&self) -> &'a Rules {
+        self.rules
+    }
+
+    /// Whether changes are stored, and not only tried.
+    pub(crate) fn stores(&self) -> bool {
+        self.change.dry_run.is_real()
+    }
+
     /// What the command works with.
     pub(crate) fn context(&self) -> &'a Context {
         self.context

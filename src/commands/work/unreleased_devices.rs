@@ -84,6 +84,47 @@ async fn clear(
     }
 }
 
+/// Adds what rules record that are about to be `removed` to the rules that stay on the same `hardware`: with the record, the
+/// API would show a device as free that its node may not have released. What cannot be recorded is said.
+pub(crate) async fn carry_over(
+    removed: &[DeviceTaintRule],
+    hardware: &Hardware,
+    rules: &Rules,
+    context: &Context,
+) {
+    if removed
+        .iter()
+        .all(|rule| unreleased_devices::noted(rule).is_empty())
+    {
+        return;
+    }
+    let listed = match rules.list().await {
+        Ok(listed) => listed.objects.into_iter().map(|stored| stored.fact),
+        Err(error) => {
+            context.printer.warn(&format!(
+                "the devices whose release was not confirmed could not be recorded on other rules: {error}"
+            ));
+            return;
+        }
+    };
+    let stays = |rule: &DeviceTaintRule| {
+        rule.metadata.deletion.is_none() && removed.iter().all(|gone| gone.name != rule.name)
+    };
+    let wanted = |rule: &DeviceTaintRule| unreleased_devices::carried_over(rule, removed, hardware);
+    for rule in listed.filter(stays) {
+        let name = rule.name.as_str();
+        match record(&rule, wanted, rules).await {
+            None => {}
+            Some(Ok(())) => context.printer.note(&format!(
+                "rule {name} now records the devices whose release was not confirmed"
+            )),
+            Some(Err(error)) => context.printer.warn(&format!(
+                "the devices whose release was not confirmed could not be recorded on rule {name}: {error}"
+            )),
+        }
+    }
+}
+
 /// Notes `pods` that `progress` has shown on the rules that select their devices. What cannot be noted is said: it is told
 /// nowhere else.
 pub(crate) async fn note_not_released(

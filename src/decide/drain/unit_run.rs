@@ -266,18 +266,17 @@ impl UnitRun {
         if self.is_resumed {
             // An earlier run may have evicted pods of any of them, except of workloads whose pods no drain evicts.
             let included = self.limits.included;
-            let is_kept = |pod: &&UnitPod| pod.class.treatment(included) == Treatment::Kept;
-            let (kept, others): (Vec<&UnitPod>, Vec<&UnitPod>) =
-                facts.pods.iter().partition(is_kept);
-            let workloads = |pods: Vec<&UnitPod>| -> BTreeSet<Uid> {
-                let pods = pods.into_iter();
-                pods.filter_map(|pod| pod.workload.clone()).collect()
-            };
-            let (kept, others) = (workloads(kept), workloads(others));
-            let recorded = self.recorded.iter().filter(|uid| !kept.contains(*uid));
-            let recorded: BTreeSet<Uid> = recorded.cloned().collect();
-            self.touched.extend(others.into_iter().chain(recorded));
+            let pods = facts.pods.iter();
+            let others = pods.filter(|pod| pod.class.treatment(included) != Treatment::Kept);
+            let workloads = others.filter_map(|pod| pod.workload.clone());
+            self.touched.extend(workloads);
         }
+        // Recorded workloads without pods on the devices lost them in an earlier run, or while the unit waited for its turn.
+        let pods = facts.pods.iter();
+        let present: BTreeSet<&Uid> = pods.filter_map(|pod| pod.workload.as_ref()).collect();
+        let recorded = self.recorded.iter();
+        let lost = recorded.filter(|uid| !present.contains(uid)).cloned();
+        self.touched.extend(lost);
         for (uid, workload) in &facts.workloads {
             // Once a pod of the workload was evicted, fewer are ready, so the number from before is kept.
             if !self.touched.contains(uid)
@@ -845,10 +844,11 @@ mod tests {
             name: crate::report::testing::name("team-a", "web"),
             ready: Some(3),
         };
-        let run = |kind| {
+        let recorded = |run: UnitRun, kind| {
             let recorded = [(Uid::from("web"), workload(kind))].into();
-            UnitRun::resumed(limits()).recorded(&recorded)
+            run.recorded(&recorded)
         };
+        let run = |kind| recorded(UnitRun::resumed(limits()), kind);
         let idle = |count| UnitFacts {
             is_idle: true,
             ..facts(Vec::new(), ready(count))
@@ -864,6 +864,10 @@ mod tests {
         );
         let done = UnitStep::Finished(UnitEnd::Idle(Vec::new()));
         assert_eq!(set.next(&idle(3), seconds(2)), done);
+        // It lost its pods while the unit waited for its turn.
+        let mut waited = recorded(UnitRun::new(limits()), Kind::ReplicaSet);
+        let waits = UnitStep::WaitUntil(seconds(1));
+        assert_eq!(waited.next(&idle(2), seconds(0)), waits);
         // Its pod of this node is pending until the drain is undone.
         let short = vec!["ReplicaSet team-a/web: 2 of 3 ready".to_owned()];
         assert_eq!(

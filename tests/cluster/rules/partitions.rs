@@ -135,15 +135,20 @@ fn a_device_that_is_recorded_as_unreleased_keeps_its_card_from_being_idle() {
             .saying("was force-deleted before it ended")
             .saying(&check);
     }
-    // The record is the only trace of it.
+    // The record is the only trace of it, and stays on a rule for the same hardware.
     world.run(&format!("remove {}", names[1])).ended(4);
-    world.run(&format!("remove {} --yes", names[1])).ended(0);
+    world
+        .run(&format!("remove {} --yes", names[1]))
+        .ended(0)
+        .saying(&format!("rule {} now records", names[0]));
     world
         .run(&format!(
             "wait {} --for idle --timeout 20s --settle 0s",
             names[0]
         ))
-        .ended(0);
+        .ended(5)
+        .saying(&check);
+    world.run(&format!("remove {} --yes", names[0])).ended(0);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::cluster::{AccessQuery, Permission, Purpose, WriteMode, evict};
 use crate::commands::work::access::refuse_missing;
 use crate::commands::work::connect::failed;
 use crate::commands::work::mutation_context::MutationContext;
-use crate::decide::drain::{Means, UnitPod};
+use crate::decide::drain::{Means, RestartPlan, UnitPod};
 use crate::error::Failure;
 use crate::model::Kind;
 
@@ -20,6 +20,7 @@ impl DrainRequest {
     pub(super) async fn check_permission(
         &self,
         leaving: &[&UnitPod],
+        restarts: &RestartPlan,
         mutation: &MutationContext,
     ) -> Result<(), Failure> {
         let client = &mutation.live.client;
@@ -41,7 +42,9 @@ impl DrainRequest {
             tried.map_err(|error| {
                 let is_denied = error.denied().is_some();
                 let failure = failed(error).detail("nothing was changed");
-                if is_denied {
+                // No way out if one of the pods has an owner that cannot be restarted.
+                let can_restart = !restarts.owners.is_empty() && restarts.others.is_empty();
+                if is_denied && can_restart {
                     failure.hint(RESTART)
                 } else {
                     failure

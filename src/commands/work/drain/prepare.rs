@@ -444,7 +444,7 @@ impl DrainRequest {
         // A dry run by this plugin sends nothing that could change anything.
         if self.mode.is_some() {
             may_restart(&restarts, &mutation.live.client, mutation.view.now).await?;
-            self.check_permission(&leaving, mutation).await?;
+            self.check_permission(&leaving, &restarts, mutation).await?;
         }
         let workloads = recordable(&prepared.units, &impact, &view.reading);
         let kept = pods.iter().filter(|pod| !pod.is_evicted(limits.included));

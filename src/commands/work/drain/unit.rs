@@ -18,8 +18,8 @@ use crate::commands::work::cluster_view::ClusterView;
 use crate::commands::work::connect::failed;
 use crate::commands::work::wait::{LastLook, ProgressLine, Wait, WaitEnd, WaitResult};
 use crate::decide::drain::{
-    DrainProgress, DrainView, EvictionReply, RecordedWorkloads, RuleState, Unit, UnitEnd,
-    UnitFacts, UnitPod, UnitRun, UnitStep, interrupted, recorded_workloads,
+    DrainProgress, DrainView, EvictionReply, RuleState, Unit, UnitEnd, UnitFacts, UnitPod, UnitRun,
+    UnitStep, interrupted, recorded_workloads,
 };
 use crate::decide::{RulePatch, escalate};
 use crate::engine::settle::{Goal, Patience};
@@ -110,11 +110,7 @@ impl UnitDrain<'_, '_, '_> {
             drain: order.name,
             run: order.context.run.as_deref(),
             seen: BTreeMap::new(),
-            recorded: if run.is_resumed() {
-                recorded_workloads(&self.rules)
-            } else {
-                RecordedWorkloads::new()
-            },
+            recorded: recorded_workloads(&self.rules),
         };
         let mut told = BTreeMap::new();
         let name = &self.unit.name;

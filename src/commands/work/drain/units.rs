@@ -358,10 +358,11 @@ impl DrainOrder<'_> {
         let began = Instant::now();
         let rules = self.note(rules, &UnitProgress::Draining, mutation).await?;
         let unit_run = if run.progress.has_begun() {
-            UnitRun::resumed(self.limits).recorded(&recorded_workloads(&rules))
+            UnitRun::resumed(self.limits)
         } else {
             UnitRun::new(self.limits)
         };
+        let unit_run = unit_run.recorded(&recorded_workloads(&rules));
         let mut unit_run = unit_run.restarting(self.restarts.owners.keys().cloned().collect());
         // A rule of a new device, or of one whose rule alone another user escalated: the pods say which rules evict them.
         if rules
