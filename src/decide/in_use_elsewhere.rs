@@ -22,9 +22,19 @@ pub fn needs_attributes(
     snapshot: &Snapshot,
     semantics: &Semantics,
 ) -> bool {
+    let (_, selected) = selected_by(rules, snapshot, semantics);
+    may_be_used_under_other_names(snapshot, &selected)
+}
+
+/// The taints of the rules, and the devices that they select: which these are is the same at any time.
+fn selected_by(
+    rules: &[DeviceTaintRule],
+    snapshot: &Snapshot,
+    semantics: &Semantics,
+) -> (Vec<ProposedTaint>, BTreeSet<DeviceId>) {
     let proposed = ProposedTaint::of_rules(rules, Timestamp::UNIX_EPOCH);
     let selected = engine::selection(snapshot, &proposed, semantics).devices;
-    may_be_used_under_other_names(snapshot, &selected)
+    (proposed, selected)
 }
 
 /// One warning per rule whose devices have the same hardware as allocated devices of other drivers that the rule does
@@ -35,9 +45,7 @@ pub fn warnings(
     snapshot: &Snapshot,
     semantics: &Semantics,
 ) -> Vec<Warning> {
-    // Which devices a rule selects is the same at any time.
-    let proposed = ProposedTaint::of_rules(rules, Timestamp::UNIX_EPOCH);
-    let selected = engine::selection(snapshot, &proposed, semantics).devices;
+    let (proposed, selected) = selected_by(rules, snapshot, semantics);
     let possible = may_be_same_hardware(snapshot, &selected, None);
     // Attributes are decoded only where devices of several drivers are allocated.
     let elsewhere = if may_be_used_under_other_names(snapshot, &selected) {
@@ -95,8 +103,7 @@ pub fn partition_warnings(
     snapshot: &Snapshot,
     semantics: &Semantics,
 ) -> Vec<Warning> {
-    let proposed = ProposedTaint::of_rules(rules, Timestamp::UNIX_EPOCH);
-    let selected = engine::selection(snapshot, &proposed, semantics).devices;
+    let (proposed, selected) = selected_by(rules, snapshot, semantics);
     let selected: BTreeSet<&DeviceId> = selected.iter().collect();
     let users = users_beside(snapshot, &selected);
     if users.is_empty() {

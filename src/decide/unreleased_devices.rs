@@ -321,30 +321,17 @@ pub fn note(
     hardware: &Hardware,
     now: Timestamp,
 ) -> Option<Value> {
-    let mut all = noted(rule);
-    let before = all.len();
-    for pod in pods {
-        let devices = pod.devices.iter();
-        let devices = devices.filter(|device| is_on(rule, device, hardware));
-        for device in devices {
-            let (device, name) = (device.to_string(), pod.pod.to_string());
-            if all
-                .iter()
-                .any(|known| known.device == device && known.pod == name)
-            {
-                continue;
-            }
-            all.push(NotedRelease {
-                device,
-                pod: name,
-                uid: Some(pod.uid.to_string()),
-                node: pod.node.as_ref().map(ToString::to_string),
-                seen: now.to_string(),
-                end: pod.end,
-            });
-        }
-    }
-    (all.len() > before).then(|| recording(all))
+    let seen = pods.iter().flat_map(|pod| {
+        pod.devices.iter().map(|device| NotedRelease {
+            device: device.to_string(),
+            pod: pod.pod.to_string(),
+            uid: Some(pod.uid.to_string()),
+            node: pod.node.as_ref().map(ToString::to_string),
+            seen: now.to_string(),
+            end: pod.end,
+        })
+    });
+    with_more(rule, seen, hardware)
 }
 
 /// The merge patch that adds to `rule` what the `removed` rules record of its devices: nothing else in the API has it.
@@ -355,9 +342,19 @@ pub fn carried_over(
     removed: &[DeviceTaintRule],
     hardware: &Hardware,
 ) -> Option<Value> {
+    with_more(rule, removed.iter().flat_map(noted), hardware)
+}
+
+/// The merge patch that adds to what `rule` records those of `more` that are of its devices; nothing where it records them
+/// all.
+fn with_more(
+    rule: &DeviceTaintRule,
+    more: impl Iterator<Item = NotedRelease>,
+    hardware: &Hardware,
+) -> Option<Value> {
     let mut all = noted(rule);
     let before = all.len();
-    for one in removed.iter().flat_map(noted) {
+    for one in more {
         let device = DeviceId::parse(&one.device);
         let is_known = all
             .iter()
@@ -366,20 +363,18 @@ pub fn carried_over(
             all.push(one);
         }
     }
-    (all.len() > before).then(|| recording(all))
+    if all.len() == before {
+        return None;
+    }
+    all.sort();
+    let text = Value::from_iter(all.iter().map(NotedRelease::value)).to_string();
+    Some(json!({"metadata": {"annotations": {RuleMetadata::NOT_RELEASED: text}}}))
 }
 
 /// Whether the rule may select the device, by any name: a device by another name, or a part of it, is held just the same.
 fn is_on(rule: &DeviceTaintRule, device: &DeviceId, hardware: &Hardware) -> bool {
     let mut aliases = hardware.aliases(device).into_iter();
     may_select(rule, device) || aliases.any(|alias| may_select(rule, &alias.device))
-}
-
-/// The merge patch by which a rule records all of this.
-fn recording(mut all: Vec<NotedRelease>) -> Value {
-    all.sort();
-    let text = Value::from_iter(all.iter().map(NotedRelease::value)).to_string();
-    json!({"metadata": {"annotations": {RuleMetadata::NOT_RELEASED: text}}})
 }
 
 /// The merge patch that takes the records of devices on `node` off `rule`, whose kubelet has released them; nothing
