@@ -33,7 +33,6 @@ use crate::decide::{
     Proposal, Requester, RuleArguments, RuleWords, SelectedRules, unreleased_devices,
 };
 use crate::engine::allocator::may_be_used_under_other_names;
-use crate::engine::hardware::Hardware;
 use crate::engine::rule_lifecycle::{blocks, release};
 use crate::engine::{ProposedTaint, nodes_of};
 use crate::error::{ExitStatus, Failure};
@@ -336,12 +335,9 @@ impl RemoveArgs {
             Err(failure) => Err(failure),
         };
         if changer.stores() {
-            let hardware = mutation.as_ref().map(|mutation| {
-                let slices = &mutation.view.snapshot().slices;
-                Hardware::of(slices)
-            });
-            let hardware = hardware.unwrap_or_default();
-            carry_over(&found, &hardware, changer.rules(), changer.context()).await;
+            let view = mutation.as_ref().ok().map(|mutation| &mutation.view);
+            let slices = view.map_or(&[][..], |view| &view.snapshot().slices);
+            carry_over(&found, slices, changer.rules(), changer.context()).await;
         }
         let mut gone = Vec::new();
         for rule in found {

@@ -8,7 +8,7 @@ use crate::commands::context::Context;
 use crate::decide::unreleased_devices;
 use crate::engine::forced_deletions::UnreleasedPod;
 use crate::engine::hardware::Hardware;
-use crate::model::{DeviceTaintRule, NodeName};
+use crate::model::{DeviceTaintRule, NodeName, ResourceSlice};
 use crate::report::wait_progress::WaitProgress;
 
 /// Takes off the rules of these `names` what they record of devices on `node`, whose kubelet was seen to release them.
@@ -84,11 +84,11 @@ async fn clear(
     }
 }
 
-/// Adds what rules record that are about to be `removed` to the rules that stay on the same `hardware`: with the record, the
+/// Adds what rules record that are about to be `removed` to the rules that stay on the same hardware, by `slices`: with the record, the
 /// API would show a device as free that its node may not have released. What cannot be recorded is said.
 pub(crate) async fn carry_over(
     removed: &[DeviceTaintRule],
-    hardware: &Hardware,
+    slices: &[ResourceSlice],
     rules: &Rules,
     context: &Context,
 ) {
@@ -110,7 +110,9 @@ pub(crate) async fn carry_over(
     let stays = |rule: &DeviceTaintRule| {
         rule.metadata.deletion.is_none() && removed.iter().all(|gone| gone.name != rule.name)
     };
-    let wanted = |rule: &DeviceTaintRule| unreleased_devices::carried_over(rule, removed, hardware);
+    let hardware = Hardware::of(slices);
+    let wanted =
+        |rule: &DeviceTaintRule| unreleased_devices::carried_over(rule, removed, &hardware);
     for rule in listed.filter(stays) {
         let name = rule.name.as_str();
         match record(&rule, wanted, rules).await {
