@@ -336,8 +336,9 @@ impl RemoveArgs {
         };
         if changer.stores() {
             let view = mutation.as_ref().ok().map(|mutation| &mutation.view);
-            let slices = view.map_or(&[][..], |view| &view.snapshot().slices);
-            carry_over(&found, slices, changer.rules(), changer.context()).await;
+            let slices = view.map(|view| &view.snapshot().slices[..]);
+            let carried = carry_over(&found, slices, changer.rules(), changer.context()).await;
+            carried.map_err(|failure| stopped(failure, changer.context()))?;
         }
         let mut gone = Vec::new();
         for rule in found {

@@ -334,6 +334,25 @@ pub fn note(
     with_more(rule, seen, hardware)
 }
 
+/// What rules record as not released on the hardware of `devices`, a line for each device.
+#[must_use]
+pub fn of_hardware<'a>(
+    devices: impl IntoIterator<Item = &'a DeviceId>,
+    snapshot: &Snapshot,
+) -> Vec<String> {
+    // Such records are rare, and without one the hardware need not be looked up.
+    if snapshot.rules.iter().all(|rule| noted(rule).is_empty()) {
+        return Vec::new();
+    }
+    let hardware = Hardware::of(&snapshot.slices).closure(devices);
+    let hardware: Vec<DeviceId> = hardware.into_iter().collect();
+    let warnings = warnings(&snapshot.rules, Some(&hardware), RecordReader::Api);
+    warnings
+        .into_iter()
+        .map(|warning| warning.message)
+        .collect()
+}
+
 /// The merge patch that adds to `rule` what the `removed` rules record of its devices: nothing else in the API has it.
 /// Nothing where it records all of that, or selects none of these devices nor of their `hardware`.
 #[must_use]
@@ -841,6 +860,14 @@ mod tests {
             noted(rule).into_iter().map(|one| one.device).collect()
         };
         assert_eq!(devices(reduced), [first]);
+        let lines = of_hardware([&device(first)], &snapshot);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(
+            lines[0].starts_with(&format!("device {first}: pod")),
+            "{lines:?}"
+        );
+        let elsewhere = device("gpu.example.com/node-9/gpu-0");
+        assert!(of_hardware([&elsewhere], &snapshot).is_empty());
         assert_eq!(released_of(&wide, "node-8", reduced), None);
         let patch = released_of(&wide, "node-7", reduced).expect("a change");
         assert_eq!(devices(&patched(wide.clone(), &patch)), [second]);

@@ -3,6 +3,8 @@
 //! A pod that comes back and is evicted again fills pages: many pods of one workload that came to the same are one row.
 //! JSON has each.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +13,8 @@ use super::table::{Column, Table, optional};
 use super::time::Time;
 use crate::assess::EvictedOutcome;
 use crate::decide::recovery::EvictedFacts;
-use crate::model::{NamespacedName, UNKNOWN};
-use crate::naming::phrase::counted;
+use crate::model::{Kind, NamespacedName, UNKNOWN};
+use crate::naming::phrase::{counted, few};
 
 /// More pods than these are one row.
 const SHOWN: usize = 5;
@@ -108,6 +110,28 @@ pub fn lines(evicted: &[EvictedPod]) -> Vec<String> {
         format!("evicted {who}{at}{doubt}: {outcome}")
     });
     lines.collect()
+}
+
+/// Of which workloads the desired number of pods is unknown, where the outcome of a pod depends on it; not of DaemonSets,
+/// which have a pod on each node.
+pub(super) fn unknown_numbers(evicted: &[EvictedPod]) -> Option<String> {
+    let unknown = evicted
+        .iter()
+        .filter(|pod| pod.after_eviction == EvictedOutcome::Unknown);
+    let workloads: BTreeSet<String> = unknown
+        .filter_map(|pod| {
+            let owner = pod.workload.as_ref()?;
+            let is_daemon = owner.kind == Kind::DaemonSet.as_str();
+            (!is_daemon).then(|| format!("{owner} in {}", pod.namespace))
+        })
+        .collect();
+    let workloads: Vec<String> = workloads.into_iter().collect();
+    (!workloads.is_empty()).then(|| {
+        format!(
+            "the outcome of the evicted pods of {}, because it is unknown how many pods are desired",
+            few(&workloads)
+        )
+    })
 }
 
 fn rows(evicted: &[EvictedPod]) -> Vec<Row<'_>> {
@@ -230,5 +254,24 @@ mod tests {
             "{lines:?}"
         );
         assert!(lines[1].starts_with("evicted pod mon/monitor-x at "));
+    }
+
+    #[test]
+    fn an_unknown_outcome_has_a_reason_but_for_daemon_sets() {
+        let unknown = |kind: Kind| {
+            let mut pod = evicted("monitor-0", 0, EvictedOutcome::Unknown);
+            pod.workload = Some(Owner {
+                kind: kind.as_str().to_owned(),
+                name: "monitor".to_owned(),
+            });
+            unknown_numbers(&[pod])
+        };
+        insta::assert_snapshot!(
+            unknown(Kind::ReplicaSet).unwrap_or_default(),
+            @"the outcome of the evicted pods of ReplicaSet/monitor in mon, because it is unknown how many pods are desired"
+        );
+        assert_eq!(unknown(Kind::DaemonSet), None);
+        let running = evicted("monitor-0", 0, EvictedOutcome::CreatedAgain);
+        assert_eq!(unknown_numbers(&[running]), None);
     }
 }

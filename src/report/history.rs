@@ -563,6 +563,7 @@ impl<'a> HistorySources<'a> {
         }
         if unread.is_empty() {
             lines.extend(evicted_daemon::unknown_nodes(evicted));
+            lines.extend(evicted::unknown_numbers(evicted));
         }
         // Without events there is no evicted pod whose outcome could be asked for.
         if !unread.is_empty() && self.reading.without(Kind::Event).is_none() {

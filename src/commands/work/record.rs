@@ -3,7 +3,9 @@
 
 use serde_json::Value;
 
-use crate::cluster::{ConflictAction, ObjectChange, ObjectVersion, Rules, Stored, WriteMode};
+use crate::cluster::{
+    ClusterError, ConflictAction, ObjectChange, ObjectVersion, Rules, Stored, WriteMode,
+};
 use crate::model::DeviceTaintRule;
 
 /// Applies the patch that `wanted` gives for `rule`, or for what others have made of it meanwhile; absent where it gives none.
@@ -11,7 +13,7 @@ pub(crate) async fn record(
     rule: &DeviceTaintRule,
     wanted: impl Fn(&DeviceTaintRule) -> Option<Value>,
     rules: &Rules,
-) -> Option<Result<(), String>> {
+) -> Option<Result<(), ClusterError>> {
     let change = |rule: &DeviceTaintRule| {
         let on = ObjectVersion {
             uid: rule.uid.to_string(),
@@ -32,5 +34,5 @@ pub(crate) async fn record(
     let changed = rules
         .change(rule.name.as_str(), first, WriteMode::Store, again)
         .await;
-    Some(changed.map(drop).map_err(|error| error.to_string()))
+    Some(changed.map(drop))
 }

@@ -2,13 +2,16 @@
 
 use serde_json::Value;
 
+use super::connect;
 use super::record::record;
 use crate::cluster::Rules;
 use crate::commands::context::Context;
 use crate::decide::unreleased_devices;
 use crate::engine::forced_deletions::UnreleasedPod;
 use crate::engine::hardware::Hardware;
+use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, NodeName, ResourceSlice};
+use crate::naming::phrase::few;
 use crate::report::wait_progress::WaitProgress;
 
 /// Takes off the rules of these `names` what they record of devices on `node`, whose kubelet was seen to release them.
@@ -71,60 +74,79 @@ async fn clear(
         let cleared = match rules.get(name).await {
             Ok(Some(stored)) => record(&stored.fact, &left, rules).await,
             Ok(None) => continue,
-            Err(error) => Some(Err(error.to_string())),
+            Err(error) => Some(Err(error)),
         };
         match cleared {
             None => {}
             Some(Ok(())) => context.printer.note(&format!("rule {name}: {reason}")),
             // One rule that cannot be read or changed keeps no other from being cleared.
             Some(Err(error)) => context.printer.warn(&format!(
-                "the record of unreleased devices on rule {name} could not be cleared: {error}"
+                "rule {name} still records devices as not released, because this record could not be removed: {error}"
             )),
         }
     }
 }
 
 /// Adds what rules record that are about to be `removed` to the rules that stay on the same hardware, by `slices`: with the record, the
-/// API would show a device as free that its node may not have released. What cannot be recorded is said.
+/// API would show a device as free that its node may not have released.
+///
+/// # Errors
+///
+/// A record cannot be added, or it is unknown which rules select the hardware, since the `slices` were not read.
 pub(crate) async fn carry_over(
     removed: &[DeviceTaintRule],
-    slices: &[ResourceSlice],
+    slices: Option<&[ResourceSlice]>,
     rules: &Rules,
     context: &Context,
-) {
+) -> Result<(), Failure> {
     if removed
         .iter()
         .all(|rule| unreleased_devices::noted(rule).is_empty())
     {
-        return;
+        return Ok(());
     }
-    let listed = match rules.list().await {
-        Ok(listed) => listed.objects.into_iter().map(|stored| stored.fact),
-        Err(error) => {
-            context.printer.warn(&format!(
-                "the devices whose release was not confirmed could not be recorded on other rules: {error}"
-            ));
-            return;
-        }
+    let names: Vec<String> = removed.iter().map(|rule| rule.name.to_string()).collect();
+    let failed = |failure: Failure, on: &str| {
+        let kept = few(&names);
+        failure
+            .context(format!(
+                "the devices whose release was not confirmed could not be recorded on {on}, so {kept} is kept"
+            ))
+            .hint(format!(
+                "to delete the rules together with this record: kubectl delete devicetaintrules {}",
+                names.join(" ")
+            ))
     };
+    let listed = rules.list().await;
+    let listed = listed.map_err(|error| failed(connect::failed(error), "other rules"))?;
+    let listed = listed.objects.into_iter().map(|stored| stored.fact);
     let stays = |rule: &DeviceTaintRule| {
         rule.metadata.deletion.is_none() && removed.iter().all(|gone| gone.name != rule.name)
+    };
+    let staying: Vec<DeviceTaintRule> = listed.filter(stays).collect();
+    let Some(slices) = slices else {
+        if staying.is_empty() {
+            return Ok(());
+        }
+        let unread = Failure::new(ExitStatus::Failed, "ResourceSlices could not be read");
+        return Err(failed(unread, "other rules"));
     };
     let hardware = Hardware::of(slices);
     let wanted =
         |rule: &DeviceTaintRule| unreleased_devices::carried_over(rule, removed, &hardware);
-    for rule in listed.filter(stays) {
+    for rule in staying {
         let name = rule.name.as_str();
         match record(&rule, wanted, rules).await {
             None => {}
             Some(Ok(())) => context.printer.note(&format!(
                 "rule {name} now records the devices whose release was not confirmed"
             )),
-            Some(Err(error)) => context.printer.warn(&format!(
-                "the devices whose release was not confirmed could not be recorded on rule {name}: {error}"
-            )),
+            Some(Err(error)) => {
+                return Err(failed(connect::failed(error), &format!("rule {name}")));
+            }
         }
     }
+    Ok(())
 }
 
 /// Notes `pods` that `progress` has shown on the rules that select their devices. What cannot be noted is said: it is told

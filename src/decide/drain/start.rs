@@ -51,6 +51,8 @@ pub struct DrainPlan<'a> {
     pub refusing_budgets: &'a [String],
     /// Other devices of the same hardware that are in use and not drained, a line each.
     pub siblings: &'a [String],
+    /// Devices of this hardware whose release rules record as not confirmed, a line each.
+    pub unreleased: &'a [String],
     /// Owners of these pods that are restarted.
     pub restarts: &'a RestartPlan,
     /// Data that could not be read.
@@ -267,6 +269,9 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
     }
     lines.extend(plan.siblings.iter().map(|line| {
         format!("  not drained: {line}; the unit becomes idle only when none of this hardware is in use (to drain partitions too: --with-partitions)")
+    }));
+    lines.extend(plan.unreleased.iter().map(|line| {
+        format!("  not released: {line}; the unit becomes idle only when its node confirms the release (--verify-node)")
     }));
     let for_good = classes.get(&PodClass::Unmanaged);
     let for_good = for_good.filter(|_| limits.included.unmanaged);
@@ -501,6 +506,7 @@ mod tests {
             cordoned: &BTreeSet::new(),
             refusing_budgets: &[],
             siblings: &[],
+            unreleased: &[],
             failing_jobs: &[],
             terminations: &Terminations::default(),
             longest: Duration::from_secs(30),
@@ -601,6 +607,7 @@ mod tests {
                     "PodDisruptionBudget team-a/api allows no eviction now".to_owned()
                 ],
                 siblings: &[],
+                unreleased: &[],
                 failing_jobs: &[],
                 terminations: &Terminations::default(),
                 longest: Duration::from_secs(30),
@@ -738,6 +745,7 @@ mod tests {
             cordoned: &BTreeSet::new(),
             refusing_budgets: &[],
             siblings: &[],
+            unreleased: &["device a/b/c: pod ml/train was force-deleted".to_owned()],
             failing_jobs: &[],
             longest: Duration::from_secs(30),
             tolerates: false,
@@ -755,6 +763,7 @@ mod tests {
         insta::assert_snapshot!(plan_lines(&plan).split_off(2).join("\n"), @"
           evicts pods that their workload recreates: team-a/web
           already terminating: team-a/nr7
+          not released: device a/b/c: pod ml/train was force-deleted; the unit becomes idle only when its node confirms the release (--verify-node)
           expected time: unknown, because 1 pod cannot terminate until nodes and drivers are running again: team-a/nr7 (node node-7 is NotReady); at most 60s for each unit (--timeout)
         ");
     }
@@ -808,6 +817,7 @@ mod tests {
             cordoned: &BTreeSet::new(),
             refusing_budgets: &[],
             siblings: &[],
+            unreleased: &[],
             failing_jobs: &[],
             terminations: &Terminations::default(),
             longest: Duration::from_secs(30),
@@ -846,6 +856,7 @@ mod tests {
             cordoned: &BTreeSet::new(),
             refusing_budgets: &[],
             siblings: &[],
+            unreleased: &[],
             failing_jobs: &["team-a/train".to_owned()],
             terminations: &Terminations::default(),
             longest: Duration::from_secs(90),

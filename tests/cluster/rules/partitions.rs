@@ -136,6 +136,29 @@ fn a_device_that_is_recorded_as_unreleased_keeps_its_card_from_being_idle() {
             .saying(&check);
     }
     // The record is the only trace of it, and stays on a rule for the same hardware.
+    let rules = json!({
+        "apiGroups": ["resource.k8s.io"], "resources": ["devicetaintrules"],
+        "verbs": ["get", "list", "delete"],
+    });
+    let slices = json!({
+        "apiGroups": ["resource.k8s.io"], "resources": ["resourceslices"], "verbs": ["get", "list"],
+    });
+    let line = format!("remove {} --yes --others", names[1]);
+    for (allowed, why) in [
+        (vec![rules.clone()], "ResourceSlices could not be read"),
+        (vec![rules, slices], "cannot patch"),
+    ] {
+        let user = block_on(world.plane.kubeconfig_for(&allowed));
+        let refused = World::bare(world.plane, world.driver.clone(), world.node.clone());
+        let refused = refused.seen_by(&user.kubeconfig);
+        refused
+            .run(&line)
+            .ended(1)
+            .saying(why)
+            .saying("not deleted")
+            .saying(&format!("kubectl delete devicetaintrules {}", names[1]));
+        assert!(block_on(world.rule(&names[1])).is_some(), "{why}");
+    }
     world.run(&format!("remove {}", names[1])).ended(4);
     world
         .run(&format!("remove {} --yes", names[1]))

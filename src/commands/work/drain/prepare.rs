@@ -28,6 +28,7 @@ use crate::decide::drain::{
 };
 use crate::decide::identity::{identities, with_identities};
 use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
+use crate::decide::unreleased_devices;
 use crate::decide::{Existing, Proposal, RuleDraft, Terms, add};
 use crate::engine::hardware::Hardware;
 use crate::engine::job_fate::job_fates;
@@ -360,8 +361,8 @@ impl DrainRequest {
         mutation: &MutationContext,
     ) -> Result<CheckedDrain, Failure> {
         let (view, limits) = (&mutation.view, &self.limits);
-        let devices = prepared.units.iter().flat_map(|unit| &unit.devices);
-        let proposed: Vec<ProposedTaint> = devices
+        let all_devices = || prepared.units.iter().flat_map(|unit| &unit.devices);
+        let proposed: Vec<ProposedTaint> = all_devices()
             .cloned()
             .map(|device| hypothetical(device.into(), view.now))
             .collect();
@@ -411,6 +412,7 @@ impl DrainRequest {
             .filter(|sibling| !sibling.is_shared())
             .map(Sibling::line)
             .collect();
+        let unreleased = unreleased_devices::of_hardware(all_devices(), view.snapshot());
         let fates = job_fates(&of_leaving, &view.reading);
         let ending: Vec<&UnitPod> = pods
             .iter()
@@ -424,6 +426,7 @@ impl DrainRequest {
         let plan = DrainPlan {
             refusing_budgets: &refusing_budgets(&to_place, &basis, &restarts, limits),
             siblings: &siblings,
+            unreleased: &unreleased,
             failing_jobs: &failing_jobs(&of_leaving, &fates),
             longest,
             tolerates: longest > time(None),
