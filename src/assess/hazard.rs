@@ -278,7 +278,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Pods],
-        meaning: "is system-critical: by its priority (2000000000 or more) or by an annotation",
+        meaning: "is system-critical (priority 2000000000 or more, or scheduler.alpha.kubernetes.io/critical-pod)",
         find: evidence::critical,
     }
     /// It has data on its node that go with it.
@@ -350,7 +350,7 @@ hazards! {
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
-        meaning: "tolerations let replacements use tainted devices, but at most delay the eviction of replacements",
+        meaning: "replacements can get tainted devices, because their tolerations allow it, and are then evicted, too",
         find: HazardEvidence::tolerates_schedule_only,
     }
     /// Its claim stays allocated to the device, so that its replacement is scheduled there.

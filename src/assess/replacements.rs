@@ -486,12 +486,12 @@ impl RequestReplacement {
             ),
             None if devices.is_none() => {
                 format!(
-                    "request '{request}' needs all matching devices of a node, but none are available"
+                    "request '{request}' needs all matching devices of one node, but none are available"
                 )
             }
             None => {
                 format!(
-                    "request '{request}' needs all matching devices of a node, and {devices} {verb} available"
+                    "request '{request}' needs all matching devices of one node, and {devices} {verb} available on the nodes that are allowed"
                 )
             }
         }
@@ -643,11 +643,11 @@ mod tests {
     fn who_wants_all_devices_of_a_node_has_enough_where_there_is_any() {
         assert_eq!(
             request(None, 3).offer(),
-            "request 'gpu' needs all matching devices of a node, and 3 are available"
+            "request 'gpu' needs all matching devices of one node, and 3 are available on the nodes that are allowed"
         );
         assert_eq!(
             request(None, 0).offer(),
-            "request 'gpu' needs all matching devices of a node, but none are available"
+            "request 'gpu' needs all matching devices of one node, but none are available"
         );
         let all = ClaimReplacement {
             requests: vec![request(None, 3)],

@@ -58,13 +58,13 @@ use crate::report::explain::{
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ExplainArgs {
-    /// pod/NAME, rule/NAME, device/DRIVER/POOL/DEVICE, UUID, serial number or PCI address; then,
+    /// pod/NAME, rule/NAME, device/DRIVER/POOL/DEVICE, or a UUID, serial number or PCI address without a prefix; then,
     /// optionally, a proposed taint: DEVICE TAINT
     ///
     /// Also accepts NAMESPACE/NAME for a pod, `pod NAME` as two words, and the output of `kubectl get
     /// -o name` for pods and rules. A TARGET pod without a namespace is looked up in the namespace of --namespace;
-    /// without --namespace, in all namespaces. After the targets, DRIVER/POOL/DEVICE and
-    /// KEY[=VALUE][:EFFECT] are a proposed taint.
+    /// without --namespace, in all namespaces. The DEVICE of a proposed
+    /// taint is DRIVER/POOL/DEVICE, and the TAINT is KEY[=VALUE][:EFFECT].
     #[arg(value_name = "TARGET|DEVICE|TAINT", add = Values::Subjects)]
     targets: Vec<String>,
 

@@ -368,7 +368,7 @@ impl WaitArgs {
         let (chooser, mut found) = meant_on(typed, &live, version, context).await?;
         if let (Some(missing), false) = (found.all_missing(), self.ignore_not_found) {
             return Err(missing.hint(
-                "if the rule was deleted: --ignore-not-found waits for the workloads of all pods that have a taint eviction event",
+                "if the rule was deleted, add --ignore-not-found: the command then waits for the workloads of all pods that have a taint eviction event",
             ));
         }
         // A rule of certain devices is known by another name, where it is there.

@@ -19,7 +19,7 @@ pub struct DeviceCounts {
     pub device_count: usize,
     /// Devices that a claim holds, ignoring admin access. Such devices are not free.
     pub allocated_device_count: usize,
-    /// Devices that no claim holds, but of which pods use partitions. These devices are not free.
+    /// Devices that no claim holds, although pods use partitions of them. These devices are not free.
     #[serde(default)]
     pub partly_used_device_count: usize,
     /// Devices with a taint, of any effect.

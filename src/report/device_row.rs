@@ -71,8 +71,8 @@ pub struct DeviceRow {
         skip_serializing_if = "std::ops::Not::not"
     )]
     pub is_unreleased: bool,
-    /// Devices on this hardware (the device itself or others) that rules record as not released (see `unreleased`).
-    /// Ordered by name; absent if there are none.
+    /// Devices on this hardware (the device itself or others) that the annotation of a rule lists as not released (see
+    /// `unreleased`). Ordered by name; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreleased_devices: Vec<String>,
     /// Those of `pods` that use the device with admin access only, such as monitors; empty if none is known.

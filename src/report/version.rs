@@ -108,8 +108,8 @@ pub struct Release {
     /// Whether an outdated entry in a claim's reservedFor prevents evictions: if true, a new rule does not evict the
     /// pods that are listed after this entry. An entry is outdated if the pod in it is gone or was replaced.
     pub stale_reservation_hides: bool,
-    /// Whether the eviction controller, when a rule is created, finds pods also through those of their claims that have
-    /// no tainted device. If true, `staleReservationHides` does not apply to pods with such a claim.
+    /// Whether the eviction controller, when a rule is created, also checks the pods of claims without a tainted device.
+    /// If true, it evicts a pod that has such a claim beside a tainted one even if `staleReservationHides` is true.
     pub untainted_claims_are_followed: bool,
     /// Whether pods that use a device through an extended resource are evicted.
     pub evicts_extended_resources: bool,

@@ -193,7 +193,7 @@ impl ProtobufList {
         let length = input.len().min(MAGIC.len());
         if input[..length] != MAGIC[..length] {
             return Err(malformed(
-                "it does not begin with the protobuf prefix (k8s)",
+                "it is not in Kubernetes' protobuf encoding: it does not begin with k8s",
             ));
         }
         if length < MAGIC.len() {
@@ -352,9 +352,9 @@ impl ProtobufList {
 ///
 /// If the bytes are no such object, or a failure of the server.
 pub fn decode_protobuf_object(bytes: &[u8]) -> Result<(Option<Item>, Vec<Warning>), DecodeError> {
-    let body = bytes
-        .strip_prefix(MAGIC)
-        .ok_or_else(|| malformed("it does not begin with the protobuf prefix (k8s)"))?;
+    let body = bytes.strip_prefix(MAGIC).ok_or_else(|| {
+        malformed("it is not in Kubernetes' protobuf encoding: it does not begin with k8s")
+    })?;
     let unknown = Unknown::decode(body).map_err(|error| malformed(&error.to_string()))?;
     let found = unknown.type_meta.unwrap_or_default();
     if found.is_status() {

@@ -215,7 +215,7 @@ impl WatchDecoder {
         let frame = Frame::decode(frame).map_err(|error| malformed(&error.to_string()))?;
         let raw = frame.object.unwrap_or_default().raw;
         let body = raw.strip_prefix(MAGIC).ok_or_else(|| {
-            malformed("an event of the watch does not begin with the protobuf prefix (k8s)")
+            malformed("an event of the watch is not in Kubernetes' protobuf encoding: it does not begin with k8s")
         })?;
         let unknown = Unknown::decode(body).map_err(|error| malformed(&error.to_string()))?;
         let found = unknown.type_meta.unwrap_or_default();

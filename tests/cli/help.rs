@@ -235,8 +235,9 @@ fn hazards_are_explained() {
     unmanaged                warning  has no controller, or its controller was
                                       deleted: nothing recreates it
     daemonset                notice   its DaemonSet recreates it on the same node
-    critical                 danger   is system-critical: by its priority
-                                      (2000000000 or more) or by an annotation
+    critical                 danger   is system-critical (priority 2000000000 or
+                                      more, or
+                                      scheduler.alpha.kubernetes.io/critical-pod)
     local-data               notice   has emptyDir volumes, whose data is deleted
                                       with it
     long-grace               notice   has a grace period of more than 10s, and may
@@ -248,9 +249,9 @@ fn hazards_are_explained() {
                                       through partitions, shares or other drivers
     terminal-still-reserved  notice   has ended, but is evicted like a running pod
                                       while its claim holds the device
-    tolerates-schedule-only  warning  tolerations let replacements use tainted
-                                      devices, but at most delay the eviction of
-                                      replacements
+    tolerates-schedule-only  warning  replacements can get tainted devices, because
+                                      their tolerations allow it, and are then
+                                      evicted, too
     claim-stays-allocated    warning  replacements are evicted again: they use the
                                       same claim, which stays allocated
     foreign-taint            notice   is evicted by another rule or by a driver's

@@ -14,7 +14,7 @@ fn one_device_is_asked_about_without_a_taint() {
     gpu.example.com/node-7/gpu-0   taint devicetaint.dev/preview:NoExecute
 
     Top risks:
-      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; tolerations let replacements use tainted devices, but at most delay the eviction of replacements
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements can get tainted devices, because their tolerations allow it, and are then evicted, too
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              WORKLOAD            RISKS
@@ -67,7 +67,7 @@ fn claims_that_find_no_other_device_are_told_and_stop_what_must_not_do_that() {
     gpu.example.com/node-7/*   taint a:NoExecute
 
     Top risks:
-      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; tolerations let replacements use tainted devices, but at most delay the eviction of replacements
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements can get tainted devices, because their tolerations allow it, and are then evicted, too
       danger    Deployment/embed of serving (2 pods): Deployment embed has 2 ready pods and would have none left; claim embed-5f6b8c9d77-mdd2q-gpu-72g96 cannot be reallocated: request gpu needs 1 device, and 0 are available (and 1 more of this kind)
       warning   research/notebook-anna: claim notebooks cannot be reallocated: request gpu needs 1 device, and 0 are available; has no controller: nothing recreates it
 
@@ -236,9 +236,9 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
     gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      danger    DaemonSet/gpu-monitor of monitoring: claim gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (not counting 27 on nodes where the pod cannot be scheduled); the pod's priority class is system-node-critical
-      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; tolerations let replacements use tainted devices, but at most delay the eviction of replacements
-      warning   Job/sweep of training (2 pods): Job sweep recreates evicted pods, because its podFailurePolicy ignores disruptions; tolerations let replacements use tainted devices, but at most delay the eviction of replacements
+      danger    DaemonSet/gpu-monitor of monitoring: claim gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of one node, but none are available (not counting 27 on nodes where the pod cannot be scheduled); the pod's priority class is system-node-critical
+      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements can get tainted devices, because their tolerations allow it, and are then evicted, too
+      warning   Job/sweep of training (2 pods): Job sweep recreates evicted pods, because its podFailurePolicy ignores disruptions; replacements can get tainted devices, because their tolerations allow it, and are then evicted, too
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, no-replacement (+2)
@@ -257,7 +257,7 @@ fn named_taint_spares_the_pods_that_tolerate_it() {
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Replacements:
-      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (not counting 27 on nodes where the pod cannot be scheduled)
+      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of one node, but none are available (not counting 27 on nodes where the pod cannot be scheduled)
       together, at most 3 of the 4 claims can be reallocated, perhaps fewer; not checked: whether one node has all devices that a claim needs (claim training/llm-1-gpus-rsbmk)
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).
@@ -351,7 +351,7 @@ fn existing_rule_is_asked_about_by_name() {
     rule node-6-firmware: gpu.example.com/node-6/*   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      warning   Deployment/chat of serving: tolerations let replacements use tainted devices, but at most delay the eviction of replacements
+      warning   Deployment/chat of serving: replacements can get tainted devices, because their tolerations allow it, and are then evicted, too
 
     SEVERITY   WHEN   POD                             WORKLOAD          RISKS
     warning    now    serving/chat-7d9c6b5f4d-bg695   Deployment/chat   tolerates-schedule-only, long-grace
@@ -375,7 +375,7 @@ fn several_rules_are_one_question() {
     assert_snapshot!(preview("--rule node-6-firmware --rule node-10-decommission").shown(), @"
     Top risks:
       danger    Job/fold of research: Job fold fails permanently unless the pod's containers exit with 0 when stopped: failure 2 exceeds its backoffLimit of 1
-      warning   Deployment/chat of serving: tolerations let replacements use tainted devices, but at most delay the eviction of replacements
+      warning   Deployment/chat of serving: replacements can get tainted devices, because their tolerations allow it, and are then evicted, too
 
     SEVERITY   WHEN   POD                             NODE      DEVICE                          WORKLOAD          CAUSE                       RISKS
     danger     +20m   research/fold-jsg5p             node-10   gpu.example.com/node-10/gpu-0   Job/fold          rule node-10-decommission   job-fails, long-grace
@@ -406,9 +406,9 @@ fn manifest_is_asked_about_before_it_is_created() {
     gpu.example.com/node-3/*   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      danger    DaemonSet/gpu-monitor of monitoring: claim gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (not counting 27 on nodes where the pod cannot be scheduled); the pod's priority class is system-node-critical
-      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; tolerations let replacements use tainted devices, but at most delay the eviction of replacements
-      warning   Job/sweep of training (2 pods): Job sweep recreates evicted pods, because its podFailurePolicy ignores disruptions; tolerations let replacements use tainted devices, but at most delay the eviction of replacements
+      danger    DaemonSet/gpu-monitor of monitoring: claim gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of one node, but none are available (not counting 27 on nodes where the pod cannot be scheduled); the pod's priority class is system-node-critical
+      danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; replacements can get tainted devices, because their tolerations allow it, and are then evicted, too
+      warning   Job/sweep of training (2 pods): Job sweep recreates evicted pods, because its podFailurePolicy ignores disruptions; replacements can get tainted devices, because their tolerations allow it, and are then evicted, too
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
     danger     now    monitoring/gpu-monitor-ztccc   gpu.example.com/node-3/gpu-0 (+7)   DaemonSet/gpu-monitor   critical, no-replacement (+2)
@@ -427,7 +427,7 @@ fn manifest_is_asked_about_before_it_is_created() {
       8 published devices selected. 14 allocated devices selected. 4 pods would be evicted in 2 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
 
     Replacements:
-      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of a node, but none are available (not counting 27 on nodes where the pod cannot be scheduled)
+      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of one node, but none are available (not counting 27 on nodes where the pod cannot be scheduled)
       together, at most 3 of the 4 claims can be reallocated, perhaps fewer; not checked: whether one node has all devices that a claim needs (claim training/llm-1-gpus-rsbmk)
 
     4 pods in 2 namespaces would be evicted: 1 now, 3 later (last in 30m at 2026-11-20T10:45:00Z).

@@ -150,8 +150,8 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0
         disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none
-        left; tolerations let replacements use tainted devices, but at most delay
-        the eviction of replacements
+        left; replacements can get tainted devices, because their tolerations allow
+        it, and are then evicted, too
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              RISKS

@@ -42,8 +42,8 @@ pub(crate) struct SafetyArgs {
     /// With sha256:…, the command is also refused if the taints, their selectors, the pods or their outcomes differ
     /// in any way, even if the impact is smaller.
     ///
-    /// With hardware:…, the command is also refused if the devices that it selects by name are not those of the report.
-    /// Nothing else is compared, so the impact may be larger.
+    /// With hardware:…, the command is only refused if the devices that it selects by name are not the same hardware as
+    /// in the report. Nothing else is compared, so the impact may be larger.
     ///
     /// Hazards and severities are never compared (see `help hazards`).
     #[arg(long, value_name = "REPORT", hide_short_help = true)]
