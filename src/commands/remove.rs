@@ -265,7 +265,9 @@ impl RemoveArgs {
     /// Says what the rules note of their devices: hardware that is another one by now, and devices that were not
     /// seen to be released, before they are given to others.
     async fn warn_of_hardware(&self, rules: &[DeviceTaintRule], live: &Live, context: &Context) {
-        let mut warnings = unreleased_devices::warnings(rules, None, RecordReader::Api);
+        let mut warnings = Vec::new();
+        // One device may be recorded on the rules and on others.
+        let mut recording = rules.to_vec();
         if !self.is_part {
             warnings.extend(left_policies(rules));
         }
@@ -280,18 +282,15 @@ impl RemoveArgs {
                     warnings.extend(view.identity_warnings(rules));
                     let (snapshot, semantics) = (view.snapshot(), &view.semantics);
                     let others = unreleased_devices::on_same_hardware(rules, snapshot, semantics);
-                    warnings.extend(unreleased_devices::warnings(
-                        &others,
-                        None,
-                        RecordReader::Api,
-                    ));
+                    recording.extend(others);
                 }
                 Err(failure) => context.printer.warn(&format!(
                     "cannot tell whether devices of the rules were replaced: {failure}"
                 )),
             }
         }
-        for warning in &warnings {
+        let unreleased = unreleased_devices::warnings(&recording, None, RecordReader::Api);
+        for warning in unreleased.iter().chain(&warnings) {
             context.printer.warn(&Oddity::from(warning).line());
         }
     }
@@ -334,13 +333,14 @@ impl RemoveArgs {
             Ok(mutation) => with_other_names(mutation, &found).await,
             Err(failure) => Err(failure),
         };
-        if changer.stores() {
+        let mut forgotten = Vec::new();
+        if let Some(mode) = changer.mode() {
             let view = mutation.as_ref().ok().map(|mutation| &mutation.view);
             let slices = view.map(|view| &view.snapshot().slices[..]);
-            let carried = carry_over(&found, slices, changer.rules(), changer.context()).await;
-            carried.map_err(|failure| stopped(failure, changer.context()))?;
+            let carried = carry_over(&found, slices, mode, changer).await;
+            forgotten = carried.map_err(|failure| stopped(failure, changer.context()))?;
         }
-        let mut gone = Vec::new();
+        let (mut gone, count) = (Vec::new(), found.len());
         for rule in found {
             let removed = changer.delete(&rule).await;
             let removed = removed.map_err(|failure| stopped(failure, changer.context()))?;
@@ -349,6 +349,9 @@ impl RemoveArgs {
             } else {
                 gone.push(rule);
             }
+        }
+        if !forgotten.is_empty() && gone.len() == count && changer.stores() {
+            changer.note(unreleased_devices::forgotten_line(&forgotten));
         }
         if !gone.is_empty() {
             tell_released(&gone, mutation, changer).await;

@@ -16,7 +16,7 @@ use super::work::connect::{Live, connect, failed};
 use super::work::consent::{ask, introduce};
 use super::work::pipeline::asking;
 use super::work::record::record;
-use crate::cluster::{Detail, Purpose, read_named_workloads, read_nodes, user_name};
+use crate::cluster::{Detail, Purpose, WriteMode, read_named_workloads, read_nodes, user_name};
 use crate::completion::Values;
 use crate::decide::blast_radius::{RemovalApproval, restoration};
 use crate::decide::drain::{
@@ -290,7 +290,7 @@ async fn note_restored(found: &RestorationRecord, live: &Live, context: &Context
     let why = restored_by(user_name(&live.client).await.as_deref());
     let wanted = |rule: &DeviceTaintRule| Some(reversal_patch(rule, &found.units, &why).body());
     for rule in &found.rules {
-        if let Some(Err(error)) = record(rule, wanted, &rules).await {
+        if let Some(Err(error)) = record(rule, wanted, &rules, WriteMode::Store).await {
             let name = &rule.name;
             context.printer.warn(&format!(
                 "cannot record on rule {name} which units were restored: {error}"

@@ -12,7 +12,7 @@ use crate::engine::allocator::{
 use crate::engine::holders::holders;
 use crate::engine::unpublished_devices::may_be_same_hardware;
 use crate::engine::{self, ProposedTaint, Semantics};
-use crate::model::{DeviceId, DeviceTaintRule, NamespacedName, Snapshot, Warning};
+use crate::model::{DeviceId, DeviceTaintRule, Effect, NamespacedName, Snapshot, Warning};
 use crate::naming::phrase::{counted, few};
 
 /// Whether attributes are needed to tell whether the devices of `rules` are in use through another driver.
@@ -110,16 +110,24 @@ pub fn partition_warnings(
         return Vec::new();
     }
     let by_rule = engine::selected_of(snapshot, &proposed, semantics, &selected);
-    let warnings = rules.iter().zip(by_rule).filter_map(|(rule, devices)| {
-        // A pod on a partition that the rule selects itself is no other pod.
-        let own: BTreeSet<NamespacedName> = holders(snapshot, &devices)
-            .into_iter()
+    let pods_on = |devices: &BTreeSet<DeviceId>| -> BTreeSet<NamespacedName> {
+        let holders = holders(snapshot, devices).into_iter();
+        holders
             .flat_map(|holder| holder.claim.reserving_pods())
-            .collect();
+            .collect()
+    };
+    // Of several rules, one may evict the pods on the partitions of another.
+    let evicting = rules.iter().zip(&by_rule);
+    let evicting = evicting.filter(|(rule, _)| rule.taint.effect == Effect::NoExecute);
+    let evicted: BTreeSet<DeviceId> = evicting.flat_map(|(_, devices)| devices.clone()).collect();
+    let evicted = pods_on(&evicted);
+    let warnings = rules.iter().zip(&by_rule).filter_map(|(rule, devices)| {
+        // A pod on a partition that the rule selects itself is no other pod.
+        let own = pods_on(devices);
         let of_parts = devices.iter().filter_map(|device| users.get(device));
         let pods: BTreeSet<&NamespacedName> = of_parts
             .flatten()
-            .filter(|pod| !own.contains(pod))
+            .filter(|pod| !own.contains(pod) && !evicted.contains(pod))
             .collect();
         let pods: Vec<String> = pods.into_iter().map(ToString::to_string).collect();
         (!pods.is_empty()).then(|| on_partitions(rule, &pods))
@@ -180,6 +188,17 @@ mod tests {
         assert_eq!(messages(Some("gpu-0")), [line]);
         assert!(messages(Some("gpu-0-mig-0")).is_empty(), "its own device");
         assert!(messages(None).is_empty(), "the rule selects both");
+        let rule = |device: &str, effect: &str| {
+            let mut rule = named("drain", effect);
+            rule.selector = Some(selector(device));
+            rule
+        };
+        let beside = |effect: &str| {
+            let rules = [rule("gpu-0", "NoExecute"), rule("gpu-0-mig-0", effect)];
+            partition_warnings(&rules, &snapshot, &semantics(37)).len()
+        };
+        assert_eq!(beside("NoExecute"), 0, "the other rule evicts the pod");
+        assert_eq!(beside("NoSchedule"), 1, "the other rule does not");
     }
 
     #[test]

@@ -255,7 +255,11 @@ impl Recovery {
 
     fn add_open(&mut self, name: &NamespacedName, message: String) {
         let name = name.clone();
-        self.open.push(Unrecovered { name, message });
+        let open = Unrecovered { name, message };
+        // The pods of a StatefulSet have the same name each time.
+        if !self.open.contains(&open) {
+            self.open.push(open);
+        }
     }
 
     /// A pod that no workload is known to make.
@@ -706,6 +710,8 @@ mod tests {
                 Some("Job/sweep"),
                 EvictedOutcome::NotCreatedAgain,
             ),
+            evicted("secret-1", None, EvictedOutcome::Unknown),
+            // Evicted under the same name before.
             evicted("secret-1", None, EvictedOutcome::Unknown),
             evicted("llm-0", Some("StatefulSet/llm"), EvictedOutcome::Unknown),
             evicted("late", None, EvictedOutcome::Terminating),

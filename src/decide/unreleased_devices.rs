@@ -18,6 +18,7 @@ use crate::engine::hardware::Hardware;
 use crate::engine::unreleased_devices::may_select;
 use crate::engine::{self, ProposedTaint, Semantics};
 use crate::model::{DeviceId, DeviceTaintRule, NodeName, RuleMetadata, Snapshot, Warning};
+use crate::naming::phrase::few;
 
 /// A device that a pod held which is gone, and that its node was not seen to release.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -334,23 +335,51 @@ pub fn note(
     with_more(rule, seen, hardware)
 }
 
-/// What rules record as not released on the hardware of `devices`, a line for each device.
+/// What rules record as not released on the hardware of `devices`, one warning for each device.
 #[must_use]
 pub fn of_hardware<'a>(
     devices: impl IntoIterator<Item = &'a DeviceId>,
     snapshot: &Snapshot,
-) -> Vec<String> {
+) -> Vec<Warning> {
     // Such records are rare, and without one the hardware need not be looked up.
     if snapshot.rules.iter().all(|rule| noted(rule).is_empty()) {
         return Vec::new();
     }
     let hardware = Hardware::of(&snapshot.slices).closure(devices);
     let hardware: Vec<DeviceId> = hardware.into_iter().collect();
-    let warnings = warnings(&snapshot.rules, Some(&hardware), RecordReader::Api);
-    warnings
-        .into_iter()
-        .map(|warning| warning.message)
-        .collect()
+    warnings(&snapshot.rules, Some(&hardware), RecordReader::Api)
+}
+
+/// The devices that `removed` rules record and that no rule records that stays: none of these selects the `hardware`.
+#[must_use]
+pub fn forgotten(
+    removed: &[DeviceTaintRule],
+    staying: &[DeviceTaintRule],
+    hardware: &Hardware,
+) -> Vec<String> {
+    let devices: BTreeSet<String> = removed
+        .iter()
+        .flat_map(noted)
+        .map(|one| one.device)
+        .collect();
+    let is_kept = |name: &String| {
+        staying.iter().any(|rule| {
+            let mut known = noted(rule).into_iter();
+            known.any(|one| one.device == *name)
+                || DeviceId::parse(name).is_some_and(|device| is_on(rule, &device, hardware))
+        })
+    };
+    let devices = devices.into_iter();
+    devices.filter(|name| !is_kept(name)).collect()
+}
+
+/// That rules were removed that had the last record of these devices.
+#[must_use]
+pub fn forgotten_line(devices: &[String]) -> String {
+    format!(
+        "no rule records any more that the release of {} was not confirmed",
+        few(devices)
+    )
 }
 
 /// The merge patch that adds to `rule` what the `removed` rules record of its devices: nothing else in the API has it.
@@ -862,9 +891,10 @@ mod tests {
         assert_eq!(devices(reduced), [first]);
         let lines = of_hardware([&device(first)], &snapshot);
         assert_eq!(lines.len(), 1, "{lines:?}");
+        let message = &lines[0].message;
         assert!(
-            lines[0].starts_with(&format!("device {first}: pod")),
-            "{lines:?}"
+            message.starts_with(&format!("device {first}: pod")),
+            "{message}"
         );
         let elsewhere = device("gpu.example.com/node-9/gpu-0");
         assert!(of_hardware([&elsewhere], &snapshot).is_empty());
@@ -881,6 +911,14 @@ mod tests {
         let kept = patched(own.clone(), &patch);
         assert_eq!(devices(&kept), [first]);
         assert_eq!(carried_over(&kept, removed, &none), None, "it has it");
+        let staying = std::slice::from_ref(&own);
+        assert_eq!(
+            forgotten(removed, staying, &none),
+            [second],
+            "of no other rule"
+        );
+        assert_eq!(forgotten(removed, &[], &none), [first, second]);
+        assert!(forgotten_line(&[second.to_owned()]).contains(second));
         own.selector = Some(device("gpu.example.com/node-8/gpu-0").into());
         assert_eq!(carried_over(&own, removed, &none), None, "another device");
         assert!(also_recording(&[&own], &all).is_empty(), "of other devices");

@@ -111,7 +111,7 @@ fn of_unit(
     if !elsewhere.is_empty() {
         let names: Vec<String> = elsewhere.iter().map(ToString::to_string).collect();
         messages.push(format!(
-            "its hardware is allocated under another name: {}",
+            "other devices on its hardware are allocated: {}",
             few(&names)
         ));
     }
@@ -373,7 +373,7 @@ mod tests {
             .iter()
             .find(|line| line.contains("is now named"));
         assert!(drift.is_some(), "{:?}", unit.messages);
-        let name = "its hardware is allocated under another name: gpu.example.com/node-7/gpu-9";
+        let name = "other devices on its hardware are allocated: gpu.example.com/node-7/gpu-9";
         assert!(unit.messages.iter().any(|line| line == name));
         let published = PublishedHardware::of(&basis);
         let devices = devices_of(&drain.units[0], &basis);

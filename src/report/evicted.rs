@@ -3,8 +3,6 @@
 //! A pod that comes back and is evicted again fills pages: many pods of one workload that came to the same are one row.
 //! JSON has each.
 
-use std::collections::BTreeSet;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,8 +11,8 @@ use super::table::{Column, Table, optional};
 use super::time::Time;
 use crate::assess::EvictedOutcome;
 use crate::decide::recovery::EvictedFacts;
-use crate::model::{Kind, NamespacedName, UNKNOWN};
-use crate::naming::phrase::{counted, few};
+use crate::model::{NamespacedName, UNKNOWN};
+use crate::naming::phrase::counted;
 
 /// More pods than these are one row.
 const SHOWN: usize = 5;
@@ -112,26 +110,17 @@ pub fn lines(evicted: &[EvictedPod]) -> Vec<String> {
     lines.collect()
 }
 
-/// Of which workloads the desired number of pods is unknown, where the outcome of a pod depends on it; not of DaemonSets,
-/// which have a pod on each node.
-pub(super) fn unknown_numbers(evicted: &[EvictedPod]) -> Option<String> {
-    let unknown = evicted
-        .iter()
-        .filter(|pod| pod.after_eviction == EvictedOutcome::Unknown);
-    let workloads: BTreeSet<String> = unknown
-        .filter_map(|pod| {
-            let owner = pod.workload.as_ref()?;
-            let is_daemon = owner.kind == Kind::DaemonSet.as_str();
-            (!is_daemon).then(|| format!("{owner} in {}", pod.namespace))
-        })
-        .collect();
-    let workloads: Vec<String> = workloads.into_iter().collect();
-    (!workloads.is_empty()).then(|| {
-        format!(
-            "the outcome of the evicted pods of {}, because it is unknown how many pods are desired",
-            few(&workloads)
-        )
-    })
+/// The evictions of several rules, each once, by name and time: a pod that several rules evicted is in the history of each.
+#[must_use]
+pub fn once(mut evicted: Vec<EvictedPod>) -> Vec<EvictedPod> {
+    fn key(pod: &EvictedPod) -> (&str, &str, Option<Time>, Option<&str>) {
+        let (namespace, name) = (pod.namespace.as_str(), pod.name.as_str());
+        // A StatefulSet may lose two pods of one name in a second.
+        (namespace, name, pod.eviction_time, pod.uid.as_deref())
+    }
+    evicted.sort_by(|one, other| key(one).cmp(&key(other)));
+    evicted.dedup_by(|one, other| key(one) == key(other));
+    evicted
 }
 
 fn rows(evicted: &[EvictedPod]) -> Vec<Row<'_>> {
@@ -257,21 +246,13 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_outcome_has_a_reason_but_for_daemon_sets() {
-        let unknown = |kind: Kind| {
-            let mut pod = evicted("monitor-0", 0, EvictedOutcome::Unknown);
-            pod.workload = Some(Owner {
-                kind: kind.as_str().to_owned(),
-                name: "monitor".to_owned(),
-            });
-            unknown_numbers(&[pod])
+    fn an_eviction_that_several_rules_know_counts_once_and_pods_of_one_name_each() {
+        let pod = |uid: &str| EvictedPod {
+            uid: Some(uid.to_owned()),
+            ..evicted("db-0", 0, EvictedOutcome::EvictedAgain)
         };
-        insta::assert_snapshot!(
-            unknown(Kind::ReplicaSet).unwrap_or_default(),
-            @"the outcome of the evicted pods of ReplicaSet/monitor in mon, because it is unknown how many pods are desired"
-        );
-        assert_eq!(unknown(Kind::DaemonSet), None);
-        let running = evicted("monitor-0", 0, EvictedOutcome::CreatedAgain);
-        assert_eq!(unknown_numbers(&[running]), None);
+        let found = once(vec![pod("a"), pod("b"), pod("a")]);
+        let uids: Vec<_> = found.iter().filter_map(|pod| pod.uid.as_deref()).collect();
+        assert_eq!(uids, ["a", "b"]);
     }
 }

@@ -12,6 +12,7 @@ use crate::engine::deployments::{Deployments, PodCountOwner};
 use crate::model::{
     Controller, Kind, NamespacedName, Phase, Pod, Reading, Snapshot, Uid, Workload,
 };
+use crate::naming::phrase::few;
 
 /// A workload that makes pods, or a Deployment, and the pods that stay of what is counted for it: neither terminating nor
 /// evicted.
@@ -287,6 +288,45 @@ impl<'a> Makers<'a> {
                 name: pod.name.as_str().into(),
             }),
         })
+    }
+
+    /// Why the outcome of evicted pods is unknown whose workloads were read; not of DaemonSets, of which the nodes decide.
+    pub(super) fn unknown_replacements(&self, evicted: &[EvictedPod]) -> Vec<String> {
+        let (mut unordered, mut uncounted) = (BTreeSet::new(), BTreeSet::new());
+        for pod in evicted {
+            let owner = pod.workload.as_ref();
+            let owner = owner.filter(|owner| owner.kind != Kind::DaemonSet.as_str());
+            let Some(owner) = owner.filter(|_| pod.after_eviction == EvictedOutcome::Unknown)
+            else {
+                continue;
+            };
+            let is_it = |of: &&EvictedWorkload<'_>| {
+                of.workload.name.namespace.as_str() == pod.namespace
+                    && name_of(of.kind, of.workload) == *owner
+            };
+            let found = self.workloads.iter().find(is_it);
+            let workloads = match found.and_then(EvictedWorkload::wanted) {
+                Some(_) => &mut unordered,
+                None => &mut uncounted,
+            };
+            workloads.insert(format!("{owner} in {}", pod.namespace));
+        }
+        let named = |workloads: BTreeSet<String>| few(&workloads.into_iter().collect::<Vec<_>>());
+        let mut lines = Vec::new();
+        if !unordered.is_empty() {
+            lines.push(format!(
+                "which of the evicted pods of {} were replaced by pods that were evicted, too: events do not record \
+                 which pod replaced which",
+                named(unordered)
+            ));
+        }
+        if !uncounted.is_empty() {
+            lines.push(format!(
+                "the outcome of the evicted pods of {}, because it is unknown how many pods are desired",
+                named(uncounted)
+            ));
+        }
+        lines
     }
 }
 

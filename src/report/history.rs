@@ -563,7 +563,7 @@ impl<'a> HistorySources<'a> {
         }
         if unread.is_empty() {
             lines.extend(evicted_daemon::unknown_nodes(evicted));
-            lines.extend(evicted::unknown_numbers(evicted));
+            lines.extend(makers.unknown_replacements(evicted));
         }
         // Without events there is no evicted pod whose outcome could be asked for.
         if !unread.is_empty() && self.reading.without(Kind::Event).is_none() {
@@ -1222,6 +1222,10 @@ mod tests {
         let evicted = events.map(|(name, at)| event(name, at, EVICTS));
         let unknown = events.map(|(name, _)| outcome(name, EvictedOutcome::Unknown));
         assert_eq!(outcomes(&reading, &evicted), unknown);
+        insta::assert_snapshot!(
+            history(&reading, &evicted).unknown.join("\n"),
+            @"which of the evicted pods of ReplicaSet/embed-5f6b in ml were replaced by pods that were evicted, too: events do not record which pod replaced which"
+        );
         // One at each time: the first of them may live on in the pod that was made then.
         let apart = [&evicted[0], &evicted[2]].map(Clone::clone);
         assert_eq!(

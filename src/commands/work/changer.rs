@@ -102,14 +102,14 @@ impl<'a> Changer<'a> {
         Ok(listed.map(|stored| stored.fact).collect())
     }
 
-    /// Whether anything is sent to the server.
-    pub(crate) fn sends(&self) -> bool {
-        self.change.mode().is_some()
-    }
-
     /// The rules of the cluster.
     pub(crate) fn rules(&self) -> &'a Rules {
         self.rules
+    }
+
+    /// How changes are sent; absent if they are not.
+    pub(crate) fn mode(&self) -> Option<WriteMode> {
+        self.change.mode()
     }
 
     /// Whether changes are stored, and not only tried.

@@ -122,7 +122,7 @@ impl Pipeline<'_> {
         let open = proposal.goals();
         match self.basis {
             // A change notes who makes it; what is not sent notes nothing.
-            ApprovalBasis::Impact(basis) if !open.is_empty() && changer.sends() => {
+            ApprovalBasis::Impact(basis) if !open.is_empty() && changer.mode().is_some() => {
                 changer.set_user(user_name(&basis.mutation.live.client).await);
             }
             ApprovalBasis::Impact(_)

@@ -13,6 +13,7 @@ pub(crate) async fn record(
     rule: &DeviceTaintRule,
     wanted: impl Fn(&DeviceTaintRule) -> Option<Value>,
     rules: &Rules,
+    mode: WriteMode,
 ) -> Option<Result<(), ClusterError>> {
     let change = |rule: &DeviceTaintRule| {
         let on = ObjectVersion {
@@ -31,8 +32,6 @@ pub(crate) async fn record(
         }
     };
     let first = change(rule)?;
-    let changed = rules
-        .change(rule.name.as_str(), first, WriteMode::Store, again)
-        .await;
+    let changed = rules.change(rule.name.as_str(), first, mode, again).await;
     Some(changed.map(drop))
 }

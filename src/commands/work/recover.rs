@@ -16,6 +16,7 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Gap};
 use crate::output::StatusLine;
 use crate::report::blocker::Blocker;
+use crate::report::evicted::once;
 use crate::report::metadata::Warning;
 use crate::report::wait::WaitReport;
 
@@ -96,18 +97,7 @@ impl Recover<'_> {
             // Their workloads have to recover as well, if they were evicted.
             evicted.extend(history.cancelled_evictions);
         }
-        // A pod that several rules evicted is in the history of each.
-        evicted.sort_by(|one, other| {
-            (&one.namespace, &one.name, one.eviction_time).cmp(&(
-                &other.namespace,
-                &other.name,
-                other.eviction_time,
-            ))
-        });
-        evicted.dedup_by(|one, other| {
-            (&one.namespace, &one.name, one.eviction_time)
-                == (&other.namespace, &other.name, other.eviction_time)
-        });
+        let evicted = once(evicted);
         let evicted: Vec<EvictedFacts> = evicted.iter().map(EvictedFacts::from).collect();
         let view = &sources.view;
         let due = due_pods(self.rules, &view.reading, view.now, &view.semantics);

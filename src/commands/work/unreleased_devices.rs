@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+use super::changer::Changer;
 use super::connect;
 use super::record::record;
-use crate::cluster::Rules;
+use crate::cluster::{Rules, WriteMode};
 use crate::commands::context::Context;
 use crate::decide::unreleased_devices;
 use crate::engine::forced_deletions::UnreleasedPod;
@@ -72,7 +73,7 @@ async fn clear(
 ) {
     for name in names {
         let cleared = match rules.get(name).await {
-            Ok(Some(stored)) => record(&stored.fact, &left, rules).await,
+            Ok(Some(stored)) => record(&stored.fact, &left, rules, WriteMode::Store).await,
             Ok(None) => continue,
             Err(error) => Some(Err(error)),
         };
@@ -88,7 +89,7 @@ async fn clear(
 }
 
 /// Adds what rules record that are about to be `removed` to the rules that stay on the same hardware, by `slices`: with the record, the
-/// API would show a device as free that its node may not have released.
+/// API would show a device as free that its node may not have released. The devices of which no rule keeps a record.
 ///
 /// # Errors
 ///
@@ -96,57 +97,61 @@ async fn clear(
 pub(crate) async fn carry_over(
     removed: &[DeviceTaintRule],
     slices: Option<&[ResourceSlice]>,
-    rules: &Rules,
-    context: &Context,
-) -> Result<(), Failure> {
+    mode: WriteMode,
+    changer: &Changer<'_>,
+) -> Result<Vec<String>, Failure> {
     if removed
         .iter()
         .all(|rule| unreleased_devices::noted(rule).is_empty())
     {
-        return Ok(());
+        return Ok(Vec::new());
     }
+    let (rules, context) = (changer.rules(), changer.context());
     let names: Vec<String> = removed.iter().map(|rule| rule.name.to_string()).collect();
     let failed = |failure: Failure, on: &str| {
-        let kept = few(&names);
+        let are = if names.len() == 1 { "is" } else { "are" };
         failure
             .context(format!(
-                "the devices whose release was not confirmed could not be recorded on {on}, so {kept} is kept"
+                "the devices whose release was not confirmed could not be recorded on {on}, so {} {are} kept",
+                few(&names)
             ))
             .hint(format!(
                 "to delete the rules together with this record: kubectl delete devicetaintrules {}",
                 names.join(" ")
             ))
     };
-    let listed = rules.list().await;
-    let listed = listed.map_err(|error| failed(connect::failed(error), "other rules"))?;
-    let listed = listed.objects.into_iter().map(|stored| stored.fact);
-    let stays = |rule: &DeviceTaintRule| {
+    let listed = changer.listed().await;
+    let mut staying = listed.map_err(|error| failed(connect::failed(error), "other rules"))?;
+    staying.retain(|rule| {
         rule.metadata.deletion.is_none() && removed.iter().all(|gone| gone.name != rule.name)
-    };
-    let staying: Vec<DeviceTaintRule> = listed.filter(stays).collect();
-    let Some(slices) = slices else {
-        if staying.is_empty() {
-            return Ok(());
+    });
+    let hardware = match slices {
+        Some(slices) => Hardware::of(slices),
+        None if staying.is_empty() => Hardware::default(),
+        None => {
+            let unread = Failure::new(ExitStatus::Failed, "ResourceSlices could not be read");
+            return Err(failed(unread, "other rules"));
         }
-        let unread = Failure::new(ExitStatus::Failed, "ResourceSlices could not be read");
-        return Err(failed(unread, "other rules"));
     };
-    let hardware = Hardware::of(slices);
     let wanted =
         |rule: &DeviceTaintRule| unreleased_devices::carried_over(rule, removed, &hardware);
-    for rule in staying {
+    for rule in &staying {
         let name = rule.name.as_str();
-        match record(&rule, wanted, rules).await {
+        let records = match mode {
+            WriteMode::Store => "now records",
+            WriteMode::DryRun => "would record",
+        };
+        match record(rule, wanted, rules, mode).await {
             None => {}
             Some(Ok(())) => context.printer.note(&format!(
-                "rule {name} now records the devices whose release was not confirmed"
+                "rule {name} {records} the devices whose release was not confirmed"
             )),
             Some(Err(error)) => {
                 return Err(failed(connect::failed(error), &format!("rule {name}")));
             }
         }
     }
-    Ok(())
+    Ok(unreleased_devices::forgotten(removed, &staying, &hardware))
 }
 
 /// Notes `pods` that `progress` has shown on the rules that select their devices. What cannot be noted is said: it is told
@@ -162,7 +167,7 @@ pub(crate) async fn note_not_released(
         |rule: &DeviceTaintRule| unreleased_devices::note(rule, pods, hardware, progress.now);
     for rule in &progress.rules {
         let name = rule.name.as_str();
-        let text = match record(rule, note, rules).await {
+        let text = match record(rule, note, rules, WriteMode::Store).await {
             None => continue,
             Some(Ok(())) => {
                 format!("rule {name} records the devices whose release was not confirmed")

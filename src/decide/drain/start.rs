@@ -271,7 +271,7 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
         format!("  not drained: {line}; the unit becomes idle only when none of this hardware is in use (to drain partitions too: --with-partitions)")
     }));
     lines.extend(plan.unreleased.iter().map(|line| {
-        format!("  not released: {line}; the unit becomes idle only when its node confirms the release (--verify-node)")
+        format!("  not released: {line}; the unit becomes idle only when its node has confirmed the release (see `wait --verify-node`)")
     }));
     let for_good = classes.get(&PodClass::Unmanaged);
     let for_good = for_good.filter(|_| limits.included.unmanaged);
@@ -763,7 +763,7 @@ mod tests {
         insta::assert_snapshot!(plan_lines(&plan).split_off(2).join("\n"), @"
           evicts pods that their workload recreates: team-a/web
           already terminating: team-a/nr7
-          not released: device a/b/c: pod ml/train was force-deleted; the unit becomes idle only when its node confirms the release (--verify-node)
+          not released: device a/b/c: pod ml/train was force-deleted; the unit becomes idle only when its node has confirmed the release (see `wait --verify-node`)
           expected time: unknown, because 1 pod cannot terminate until nodes and drivers are running again: team-a/nr7 (node node-7 is NotReady); at most 60s for each unit (--timeout)
         ");
     }

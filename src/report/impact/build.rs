@@ -25,7 +25,7 @@ use crate::assess::{
     ReportCompleteness, TaintCounts, recurring_warning,
 };
 use crate::decide::publish::{ControllerAnswer, OtherTreatment};
-use crate::decide::unreleased_devices::recorded;
+use crate::decide::unreleased_devices::{of_hardware, recorded};
 use crate::engine::tolerant::takeable;
 use crate::engine::{
     self, Defect, DeviceImpact, Impact, PodImpact, ProposedTaint, RuleImpact, Semantics,
@@ -83,11 +83,15 @@ impl ImpactReport {
             .collect();
         let of_rules = defects::of_rules(Some(basis.semantics.version));
         let mut defects = defects::of_impact(impact, basis.semantics);
-        defects.extend_from_slice(&assessed.assessment.hardware_warnings);
+        let snapshot = &basis.reading.snapshot;
+        let selected = impact.devices.iter().map(|device| &device.id);
+        let unreleased = of_hardware(selected, snapshot);
+        let mut assessment = assessed.assessment;
+        assessment.hardware_warnings.extend(unreleased);
+        defects.extend_from_slice(&assessment.hardware_warnings);
         // This defect comes with any rule, so that it concerns only a preview that proposes one.
         defects.extend(of_rules.filter(|_| !proposed.is_empty()));
         let reading = basis.reading;
-        let assessment = assessed.assessment;
         defects.extend(recurring_warning(None, &assessment.recurring));
         Self {
             api_version: API_VERSION.to_owned(),
@@ -357,6 +361,8 @@ fn device(impact: &DeviceImpact<'_>, proposed: &[&ProposedTaint]) -> Device {
 mod tests {
     use super::*;
     use crate::assess::Outcome;
+    use crate::decide::testing::named;
+    use crate::model::RuleMetadata;
     use crate::report::impact::{Note, Severities, Summary};
     use crate::report::testing::{self, Example};
 
@@ -450,5 +456,31 @@ mod tests {
         let mut example = Example::new();
         example.reading.warnings = vec![warning.clone(), warning];
         assert_eq!(example.report().warnings.len(), 1);
+    }
+
+    #[test]
+    fn a_selected_device_whose_release_was_not_confirmed_is_a_warning_of_reports_and_questions() {
+        let codes = |device: &str| -> Vec<String> {
+            let mut example = Example::new();
+            let record = serde_json::json!([{
+                "device": device, "pod": "ml/train", "node": "node-7", "seen": "then",
+            }]);
+            let mut rule = named("drain", "NoSchedule");
+            let annotation = RuleMetadata::NOT_RELEASED.to_owned();
+            let annotations = &mut rule.metadata.annotations;
+            annotations.insert(annotation, record.to_string());
+            example.reading.snapshot.rules.push(rule);
+            let report = example.report();
+            assert_eq!(
+                report.hardware_lines().len(),
+                report.warnings.len(),
+                "questions have it, too"
+            );
+            let found = report.warnings.iter();
+            found.map(|it| it.reason.clone()).collect()
+        };
+        let selected = Example::new().report().selected_devices.remove(0).device;
+        assert_eq!(codes(&selected), ["NotReleased"]);
+        assert!(codes("gpu.example.com/node-9/gpu-0").is_empty());
     }
 }

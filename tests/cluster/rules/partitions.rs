@@ -144,6 +144,7 @@ fn a_device_that_is_recorded_as_unreleased_keeps_its_card_from_being_idle() {
         "apiGroups": ["resource.k8s.io"], "resources": ["resourceslices"], "verbs": ["get", "list"],
     });
     let line = format!("remove {} --yes --others", names[1]);
+    let tried = format!("{line} --dry-run=server");
     for (allowed, why) in [
         (vec![rules.clone()], "ResourceSlices could not be read"),
         (vec![rules, slices], "cannot patch"),
@@ -158,8 +159,13 @@ fn a_device_that_is_recorded_as_unreleased_keeps_its_card_from_being_idle() {
             .saying("not deleted")
             .saying(&format!("kubectl delete devicetaintrules {}", names[1]));
         assert!(block_on(world.rule(&names[1])).is_some(), "{why}");
+        refused.run(&tried).ended(1).saying(why);
     }
     world.run(&format!("remove {}", names[1])).ended(4);
+    world
+        .run(&tried)
+        .ended(0)
+        .saying(&format!("rule {} would record", names[0]));
     world
         .run(&format!("remove {} --yes", names[1]))
         .ended(0)
@@ -171,7 +177,10 @@ fn a_device_that_is_recorded_as_unreleased_keeps_its_card_from_being_idle() {
         ))
         .ended(5)
         .saying(&check);
-    world.run(&format!("remove {} --yes", names[0])).ended(0);
+    world
+        .run(&format!("remove {} --yes", names[0]))
+        .ended(0)
+        .saying("no rule records any more");
 }
 
 #[test]

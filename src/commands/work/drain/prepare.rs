@@ -413,6 +413,7 @@ impl DrainRequest {
             .map(Sibling::line)
             .collect();
         let unreleased = unreleased_devices::of_hardware(all_devices(), view.snapshot());
+        let unreleased: Vec<String> = unreleased.into_iter().map(|found| found.message).collect();
         let fates = job_fates(&of_leaving, &view.reading);
         let ending: Vec<&UnitPod> = pods
             .iter()
