@@ -491,7 +491,7 @@ impl RequestReplacement {
             }
             None => {
                 format!(
-                    "request '{request}' needs all matching devices of one node, and {devices} {verb} available on the nodes that are allowed"
+                    "request '{request}' needs all matching devices of one node; {devices} {verb} available in all"
                 )
             }
         }
@@ -643,7 +643,7 @@ mod tests {
     fn who_wants_all_devices_of_a_node_has_enough_where_there_is_any() {
         assert_eq!(
             request(None, 3).offer(),
-            "request 'gpu' needs all matching devices of one node, and 3 are available on the nodes that are allowed"
+            "request 'gpu' needs all matching devices of one node; 3 are available in all"
         );
         assert_eq!(
             request(None, 0).offer(),

@@ -58,7 +58,7 @@ use crate::report::explain::{
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ExplainArgs {
-    /// pod/NAME, rule/NAME, device/DRIVER/POOL/DEVICE, or a UUID, serial number or PCI address without a prefix; then,
+    /// pod/NAME, rule/NAME, device/DRIVER/POOL/DEVICE, or the bare UUID, serial number or PCI address of a device; then,
     /// optionally, a proposed taint: DEVICE TAINT
     ///
     /// Also accepts NAMESPACE/NAME for a pod, `pod NAME` as two words, and the output of `kubectl get

@@ -262,7 +262,10 @@ impl ControllerAnswer {
         let rule = &self.rule;
         match (&self.condition, self.agrees()) {
             (Some(condition), Some(true)) => {
-                format!("rule {rule}: the controller agrees: {}", condition.message)
+                format!(
+                    "rule {rule}: the controller reports the same as this preview: {}",
+                    condition.message
+                )
             }
             (Some(condition), Some(false)) => format!(
                 "rule {rule}: the controller reports {:?} ({} {}), but this preview expects {:?}",
@@ -524,7 +527,10 @@ mod tests {
             controller reports: 2 pods"
         );
         let same = ControllerAnswer::new("r", 1, Some(&other), Some("2 pods"));
-        assert_eq!(same.line(), "rule r: the controller agrees: 2 pods");
+        assert_eq!(
+            same.line(),
+            "rule r: the controller reports the same as this preview: 2 pods"
+        );
     }
 
     #[test]

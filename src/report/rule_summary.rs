@@ -27,7 +27,7 @@ pub struct RuleSummary {
     pub partition_pod_count: Option<usize>,
     /// Eviction status of the rule, according to its condition EvictionInProgress.
     pub evicting: Evicting,
-    /// Bounds of the counts in this object that are null; absent if no count is null.
+    /// For each count in this object that is null: its bounds. Absent if no count is null.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bounds>,
 }

@@ -109,7 +109,7 @@ pub struct Release {
     /// pods that are listed after this entry. An entry is outdated if the pod in it is gone or was replaced.
     pub stale_reservation_hides: bool,
     /// Whether the eviction controller, when a rule is created, also checks the pods of claims without a tainted device.
-    /// If true, it evicts a pod that has such a claim beside a tainted one even if `staleReservationHides` is true.
+    /// If true, `staleReservationHides` does not concern pods that also use a claim without a tainted device.
     pub untainted_claims_are_followed: bool,
     /// Whether pods that use a device through an extended resource are evicted.
     pub evicts_extended_resources: bool,

@@ -197,8 +197,8 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
 
     Top risks:
       danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank
-        has 1 ready pod and would have none left; tolerations let replacements use tainted devices, but at most delay the
-        eviction of replacements
+        has 1 ready pod and would have none left; replacements can get tainted devices, because their tolerations allow it,
+        and are then evicted, too
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              WORKLOAD            RISKS
@@ -234,8 +234,8 @@ fn a_report_fits_a_terminal_of_80_columns_and_shows_more_where_there_is_room() {
     gpu.example.com/node-7/gpu-0   taint example.com/maintenance=firmware:NoExecute
 
     Top risks:
-      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; tolerations let replacements use
-        tainted devices, but at most delay the eviction of replacements
+      danger    Deployment/rerank of serving: PodDisruptionBudget rerank allows 0 disruptions, 1 needed; Deployment rerank has 1 ready pod and would have none left; replacements can get tainted devices,
+        because their tolerations allow it, and are then evicted, too
       warning   research/notebook-anna: has no controller: nothing recreates it
 
     SEVERITY   WHEN   POD                              WORKLOAD            RISKS

@@ -126,7 +126,7 @@ impl Listing<'_> {
         match self.pages(PROTOBUF, None, start).await {
             Err(AttemptFailure::Broken(reason) | AttemptFailure::Dropped(reason)) => {
                 self.client.notice(&format!(
-                    "no complete list of {} ({reason}); reading it in pages",
+                    "the list of {} was not received completely ({reason}); it is now requested in pages",
                     self.version.kind.plural()
                 ));
                 self.paged(PROTOBUF, start).await

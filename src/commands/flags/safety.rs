@@ -66,8 +66,8 @@ pub(crate) struct SafetyArgs {
     /// Proceed despite known Kubernetes bugs
     ///
     /// In Kubernetes 1.36.0 to 1.36.2, kube-scheduler can ignore rules, and any rule can make it panic.
-    /// Without this flag, the command asks for confirmation for these releases and for an unknown release;
-    /// if stdin is not a terminal, the command is refused.
+    /// Without this flag, the command asks for confirmation for these releases and for an unknown release, even
+    /// with --yes; if stdin is not a terminal, the command is refused.
     #[arg(long, hide_short_help = true)]
     accept_known_defects: bool,
 }
