@@ -183,8 +183,31 @@ fn protections(found: &PodImpact<'_>, beneficiary: Beneficiary<'_>) -> BTreeSet<
 
 /// Whether a budget is about the pod; one that cannot be evaluated may be.
 fn has_budget(pod: &Pod, budgets: &[PodDisruptionBudget]) -> bool {
-    let mut of_namespace = budgets
-        .iter()
-        .filter(|budget| budget.name.namespace == pod.name.namespace);
-    is_subject_to_budgets(pod) && of_namespace.any(|budget| budget.covers(pod) != Some(false))
+    let mut budgets = budgets.iter();
+    is_subject_to_budgets(pod) && budgets.any(|budget| budget.covers(pod) != Some(false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::drain::testing::budget;
+    use crate::report::testing::pod;
+
+    #[test]
+    fn a_pod_has_a_budget_if_one_of_its_namespace_may_be_about_it() {
+        let running = pod("team-a", "web");
+        let mut elsewhere = budget(1, 2, 2);
+        elsewhere.name.namespace = "team-b".into();
+        let mut of_others = budget(1, 2, 2);
+        of_others.selector = None;
+        let about_it = || budget(1, 2, 2);
+        assert!(!has_budget(&running, &[]));
+        assert!(!has_budget(&running, &[elsewhere]));
+        assert!(has_budget(&running, &[about_it()]));
+        assert!(has_budget(&running, &[of_others.clone(), about_it()]));
+        assert!(!has_budget(&running, &[of_others]));
+        let mut ended = running;
+        ended.phase = crate::model::Phase::Succeeded;
+        assert!(!has_budget(&ended, &[about_it()]));
+    }
 }

@@ -165,3 +165,194 @@ fn reversed(view: &StageView<'_>) -> Option<String> {
         is_other.then(|| format!("rule {name} was changed"))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::{PlannedEviction, PlannedRoom};
+    use super::super::terms::{TAINT_KEY, taint};
+    use super::*;
+    use crate::engine::allocator::room::{RoomCost, RoomSet};
+    use crate::model::{Deletion, Effect, RuleMetadata};
+    use crate::report::testing::{claim, claim_in_use, device, now, pod};
+
+    fn plan(leaving: &[&Pod]) -> RoomPlan {
+        let pods = leaving.iter().map(|pod| PlannedEviction {
+            name: pod.name.clone(),
+            uid: pod.uid.clone(),
+            node: None,
+            priority: 0,
+            grace_period_seconds: 1,
+            controller: None,
+            has_budget: true,
+            protections: BTreeSet::new(),
+        });
+        RoomPlan {
+            chosen: PlannedRoom {
+                set: RoomSet {
+                    node: None,
+                    evicted: vec![0],
+                    devices: [device("gpu-0")].into(),
+                    emptied: [device("gpu-0")].into(),
+                    kept_free: BTreeSet::new(),
+                    cost: RoomCost::NONE,
+                },
+                pods: pods.collect(),
+            },
+            runner_up: None,
+            is_proved: true,
+            unknown: Vec::new(),
+            leaving: Vec::new(),
+            closed: Default::default(),
+        }
+    }
+
+    /// The facts of a look at `snapshot`, in which the plan evicts web and `critical` waits.
+    fn facts(snapshot: &Snapshot, before: &Occupants, rules: &[DeviceTaintRule]) -> StageFacts {
+        let waiting = critical();
+        let own = [claim(&waiting).name];
+        let view = StageView {
+            snapshot,
+            pod: Some(&waiting),
+            uid: &waiting.uid,
+            claims: &own,
+            rules,
+            before,
+        };
+        stage_facts(&plan(&[&pod("team-a", "web")]), &view)
+    }
+
+    fn critical() -> Pod {
+        let mut waiting = pod("team-a", "critical");
+        waiting.node = None;
+        waiting
+    }
+
+    #[test]
+    fn a_pod_has_left_once_no_claim_with_a_device_of_the_plan_is_reserved_for_it() {
+        let web = pod("team-a", "web");
+        let mut snapshot = Snapshot {
+            claims: vec![claim_in_use(&web), claim_in_use(&pod("team-a", "other"))],
+            pods: vec![pod("team-a", "other"), web.clone()],
+            ..Snapshot::default()
+        };
+        let before = Occupants::of(&snapshot);
+        let left = |snapshot: &Snapshot| -> Vec<(String, bool)> {
+            let remaining = facts(snapshot, &before, &[]).remaining.into_iter();
+            let seen = remaining.map(|pod| (pod.name.name.to_string(), pod.is_terminating));
+            seen.collect()
+        };
+        assert_eq!(left(&snapshot), [("web".to_owned(), false)]);
+        snapshot.pods[1].deletion = Some(Deletion {
+            at: now(),
+            grace_period_seconds: None,
+            finalizers: Vec::new(),
+        });
+        assert_eq!(left(&snapshot), [("web".to_owned(), true)]);
+        snapshot.pods.pop();
+        assert_eq!(left(&snapshot), [("web".to_owned(), true)], "it is gone");
+        let results = &mut snapshot.claims[0].allocation.as_mut().unwrap().results;
+        results[0].device = device("gpu-9");
+        assert_eq!(left(&snapshot), []);
+    }
+
+    #[test]
+    fn who_takes_a_device_of_the_plan_and_had_none_before_is_a_competitor() {
+        let taken = |change: &dyn Fn(&mut ResourceClaim)| {
+            let mut other = claim_in_use(&pod("team-b", "late"));
+            change(&mut other);
+            Snapshot {
+                claims: vec![other],
+                ..Snapshot::default()
+            }
+        };
+        let none = Occupants::default();
+        let found = facts(&taken(&|_| ()), &none, &[]).competitors;
+        let [late] = found.as_slice() else {
+            panic!("{found:?}");
+        };
+        assert_eq!(late.pods, [pod("team-b", "late").name]);
+        let results = |claim: &mut ResourceClaim| claim.allocation.take().unwrap().results;
+        type Change<'a> = &'a dyn Fn(&mut ResourceClaim);
+        let changes: [Change<'_>; 4] = [
+            &|claim| drop(results(claim)),
+            &|claim| claim.allocation.as_mut().unwrap().results[0].admin_access = true,
+            &|claim| claim.allocation.as_mut().unwrap().results[0].device = device("gpu-9"),
+            &|own| own.name = claim(&critical()).name,
+        ];
+        for (number, change) in changes.into_iter().enumerate() {
+            let found = facts(&taken(change), &none, &[]).competitors;
+            assert_eq!(found, [], "{number}");
+        }
+        let unchanged = taken(&|_| ());
+        let before = Occupants::of(&unchanged);
+        assert_eq!(facts(&unchanged, &before, &[]).competitors, []);
+        // Nobody held anything with a claim that was not allocated.
+        let pending = taken(&|claim| claim.allocation = None);
+        let before = Occupants::of(&pending);
+        assert_eq!(facts(&unchanged, &before, &[]).competitors.len(), 1);
+    }
+
+    #[test]
+    fn a_rule_that_somebody_has_removed_or_changed_is_seen_and_a_raised_effect_is_ours() {
+        let made = |name: &str| {
+            let mut rule = crate::decide::testing::named(name, "NoSchedule");
+            rule.taint = taint(&critical().uid, Effect::NoSchedule);
+            let labels = &mut rule.metadata.labels;
+            labels.insert(
+                RuleMetadata::MAKE_ROOM.to_owned(),
+                critical().uid.to_string(),
+            );
+            rule
+        };
+        assert_eq!(made("a").taint.key, TAINT_KEY);
+        let rules = [made("a"), made("b")];
+        let seen = |change: &dyn Fn(&mut Vec<DeviceTaintRule>)| {
+            let mut rules_now = vec![made("b"), made("a")];
+            change(&mut rules_now);
+            let snapshot = Snapshot {
+                rules: rules_now,
+                ..Snapshot::default()
+            };
+            facts(&snapshot, &Occupants::default(), &rules).reversed
+        };
+        assert_eq!(seen(&|_| ()), None);
+        assert_eq!(seen(&|now| now[0].taint.effect = Effect::NoExecute), None);
+        type Change<'a> = &'a dyn Fn(&mut Vec<DeviceTaintRule>);
+        let changes: [(Change<'_>, &str); 5] = [
+            (&|now| drop(now.pop()), "rule a was removed"),
+            (
+                &|now| now[1].uid = "other".into(),
+                "rule a was removed and recreated",
+            ),
+            (&|now| now[0].selector = None, "rule b was changed"),
+            (&|now| now[0].metadata.labels.clear(), "rule b was changed"),
+            (&|now| now[0].taint.value.push('x'), "rule b was changed"),
+        ];
+        for (change, expected) in changes {
+            assert_eq!(seen(change).as_deref(), Some(expected));
+        }
+    }
+
+    #[test]
+    fn a_pod_waits_until_it_has_a_node_or_is_on_its_way_out_or_is_another_one() {
+        let uid = critical().uid;
+        let waiting = critical();
+        let waits = PodProgress::Pending(None);
+        assert_eq!(StageFacts::of_pod(Some(&waiting), &uid).progress, waits);
+        let placed = pod("team-a", "critical");
+        let scheduled = PodProgress::Scheduled(placed.node.clone().unwrap());
+        assert_eq!(StageFacts::of_pod(Some(&placed), &uid).progress, scheduled);
+        let mut leaving = critical();
+        leaving.deletion = Some(Deletion {
+            at: now(),
+            grace_period_seconds: None,
+            finalizers: Vec::new(),
+        });
+        let mut another = pod("team-a", "critical");
+        another.uid = "another".into();
+        for found in [None, Some(&leaving), Some(&another)] {
+            let progress = StageFacts::of_pod(found, &uid).progress;
+            assert_eq!(progress, PodProgress::Gone, "{found:?}");
+        }
+    }
+}

@@ -550,6 +550,9 @@ fn only_its_own_rules_are_cleaned_up_also_expired_ones() {
     // At the moment itself it has expired.
     assert_eq!(left_rules(&rules, after(60)).unexpired.len(), 1);
     assert!(left_rules(&[], now()).is_empty());
+    let (is_expired, is_going_on) = (&rules[4..5], &rules[5..]);
+    assert!(!left_rules(is_expired, now()).is_empty());
+    assert!(!left_rules(is_going_on, now()).is_empty());
     assert_eq!(names(&left_of(&rules, &"one".into())), ["b", "c-going-on"]);
     assert!(left_of(&rules, &"three".into()).is_empty());
 }
@@ -738,6 +741,33 @@ fn pods_with_budgets_leave_first_and_the_others_by_the_taint() {
     ));
     let left = run.left(&facts(&[remaining("b", false, true)]));
     assert_eq!(left[0], "pod team-a/b is terminating");
+}
+
+#[test]
+fn the_effect_is_raised_once_the_eviction_of_every_pod_with_a_budget_was_accepted() {
+    let mut run = StageRun::new(limits());
+    let all = [
+        remaining("a", true, false),
+        remaining("b", true, false),
+        remaining("c", false, false),
+    ];
+    run.replied(&"a".into(), &EvictionReply::Accepted, at(0));
+    assert_eq!(run.next(&facts(&all), at(0)), StageStep::Evict("b".into()));
+    run.replied(&"b".into(), &EvictionReply::Accepted, at(0));
+    assert_eq!(run.next(&facts(&all), at(0)), StageStep::Raise);
+    // An earlier run has raised it: a budget is respected all the same.
+    let mut continued = StageRun::new(limits());
+    continued.raised();
+    let step = continued.next(&facts(&all), at(0));
+    assert_eq!(step, StageStep::Evict("a".into()));
+}
+
+#[test]
+fn the_last_look_is_at_the_timeout() {
+    let run = StageRun::new(limits());
+    let late = Duration::from_millis(59_800);
+    let step = run.next(&facts(&[]), late);
+    assert_eq!(step, StageStep::WaitUntil(at(60)));
 }
 
 #[test]
