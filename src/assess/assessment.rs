@@ -161,3 +161,49 @@ fn is_about_evictions(gap: &Gap) -> bool {
     };
     kind.is_some_and(is_one_of) || gap.what == Gap::REPLACEMENTS
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::PodImpact;
+    use crate::model::Count;
+    use crate::report::testing::{Example, now, semantics};
+
+    #[test]
+    fn what_only_says_how_badly_an_eviction_hurts_is_missing_where_one_is_evicted() {
+        for gap in [
+            Gap::of(Kind::PodDisruptionBudget, "denied"),
+            Gap::of(Kind::Node, "denied"),
+            Gap::of(Kind::ReplicaSet, "denied"),
+            Gap::of_replacements("denied"),
+        ] {
+            let mut example = Example::new();
+            example.reading.gaps = vec![gap.clone()];
+            let semantics = semantics(37);
+            let basis = Basis::new(&example.reading, &semantics, now());
+            let missing = |impact: &Impact<'_>| {
+                let facts = DisruptionFacts::of(impact, &basis);
+                gaps(impact, &facts, &basis).any(|found| *found == gap)
+            };
+            let mut impact = example.impact();
+            assert!(missing(&impact), "{gap:?}");
+            impact.pods.retain(|pod| !PodImpact::is_evicted(pod));
+            assert!(!impact.pods.is_empty());
+            assert!(!missing(&impact), "{gap:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_pod_that_is_evicted_no_claim_has_to_be_reallocated() {
+        let example = Example::new();
+        let semantics = semantics(37);
+        let basis = Basis::new(&example.reading, &semantics, now());
+        let mut impact = example.impact();
+        impact.pods.clear();
+        let facts = DisruptionFacts::of(&impact, &basis);
+        let assessed = Assessed::new(&impact, &facts, &basis, &Limits::default());
+        let totals = &assessed.assessment.totals;
+        assert_eq!(totals.claims_unplaceable, Count::known(0));
+        assert_eq!(totals.claims_unplaceable_together, Count::known(0));
+    }
+}

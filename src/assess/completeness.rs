@@ -291,4 +291,24 @@ mod tests {
         assert_eq!(affects(34), Affects::Evictions);
         assert_eq!(affects(37), Affects::Details);
     }
+
+    #[test]
+    fn a_kind_from_which_nothing_is_counted_leaves_no_number_open() {
+        let counts_nothing = |kind: &Kind| kind.counted() == Counted::Nothing;
+        let mut kinds = Kind::ALL.into_iter().filter(counts_nothing).peekable();
+        assert!(kinds.peek().is_some());
+        for kind in kinds {
+            let gap = gap(kind.plural(), Affects::Details);
+            let completeness = semantics(37);
+            let completeness = ReportCompleteness::new([&gap], &completeness);
+            for subject in [
+                CountSubject::Selected,
+                CountSubject::Pods,
+                CountSubject::Budgets,
+                CountSubject::Replacements,
+            ] {
+                assert!(completeness.is_complete(subject), "{kind:?} {subject:?}");
+            }
+        }
+    }
 }

@@ -145,8 +145,8 @@ fn only_administers(impact: &PodImpact<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::assess::{Assessed, Basis, DisruptionFacts, Limits};
-    use crate::engine::Impact;
-    use crate::model::{DeviceSelector, Gap, Kind, Minor};
+    use crate::engine::{Impact, RuleImpact};
+    use crate::model::{AllocationResult, DeviceSelector, Gap, Kind, Minor};
     use crate::report::testing::{self, Example};
 
     fn needed_at(minor: Minor, impact: &Impact<'_>, example: &Example) -> Consent {
@@ -294,5 +294,39 @@ mod tests {
             panic!("a number is asked for");
         };
         assert_eq!(why, WhyCount::EveryDevice);
+    }
+
+    #[test]
+    fn a_rule_with_effect_none_hides_nothing_of_another_one_that_evicts() {
+        let example = Example::new().in_one_namespace();
+        let mut harmless = example.proposed.clone();
+        harmless.taint.effect = Effect::None;
+        let mut impact = example.impact();
+        let second = RuleImpact {
+            proposed: &harmless,
+            ..impact.rules[0].clone()
+        };
+        impact.rules.push(second);
+        let needed = |impact: &Impact<'_>| needed_at(minor(37, 2), impact, &example);
+        assert_eq!(needed(&impact), Consent::Yes);
+        impact.pods.clear();
+        assert_eq!(needed(&impact), Consent::Yes, "what evicts, unused");
+        impact.rules.remove(0);
+        assert_eq!(needed(&impact), Consent::Nothing);
+    }
+
+    #[test]
+    fn a_pod_that_uses_one_device_and_monitors_another_is_no_monitor() {
+        let mut example = Example::new();
+        let results = &mut example.claims[0].allocation.as_mut().unwrap().results;
+        let monitored = AllocationResult {
+            admin_access: true,
+            ..results[0].clone()
+        };
+        results.push(monitored);
+        let Consent::PodCount { why, .. } = needed(&example) else {
+            panic!("its namespace counts");
+        };
+        assert_eq!(why, WhyCount::Namespaces(Count::known(2)));
     }
 }

@@ -174,6 +174,8 @@ pub fn fields<'a>(fields: impl IntoIterator<Item = Option<&'a str>>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::assess::impact_facts::DeviceFacts;
     use crate::model::Effect;
     use crate::report::testing::{self, Example};
 
@@ -274,5 +276,43 @@ mod tests {
         let mut pool = Example::new();
         pool.proposed.selector.as_mut().unwrap().device = None;
         assert_eq!(pool.report().hardware_digest, None);
+    }
+
+    #[test]
+    fn the_order_of_taints_and_devices_does_not_change_the_digest() {
+        let whole = Example::new().facts();
+        let device = |name: &str| DeviceFacts {
+            name: name.to_owned(),
+            identity: [("gpu.example.com/uuid".to_owned(), name.to_owned())].into(),
+        };
+        let mut facts = ImpactFacts {
+            devices: ["a", "b"].map(device).into(),
+            ..whole
+        };
+        let mut second = facts.taints[0].clone();
+        second.taint.value = "other".to_owned();
+        facts.taints.push(second);
+        let digest = facts.digest();
+        facts.devices.reverse();
+        assert_eq!(facts.digest(), digest, "devices");
+        facts.taints.reverse();
+        assert_eq!(facts.digest(), digest, "taints");
+    }
+
+    #[test]
+    fn a_selector_that_asks_for_more_than_a_name_names_no_device() {
+        let plain = testing::proposed(None);
+        assert_eq!(named(std::slice::from_ref(&plain)).len(), 1);
+        type Change = fn(&mut DeviceSelector);
+        let changes: [Change; 3] = [
+            |selector| selector.device_class = Some("gpu".into()),
+            |selector| selector.expressions.push("true".to_owned()),
+            |selector| selector.unknown_fields.push("share".to_owned()),
+        ];
+        for (number, change) in changes.into_iter().enumerate() {
+            let mut narrow = plain.clone();
+            change(narrow.selector.as_mut().unwrap());
+            assert!(named(&[narrow]).is_empty(), "{number}");
+        }
     }
 }

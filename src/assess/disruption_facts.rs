@@ -74,3 +74,36 @@ fn unread(impact: &Impact<'_>, reading: &Reading) -> Vec<Gap> {
         .filter_map(|kind| reading.without(kind))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{PodImpact, Verdict};
+    use crate::report::testing::{evicted, impact, pod, reading, with_verdict};
+
+    #[test]
+    fn budgets_and_nodes_that_were_not_read_are_missing_where_pods_are_evicted() {
+        let mut reading = reading();
+        reading.known.remove(&Kind::PodDisruptionBudget);
+        reading.known.remove(&Kind::Node);
+        let running = pod("team-a", "train-0");
+        let mut queued = pod("team-a", "train-1");
+        queued.node = None;
+        let kinds = |pods: Vec<PodImpact<'_>>, reading: &Reading| -> Vec<Option<Kind>> {
+            let gaps = unread(&impact(pods), reading);
+            gaps.iter().map(Gap::kind).collect()
+        };
+        let staying = || with_verdict(&running, Verdict::Tolerates);
+        let (budgets, nodes) = (Some(Kind::PodDisruptionBudget), Some(Kind::Node));
+        assert_eq!(kinds(vec![staying()], &reading), []);
+        assert_eq!(
+            kinds(vec![evicted(&queued, 0), staying()], &reading),
+            [budgets]
+        );
+        let both = || vec![evicted(&queued, 0), evicted(&running, 0)];
+        assert_eq!(kinds(both(), &reading), [budgets, nodes]);
+        // What was noted with its reason is not repeated without it.
+        reading.gaps = vec![Gap::of(Kind::Node, "denied")];
+        assert_eq!(kinds(both(), &reading), [budgets]);
+    }
+}

@@ -149,15 +149,18 @@ fn rule_of(cause: &Cause<'_>, proposed: &[&ProposedTaint]) -> Option<ObjectName>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Effect;
-    use crate::report::testing::Example;
+    use crate::assess::Limits;
+    use crate::engine::RuleImpact;
+    use crate::model::{Effect, Kind};
+    use crate::report::ImpactReport;
+    use crate::report::testing::{Example, now, semantics};
 
     #[test]
     fn what_is_missing_decides_who_is_evicted_only_where_something_evicts() {
         let facts = |effect: Effect| {
             let mut example = Example::new();
             example.proposed.taint.effect = effect;
-            let gap = Gap::of(crate::model::Kind::Pod, "access denied");
+            let gap = Gap::of(Kind::Pod, "access denied");
             example.reading.gaps.push(gap);
             example.facts()
         };
@@ -194,5 +197,28 @@ mod tests {
         let facts = Example::new().facts();
         assert!(facts.evicted().count() < facts.pods.len());
         assert!(facts.evicted().all(|pod| pod.eviction_time.is_some()));
+    }
+
+    #[test]
+    fn what_is_missing_leaves_evictions_open_where_one_of_the_rules_evicts() {
+        let mut example = Example::new();
+        example.reading.gaps = vec![Gap::of(Kind::Pod, "denied")];
+        let mut harmless = example.proposed.clone();
+        harmless.taint.effect = Effect::NoSchedule;
+        let mut impact = example.impact();
+        let second = RuleImpact {
+            proposed: &harmless,
+            ..impact.rules[0].clone()
+        };
+        impact.rules.push(second);
+        let unknown = |impact: &Impact<'_>| {
+            let semantics = semantics(37);
+            let basis = Basis::new(&example.reading, &semantics, now());
+            let report = ImpactReport::new(impact, &basis, &Limits::default());
+            report.assessment.facts.unknown_evictions()
+        };
+        assert_eq!(unknown(&impact).len(), 1);
+        impact.rules.remove(0);
+        assert_eq!(unknown(&impact), Vec::<String>::new());
     }
 }

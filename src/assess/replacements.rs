@@ -671,4 +671,37 @@ mod tests {
         assert!(request(None, 1).has_enough());
         assert!(!request(None, 0).has_enough());
     }
+
+    #[test]
+    fn one_claim_of_which_it_is_not_known_leaves_open_how_many_find_no_place() {
+        let modelled = |number, placeable| ClaimReplacement {
+            not_modelled: Vec::new(),
+            ..claim(number, placeable)
+        };
+        for (name, second, expected) in [
+            ("known", modelled(1, Some(true)), Count::known(0)),
+            ("not modelled", claim(1, Some(true)), Count::between(0, 2)),
+            ("unknown", modelled(1, None), Count::between(0, 2)),
+        ] {
+            let replacements = Replacements {
+                claims: vec![modelled(0, Some(true)), second],
+                at_most_together: 2,
+                available: None,
+            };
+            assert_eq!(replacements.unplaceable_together(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_kind_that_was_read_in_part_is_not_complete_and_no_other_is_in_doubt() {
+        let mut reading = crate::report::testing::reading();
+        reading.gaps = vec![Gap::of(Kind::DeviceClass, "one page was denied")];
+        let found = completeness(&reading);
+        assert!(!found.classes);
+        assert!(found.slices && found.claims && found.rules && found.nodes);
+        reading.gaps = vec![Gap::of_replacements("some nodes were not read")];
+        let found = completeness(&reading);
+        assert!(!found.nodes);
+        assert!(found.slices && found.claims && found.rules && found.classes);
+    }
 }
