@@ -253,4 +253,19 @@ mod tests {
         odd.metadata.annotations.extend([note]);
         assert_eq!(reversed_units([&odd].into_iter()), BTreeMap::new());
     }
+
+    #[test]
+    fn the_largest_recorded_size_says_how_many_rules_there_were() {
+        let sized = |name: &str, rules| {
+            let mut rule = named(name, "NoSchedule");
+            let size = DrainSize { units: 1, rules };
+            let patch = completion_patch(&rule, size, "z", first()).expect("news");
+            rule.metadata.annotations.extend(patch.annotations);
+            rule
+        };
+        // The device of the third rule came later, and a run recorded it on one of the rules only.
+        let rules = [sized("a", 2), sized("b", 3)];
+        assert_eq!(most_rules(&rules), Some(3));
+        assert!(removal(&rules).is_some());
+    }
 }

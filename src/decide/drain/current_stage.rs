@@ -85,4 +85,29 @@ mod tests {
         reading.snapshot.claims = vec![claim_in_use(&pod("team-a", "late"))];
         assert_eq!(stage(Some(&drain), &["a"], &reading), UnitProgress::Blocked);
     }
+
+    #[test]
+    fn a_unit_with_more_rules_than_one_is_still_done_and_has_devices_that_are_not_published() {
+        let mut drain = idle_drain();
+        let mut second = drain.units[0].rules[0].clone();
+        second.name = "b".into();
+        second.selector = Some(crate::decide::testing::selector("gpu-1"));
+        drain.units[0].rules.push(second);
+        let reading = reading();
+        let semantics = semantics(37);
+        let basis = DeviceBasis {
+            reading: &reading,
+            semantics: &semantics,
+            now: now(),
+        };
+        let devices = devices_of(&drain.units[0], &basis);
+        let names: Vec<&str> = devices.iter().map(|id| id.device.as_str()).collect();
+        assert_eq!(names, ["gpu-0", "gpu-1"]);
+        let name = "node-1".to_owned();
+        let published = PublishedHardware::of(&basis);
+        let rules = ["a".to_owned(), "b".to_owned()];
+        let unit = Unit { name, devices };
+        let progress = progress_now(Some(&drain), &unit, &rules, &published, &basis);
+        assert_eq!(progress, UnitProgress::Idle);
+    }
 }

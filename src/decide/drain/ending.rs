@@ -649,4 +649,20 @@ mod tests {
             assert_eq!(DrainEnd::line("n", &end), expected);
         }
     }
+
+    #[test]
+    fn a_blocked_unit_decides_the_status_wherever_it_is_in_the_order() {
+        for first in [
+            UnitEnd::Idle(Vec::new()),
+            UnitEnd::Held(Vec::new()),
+            UnitEnd::Reversed("rule a was removed".to_owned()),
+        ] {
+            let mut end = ended(first);
+            let blocked = UnitEnd::Blocked(vec!["x".to_owned()]);
+            end.units.push(("node-2".to_owned(), blocked));
+            let failure = end.status().unwrap_err();
+            assert_eq!(failure.status(), ExitStatus::TimedOut);
+            assert_eq!(failure.to_string(), "unit node-2 was not drained");
+        }
+    }
 }

@@ -613,4 +613,87 @@ mod tests {
             ]
         );
     }
+
+    #[test]
+    fn the_workload_of_a_daemon_set_is_not_waited_for() {
+        let cluster = Cluster::default();
+        let mut reading = cluster.reading;
+        let agent = crate::report::testing::workload("agent", 1);
+        reading
+            .snapshot
+            .daemon_sets
+            .push(crate::model::DaemonSet(agent));
+        let pod = owned("agent-1", Some(("DaemonSet", "agent")));
+        let semantics = semantics(37);
+        let basis = Basis::new(&reading, &semantics, now());
+        for tolerates in [false, true] {
+            let used = crate::decide::drain::testing::used();
+            let mut found = with_verdict(&pod, Verdict::Evicted { at: now() });
+            found.claims = vec![used.claim_use()];
+            found.tolerates_no_schedule = tolerates;
+            let pods = pods_of(&impact(vec![found]), &basis);
+            let expected = if tolerates {
+                PodClass::TolerantDaemonSet
+            } else {
+                PodClass::DaemonSet
+            };
+            assert_eq!((pods[0].class, pods[0].workload.as_ref()), (expected, None));
+        }
+    }
+
+    #[test]
+    fn a_deployment_of_unknown_numbers_leaves_its_replica_set_to_be_waited_for() {
+        let mut cluster = Cluster::default();
+        cluster.deployment("web", 3);
+        let pod = owned("web-1", Some(("ReplicaSet", "web-6d")));
+        let name = |cluster: &Cluster| {
+            let owners = Owners::new(&cluster.reading);
+            workload_of(&pod, &owners).map(|found| found.name.name.to_string())
+        };
+        assert_eq!(name(&cluster).as_deref(), Some("web"));
+        let deployment = &mut cluster.reading.snapshot.deployments[0].0;
+        (deployment.replicas, deployment.ready) = (None, None);
+        assert_eq!(name(&cluster).as_deref(), Some("web-6d"));
+    }
+
+    #[test]
+    fn pods_that_a_budget_refuses_come_after_those_that_it_allows() {
+        use crate::decide::drain::testing::{budget, used};
+        let mut cluster = Cluster::default();
+        let pods = ["web-1", "web-2"].map(|name| owned(name, Some(("ReplicaSet", "web"))));
+        cluster.replica_set("web", 3, 3);
+        let mut about_one = budget(3, 3, 3);
+        about_one.selector = Some(crate::model::LabelSelector {
+            labels: [("name".to_owned(), "web-1".to_owned())].into(),
+            ..Default::default()
+        });
+        let labelled = pods.map(|mut pod| {
+            let name = pod.name.name.to_string();
+            pod.labels = vec![("name".into(), name.as_str().into())];
+            pod
+        });
+        let semantics = semantics(37);
+        let used = used();
+        let order = |budgets: Vec<crate::model::PodDisruptionBudget>| -> Vec<String> {
+            let mut reading = cluster.reading.clone();
+            reading.snapshot.budgets = budgets;
+            let basis = Basis::new(&reading, &semantics, now());
+            let found = labelled.iter().map(|pod| {
+                let mut found = with_verdict(pod, Verdict::Evicted { at: now() });
+                found.claims = vec![used.claim_use()];
+                found
+            });
+            let pods = pods_of(&impact(found.collect()), &basis).into_iter();
+            pods.map(|pod| pod.name.name.to_string()).collect()
+        };
+        assert_eq!(order(Vec::new()), ["web-1", "web-2"]);
+        assert_eq!(order(vec![about_one.clone()]), ["web-2", "web-1"]);
+        about_one.status.disruptions_allowed = 1;
+        assert_eq!(order(vec![about_one.clone()]), ["web-1", "web-2"]);
+        // Two budgets about a pod refuse it, whatever each allows.
+        assert_eq!(
+            order(vec![about_one.clone(), about_one]),
+            ["web-2", "web-1"]
+        );
+    }
 }

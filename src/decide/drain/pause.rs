@@ -132,4 +132,20 @@ mod tests {
              drain have effect None; nothing was changed"
         );
     }
+
+    #[test]
+    fn one_rule_that_a_guard_has_lowered_is_enough_to_refuse() {
+        let drained = |name: &str, stage: &str| {
+            let mut rule = named(name, "NoSchedule");
+            let label = (RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
+            rule.metadata.labels.extend([label]);
+            let stage = (RuleMetadata::DRAIN_STAGE.to_owned(), stage.to_owned());
+            rule.metadata.annotations.extend([stage]);
+            rule
+        };
+        let units = drains(&[drained("a", "Idle"), drained("b", ABORTED)])
+            .remove(0)
+            .units;
+        assert!(refuse_aborted("fw", &units).is_err());
+    }
 }

@@ -399,4 +399,14 @@ mod tests {
         let edited = plan_file("p.json", || Err(edited)).unwrap_err();
         assert_eq!(edited.status(), ExitStatus::Refused);
     }
+
+    #[test]
+    fn a_device_on_a_node_that_is_not_planned_is_no_device_of_the_plan() {
+        let nodes = ["node-1", "node-9"].map(crate::model::NodeName::from);
+        let states = [("a", &nodes[0]), ("d", &nodes[1])].map(|(name, node)| DeviceState {
+            node: Some(node),
+            ..device_state(device(name))
+        });
+        assert_eq!(planned_devices(&planned(), &states), [device("a")].into());
+    }
 }

@@ -371,4 +371,20 @@ mod tests {
             Treatment::Evicted
         );
     }
+
+    #[test]
+    fn a_pod_that_uses_one_device_and_monitors_another_is_no_monitor() {
+        let pod = owned("x", Some(("ReplicaSet", "web")));
+        let mut claim = testing::claim(&pod);
+        let results = &mut claim.allocation.as_mut().expect("an allocation").results;
+        let mut monitored = results[0].clone();
+        monitored.admin_access = true;
+        results.push(monitored);
+        let reading = Cluster::default().reading;
+        let owners = Owners::new(&reading);
+        let at = crate::report::testing::now();
+        let mut impact = with_verdict(&pod, Verdict::Evicted { at });
+        impact.claims = vec![use_of(&claim)];
+        assert_eq!(PodClass::of(&impact, &owners), PodClass::Replicated);
+    }
 }

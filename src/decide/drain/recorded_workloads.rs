@@ -412,4 +412,18 @@ mod tests {
         let unread = not_ready(&found, &cluster.reading).unwrap_err();
         assert!(unread[0].starts_with("deployments: denied"), "{unread:?}");
     }
+
+    #[test]
+    fn recorded_workloads_are_read_by_their_names() {
+        let cluster = cluster();
+        let names: Vec<(Kind, Vec<String>)> = recorded_names(&recorded(&cluster))
+            .into_iter()
+            .map(|(kind, names)| (kind, names.iter().map(ToString::to_string).collect()))
+            .collect();
+        let of = |kind, name: &str| (kind, vec![name.to_owned()]);
+        let web = of(Kind::Deployment, "team-a/web");
+        let train = of(Kind::Job, "team-a/train");
+        assert_eq!(names.len(), 2, "{names:?}");
+        assert!(names.contains(&web) && names.contains(&train), "{names:?}");
+    }
 }

@@ -261,4 +261,11 @@ mod tests {
         assert!(parse_requester("a,b").is_err());
         assert!(parse_requester("").is_err());
     }
+
+    #[test]
+    fn a_user_who_is_no_requester_withdraws_nothing() {
+        let shared = rule("a", "firmware,power");
+        let refused = withdraw("fw", &[&shared], &by(None, Some("eve"))).unwrap_err();
+        assert_eq!(refused.status(), ExitStatus::Refused);
+    }
 }

@@ -339,6 +339,10 @@ mod tests {
         }
 
         fn plan(&self, means: Means) -> RestartPlan {
+            self.plan_with(means, |_| ())
+        }
+
+        fn plan_with(&self, means: Means, change: fn(&mut Replacements)) -> RestartPlan {
             let claims = &self.cluster.reading.snapshot.claims;
             let impacts = self.pods.iter().zip(claims).map(|(pod, claim)| {
                 let mut impact = with_verdict(pod, Verdict::Evicted { at: now() });
@@ -350,11 +354,12 @@ mod tests {
                 impact
             });
             let semantics = semantics(37);
-            let replacements = Replacements {
+            let mut replacements = Replacements {
                 claims: claims.iter().map(|claim| self.replacement(claim)).collect(),
                 at_most_together: self.together,
                 available: None,
             };
+            change(&mut replacements);
             let facts = RestartFacts {
                 impact: &impact(impacts.collect()),
                 basis: &Basis::new(&self.cluster.reading, &semantics, now()),
@@ -381,7 +386,15 @@ mod tests {
 
         /// Why the pods of the Deployment are not restarted.
         fn blocker(&self, means: Means) -> Option<RestartBlocker> {
-            let plan = self.plan(means);
+            self.blocker_with(means, |_| ())
+        }
+
+        fn blocker_with(
+            &self,
+            means: Means,
+            change: fn(&mut Replacements),
+        ) -> Option<RestartBlocker> {
+            let plan = self.plan_with(means, change);
             let mut others = plan.others.iter();
             let of_web = others.find(|(pod, _)| pod.name.as_str() == "web-1");
             assert_ne!(of_web.is_some(), !plan.owners.is_empty());
@@ -532,5 +545,50 @@ mod tests {
             let found = replaced_already(&impact, &scene.cluster.reading, &[rule(since)]);
             assert_eq!(found.len(), expected, "{updated} since {since}");
         }
+    }
+
+    #[test]
+    fn a_restart_needs_a_device_for_each_request_of_each_claim_of_each_pod() {
+        let unplaceable = Some(RestartBlocker::Unplaceable);
+        let with = |change: fn(&mut Replacements)| {
+            let scene = Scene::new();
+            scene.blocker_with(Means::Auto, change)
+        };
+        assert_eq!(with(|_| ()), None);
+        let short = with(|found| found.claims[1].requests[0].devices = Count::known(3));
+        assert_eq!(short, unplaceable, "the second pod");
+        let unknown = with(|found| found.claims[1].name.name = "other".into());
+        assert_eq!(unknown, unplaceable, "a claim that was not looked at");
+        let other = with(|found| {
+            let mut first = found.claims[0].requests[0].clone();
+            first.request = "other".to_owned();
+            found.claims[0].requests[0].devices = Count::known(0);
+            found.claims[0].requests.insert(0, first);
+        });
+        assert_eq!(other, unplaceable, "another request of the claim");
+    }
+
+    #[test]
+    fn each_device_that_a_claim_loses_needs_another_one() {
+        let mut scene = Scene::new();
+        scene.free = 9;
+        let allocation = &mut scene.cluster.reading.snapshot.claims[0].allocation;
+        let results = &mut allocation.as_mut().expect("an allocation").results;
+        let mut second = results[0].clone();
+        second.request = "other".into();
+        results.push(second);
+        let with = |change| scene.blocker_with(Means::Auto, change);
+        let short = with(|found| {
+            let mut other = found.claims[0].requests[0].clone();
+            (other.request, other.devices) = ("other".to_owned(), Count::known(0));
+            found.claims[0].requests.push(other);
+        });
+        assert_eq!(short, Some(RestartBlocker::Unplaceable));
+        let enough = with(|found| {
+            let mut other = found.claims[0].requests[0].clone();
+            other.request = "other".to_owned();
+            found.claims[0].requests.push(other);
+        });
+        assert_eq!(enough, None);
     }
 }

@@ -882,4 +882,21 @@ mod tests {
           accepted: cannot tell for 1 claim whether other devices are available: team-a/claim-0
         ");
     }
+
+    #[test]
+    fn effect_no_execute_is_refused_where_it_would_evict_replacements_without_end() {
+        let mut again = pod("web", PodClass::KeepsClaim);
+        again.is_evicted_again = true;
+        let none = replacements(&[], 0);
+        let by_taint = UnitLimits {
+            means: Means::Taint,
+            ..limits()
+        };
+        let pods = [again.clone()];
+        let text = refused(&pods, &none, &by_taint).expect("it is refused");
+        assert!(text.contains("again and again"), "{text}");
+        assert_eq!(refused(&pods, &none, &limits()), None);
+        again.is_terminating = true;
+        assert_eq!(refused(&[again], &none, &by_taint), None);
+    }
 }

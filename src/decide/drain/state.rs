@@ -858,4 +858,71 @@ mod tests {
             "node-1 is part of several drains: fw, other"
         );
     }
+
+    #[test]
+    fn a_stage_on_one_rule_says_that_all_rules_have_existed() {
+        let known = drains(&[rule("a", "node-1", Some("Idle")), rule("b", "node-1", None)]);
+        assert!(known[0].was_complete());
+    }
+
+    #[test]
+    fn the_largest_recorded_size_says_how_many_units_there_were() {
+        let known = drains(&[sized("a", "node-1", "1/1"), sized("b", "node-2", "3/1")]);
+        assert!(!known[0].has_all_units());
+    }
+
+    #[test]
+    fn a_drain_is_continued_as_it_is_and_not_as_another_one_or_another_rule() {
+        let mut other = rule("z", "node-1", Some("Idle"));
+        let label = (RuleMetadata::DRAIN.to_owned(), "early".to_owned());
+        other.metadata.labels.extend([label]);
+        let mut raised = rule("b", "node-1", None);
+        raised.taint.effect = Effect::NoExecute;
+        let known = drains(&[other, rule("a", "node-1", None), raised]);
+        assert_eq!(known[0].name, "early");
+        let of_one: Vec<(usize, RuleDraft)> = drafts(&["a", "b", "c"])
+            .into_iter()
+            .map(|(_, draft)| (0, draft))
+            .collect();
+        let (wanted, left_out) = wanted(of_one, &units(&["node-1"]), &known, "fw").unwrap();
+        assert!(left_out.is_empty(), "{left_out:?}");
+        let effects: Vec<Effect> = wanted.into_iter().map(|draft| draft.taint.effect).collect();
+        assert_eq!(
+            effects,
+            [Effect::NoSchedule, Effect::NoExecute, Effect::NoSchedule]
+        );
+    }
+
+    #[test]
+    fn what_a_stage_says_about_the_work_that_is_left() {
+        let reversed = UnitProgress::Reversed("rule a was removed".to_owned());
+        for (progress, has_begun, is_over) in [
+            (UnitProgress::Waiting, false, false),
+            (UnitProgress::Draining, true, false),
+            (UnitProgress::Blocked, true, false),
+            (UnitProgress::Idle, true, true),
+            (UnitProgress::Held, true, true),
+            (reversed, true, true),
+        ] {
+            assert_eq!(progress.has_begun(), has_begun, "{progress:?}");
+            assert_eq!(progress.is_over(), is_over, "{progress:?}");
+        }
+    }
+
+    #[test]
+    fn the_rules_of_a_drain_are_those_with_its_name_and_one_with_no_execute_raises_the_unit() {
+        let mut raised = rule("b", "node-1", None);
+        raised.taint.effect = Effect::NoExecute;
+        let mut other = rule("c", "node-1", None);
+        let label = (RuleMetadata::DRAIN.to_owned(), "other".to_owned());
+        other.metadata.labels.extend([label]);
+        let rules = [rule("a", "node-1", None), raised, other, named("d", "None")];
+        let names = |found: &[DeviceTaintRule]| -> Vec<String> {
+            found.iter().map(|rule| rule.name.to_string()).collect()
+        };
+        assert_eq!(names(&rules_of(&rules, "fw")), ["a", "b"]);
+        let unit = |rules: &[DeviceTaintRule]| drains(rules).remove(0).units.remove(0);
+        assert!(unit(&rules[..2]).is_raised());
+        assert!(!unit(&rules[..1]).is_raised());
+    }
 }

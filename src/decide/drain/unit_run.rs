@@ -1605,4 +1605,116 @@ mod tests {
         run.limits.accepts_unplaceable = true;
         assert_eq!(run.next(&begun, seconds(0)), restart);
     }
+
+    #[test]
+    fn a_pod_that_stays_after_a_complete_restart_is_evicted_once_reads_have_caught_up() {
+        let mut run = by_restart(Means::Auto);
+        run.restarted(&Uid::from("web"), &RestartReply::Accepted, seconds(0));
+        let complete = restarting(vec![web("web-1")], RestartProgress::Complete);
+        assert_eq!(evicts(&run.next(&complete, seconds(1))), None);
+        assert_eq!(evicts(&run.next(&complete, seconds(9))), Some("web-1"));
+    }
+
+    #[test]
+    fn an_owner_of_which_a_pod_was_evicted_is_not_restarted_any_more() {
+        let mut run = by_restart(Means::Auto);
+        let (one, two) = (web("web-1"), web("web-2"));
+        accept(&mut run, &one);
+        let begun = restarting(vec![two], RestartProgress::NotBegun);
+        assert_eq!(evicts(&run.next(&begun, seconds(1))), Some("web-2"));
+    }
+
+    #[test]
+    fn an_eviction_that_was_refused_and_then_accepted_needs_no_force() {
+        let pod = web("web-1");
+        let mut run = UnitRun::new(limits());
+        run.replied(&pod, &EvictionReply::Refused("no".to_owned()), seconds(0));
+        accept(&mut run, &pod);
+        assert!(!run.needs_force(&facts(vec![pod], ready(3))));
+    }
+
+    #[test]
+    fn a_workload_that_is_recorded_and_still_has_pods_counts_its_ready_pods_anew() {
+        let workload = RecordedWorkload {
+            kind: Kind::ReplicaSet,
+            name: crate::report::testing::name("team-a", "web"),
+            ready: Some(3),
+        };
+        let recorded = [(Uid::from("web"), workload)].into();
+        let mut run = UnitRun::new(limits()).recorded(&recorded);
+        // Fewer pods are ready since the unit waited for its turn; none of them was evicted by this drain.
+        let (one, two) = (web("web-1"), web("web-2"));
+        let both = facts(vec![one, two], ready(2));
+        assert_eq!(evicts(&run.next(&both, seconds(0))), Some("web-1"));
+    }
+
+    #[test]
+    fn an_unschedulable_pod_of_a_workload_that_was_whole_before_is_a_replacement() {
+        let (one, two) = (web("web-1"), web("web-2"));
+        let mut run = UnitRun::new(limits());
+        let both = facts(vec![one.clone(), two.clone()], ready(3));
+        assert_eq!(evicts(&run.next(&both, seconds(0))), Some("web-1"));
+        accept(&mut run, &one);
+        let pending = UnitFacts {
+            unschedulable: BTreeMap::from([(Uid::from("web"), unschedulable("team-a/web-4"))]),
+            ..facts(vec![two], ready(3))
+        };
+        assert!(run.unplaced_pod(&pending).is_some());
+    }
+
+    #[test]
+    fn a_claim_that_replacements_keep_ends_the_unit_whoever_else_stays() {
+        let stays = facts(
+            vec![
+                pod("web", PodClass::KeepsClaim, None),
+                pod("agent", PodClass::DaemonSet, None),
+            ],
+            BTreeMap::new(),
+        );
+        let mut run = UnitRun::new(limits());
+        assert!(!blocked(run.next(&stays, seconds(0))).is_empty());
+    }
+
+    #[test]
+    fn the_next_look_is_no_later_than_the_grace_and_the_timeout() {
+        let millis = Duration::from_millis;
+        let waits = |grace, timeout, elapsed| {
+            let run = UnitRun::new(UnitLimits {
+                force_after: Some(grace),
+                timeout,
+                ..limits()
+            });
+            run.wait_or_block(false, elapsed, Vec::new())
+        };
+        for (grace, timeout, elapsed, expected) in [
+            (millis(5_500), seconds(60), seconds(5), millis(5_500)),
+            (millis(5_500), seconds(60), seconds(6), seconds(7)),
+            (seconds(90), millis(5_500), seconds(5), millis(5_500)),
+        ] {
+            let step = waits(grace, timeout, elapsed);
+            assert_eq!(step, UnitStep::WaitUntil(expected), "{grace:?} {elapsed:?}");
+        }
+        let mut raised = UnitRun::new(UnitLimits {
+            force_after: Some(millis(5_500)),
+            ..limits()
+        });
+        raised.raised();
+        let step = raised.wait_or_block(false, seconds(5), Vec::new());
+        assert_eq!(step, UnitStep::WaitUntil(seconds(6)));
+    }
+
+    #[test]
+    fn a_workload_is_broken_that_lost_a_pod_and_is_not_whole_again() {
+        let (one, two) = (web("web-1"), web("web-2"));
+        let mut run = UnitRun::new(limits());
+        let uid = Uid::from("web");
+        let both = facts(vec![one.clone(), two.clone()], ready(3));
+        assert_eq!(evicts(&run.next(&both, seconds(0))), Some("web-1"));
+        let short = facts(vec![two], ready(2));
+        assert!(!run.is_broken(&short, &uid));
+        accept(&mut run, &one);
+        assert!(run.is_broken(&short, &uid));
+        assert!(!run.is_broken(&short, &Uid::from("other")));
+        assert!(!run.is_broken(&both, &uid));
+    }
 }

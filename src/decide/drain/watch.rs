@@ -172,4 +172,14 @@ mod tests {
         assert_eq!(rest(&[made(5)]), 10, "a clock that differs");
         assert_eq!(rest(&[named("a", "NoSchedule")]), 10, "unknown");
     }
+
+    #[test]
+    fn each_rule_is_compared_with_the_one_of_its_name() {
+        let (first, second) = (named("a", "NoSchedule"), named("b", "NoSchedule"));
+        let found = [second.clone(), first.clone()];
+        assert_eq!(
+            rule_state(&[first, second], &found, None),
+            RuleState::AsMade
+        );
+    }
 }
