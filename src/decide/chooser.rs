@@ -731,4 +731,10 @@ mod tests {
         assert_eq!(lines, ["no rule \"a\""]);
         assert!(failure.is_none() && fine.missing.is_empty());
     }
+
+    #[test]
+    fn of_several_devices_the_rules_of_each_are_meant() {
+        let chooser = parsed(&[GPU, "gpu.example.com/node-7/gpu-1", KEY]).unwrap();
+        assert_eq!(found(&chooser, &rules()), ["drain", "drain-2", "other"]);
+    }
 }

@@ -449,6 +449,13 @@ mod tests {
         };
         let decided = [rule];
         assert!(refuse_deleted(&decided, &decided).is_ok());
+        let mut changed = decided[0].clone();
+        changed.generation = 2;
+        let found = [named("other", "None"), changed];
+        assert!(
+            refuse_deleted(&decided, &found).is_ok(),
+            "it is still there"
+        );
         let deleted = refuse_deleted(&decided, &[]).unwrap_err().to_string();
         assert!(deleted.starts_with("rule fw-1 was deleted"), "{deleted}");
         let recreated = refuse_deleted(&decided, &[again]).unwrap_err();

@@ -337,4 +337,50 @@ mod tests {
         assert_eq!(noted, Some("1970-01-01T00:00:00Z"));
         assert_eq!(prolonged.body_for(&timed), prolonged.body());
     }
+
+    #[test]
+    fn a_rule_has_the_spec_of_a_draft_only_with_the_same_devices_and_the_same_taint() {
+        let draft = draft(testing::selector("gpu-0"));
+        assert!(draft.is_spec_of(&testing::rule("None")));
+        type Change = fn(&mut DeviceTaintRule);
+        let changes: [Change; 4] = [
+            |rule| rule.selector = Some(testing::selector("gpu-1")),
+            |rule| rule.taint.key.push('x'),
+            |rule| rule.taint.value.push('x'),
+            |rule| rule.taint.effect = Effect::NoExecute,
+        ];
+        for (number, change) in changes.into_iter().enumerate() {
+            let mut rule = testing::rule("None");
+            change(&mut rule);
+            assert!(!draft.is_spec_of(&rule), "{number}");
+        }
+    }
+
+    #[test]
+    fn a_patch_is_in_a_rule_only_as_a_whole() {
+        let note = || ("note".to_owned(), "text".to_owned());
+        let mut rule = testing::rule("NoSchedule");
+        rule.metadata.annotations.extend([note()]);
+        rule.metadata.labels.extend([note()]);
+        let patch = RulePatch {
+            effect: Some(Effect::NoSchedule),
+            value: Some(String::new()),
+            labels: [note()].into(),
+            annotations: [note()].into(),
+            ..RulePatch::default()
+        };
+        assert!(patch.is_in(&rule));
+        type Change = fn(&mut DeviceTaintRule);
+        let changes: [Change; 4] = [
+            |rule| rule.taint.effect = Effect::None,
+            |rule| rule.taint.value.push('x'),
+            |rule| rule.metadata.labels.clear(),
+            |rule| rule.metadata.annotations.clear(),
+        ];
+        for (number, change) in changes.into_iter().enumerate() {
+            let mut other = rule.clone();
+            change(&mut other);
+            assert!(!patch.is_in(&other), "{number}");
+        }
+    }
 }

@@ -210,4 +210,52 @@ mod tests {
             assert_eq!(others(std::slice::from_ref(&rule), &me), expected);
         }
     }
+
+    #[test]
+    fn a_rule_is_mine_that_nobody_has_changed_since_or_that_the_plugin_itself_has() {
+        let created = Some("2026-11-21T01:00:00Z".parse().unwrap());
+        let of = |generation, changed_by: Option<&str>, time| {
+            let mut rule = named("drain", "NoExecute");
+            rule.metadata.created = created;
+            rule.generation = generation;
+            rule.managers = vec![manager(RuleMetadata::THIS_PROGRAM, time)];
+            let key = RuleMetadata::CHANGED_BY.to_owned();
+            let note = changed_by.map(|user| (key, user.to_owned()));
+            rule.metadata.annotations.extend(note);
+            rule
+        };
+        let (then, later) = ("2026-11-21T01:00:00Z", "2026-11-21T02:00:00Z");
+        for rule in [
+            of(1, None, then),
+            of(1, None, later),
+            of(2, None, later),
+            of(2, Some("anna"), then),
+        ] {
+            assert_eq!(
+                others(std::slice::from_ref(&rule), &ANNA),
+                [""; 0],
+                "{rule:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn each_uid_that_is_listed_is_meant() {
+        let uids = ["uid-of-another".to_owned(), "uid-of-drain".to_owned()];
+        let me = Requester {
+            uids: &uids,
+            ..ANNA
+        };
+        assert_eq!(others(&[named("drain", "NoExecute")], &me), [""; 0]);
+    }
+
+    #[test]
+    fn the_user_matters_where_one_of_the_rules_notes_one() {
+        let plain = || named("plain", "None");
+        assert!(!note_users(&[]));
+        assert!(!note_users(&[plain()]));
+        for key in [RuleMetadata::CREATED_BY, RuleMetadata::CHANGED_BY] {
+            assert!(note_users(&[plain(), noted(key, "anna")]), "{key}");
+        }
+    }
 }

@@ -245,4 +245,20 @@ mod tests {
             by Argo CD (application rack-4), which will revert this change: make the \
             change there, or pause reconciliation there first");
     }
+
+    #[test]
+    fn the_label_counts_unless_another_program_wrote_the_spec_and_only_with_this_name() {
+        let mut labelled = rule("None");
+        let mut labels = manager("kubectl-label", "2026-11-21T02:00:00Z");
+        labels.owns_spec = false;
+        labelled.managers = vec![labels];
+        assert!(owner(&labelled).is_this_plugin(), "it wrote labels only");
+        let other = with_label(rule("None"), RuleMetadata::MANAGED_BY, "kustomize");
+        assert!(!owner(&other).is_this_plugin());
+        let empty = with_label(rule("None"), ARGO_INSTANCE, "");
+        assert!(
+            owner(&empty).is_this_plugin(),
+            "an empty label names no application"
+        );
+    }
 }

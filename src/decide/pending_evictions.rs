@@ -475,4 +475,50 @@ mod tests {
         reading.snapshot.slices[0].devices[0].taints = vec![TAINT.clone()];
         assert_eq!(step(&reading, Goal::Idle), WaitStep::Met);
     }
+
+    #[test]
+    fn a_rule_that_does_less_is_remembered_beside_one_that_still_evicts() {
+        let mut evictors = Evictors::new(Goal::Evicted);
+        evictors.see(&[named("a", "NoExecute"), named("b", "NoExecute")], now());
+        let taints = evictors.see(&[named("a", "NoExecute"), named("b", "None")], now());
+        assert_eq!(names(&taints.proposed), ["a"]);
+        assert_eq!(names(&taints.eased), ["b"]);
+    }
+
+    #[test]
+    fn pods_are_left_while_they_are_evicted_or_terminate_because_they_were() {
+        use crate::engine::testing::{evicted, impact, pod, reading};
+        use crate::engine::{PodImpact, Verdict};
+        use crate::model::Deletion;
+        let mut leaving = pod("ml", "leaving");
+        leaving.deletion = Some(Deletion {
+            at: now(),
+            grace_period_seconds: Some(30),
+            finalizers: Vec::new(),
+        });
+        let (due, spared) = (pod("ml", "due"), pod("ml", "spared"));
+        let reading = reading();
+        let left = |now_evicted: Vec<PodImpact<'_>>, before: Vec<PodImpact<'_>>| -> Vec<String> {
+            let around = TerminationFacts {
+                claims: &[],
+                nodes: &BTreeMap::new(),
+                publishers: &Publishers::of(&reading, &BTreeSet::new()),
+            };
+            let impacts = Impacts {
+                now: impact(now_evicted),
+                before: impact(before),
+            };
+            let left = impacts.left(&around, now()).into_iter();
+            left.map(|one| one.pod.name.name.to_string()).collect()
+        };
+        let terminating = || PodImpact {
+            verdict: Verdict::Terminating,
+            ..evicted(&leaving, 0)
+        };
+        assert_eq!(left(vec![evicted(&due, 0)], Vec::new()), ["due"]);
+        // What the rule no longer evicts stays, and what it had evicted still leaves.
+        let before = vec![evicted(&spared, 0), terminating()];
+        assert_eq!(left(Vec::new(), before), ["leaving"]);
+        assert_eq!(left(vec![terminating()], vec![terminating()]), ["leaving"]);
+    }
 }

@@ -930,4 +930,32 @@ mod tests {
         assert_eq!(Unasked.or(Answered), Answered);
         assert_eq!(Answered.or(Unasked), Answered);
     }
+
+    #[test]
+    fn what_sets_a_rule_back_speaks_for_a_question() {
+        let mut applied = named("drain", "None");
+        let label = (
+            "argocd.argoproj.io/instance".to_owned(),
+            "rack-4".to_owned(),
+        );
+        applied.metadata.labels.extend([label]);
+        let raised = ProposedRule::effect(&applied, &"NoExecute".into());
+        let me = Requester::default();
+        let concerns = proposal(vec![raised]).concerns(&me);
+        assert_eq!(concerns.last(), set_back(&[applied]).last());
+        assert!(concerns.len() > 1, "{concerns:?}");
+    }
+
+    #[test]
+    fn the_pods_that_a_drain_does_not_evict_are_kept() {
+        let kept = BTreeSet::from([Uid::from("uid-of-agent")]);
+        let drain = |drains| Proposal {
+            drains: Some(drains),
+            ..proposal(vec![created("NoSchedule")])
+        };
+        let by_eviction = drain(Drains::ByEviction(Vec::new(), kept.clone()));
+        assert_eq!(by_eviction.kept(), kept);
+        let by_taint = drain(Drains::ByTaint(Vec::new()));
+        assert_eq!(by_taint.kept(), BTreeSet::new());
+    }
 }

@@ -694,6 +694,7 @@ mod tests {
             &changed
         ));
         assert!(refused("1423 example.com/maintenance", &changed));
+        assert!(refused("one 1423", &changed), "a number beside a name");
         assert!(!refused(UUID, &[]));
         let failure = refusal(UUID, &changed).expect("a refusal");
         assert_eq!(failure.to_string(), "identity-changed: rule one …");
@@ -868,5 +869,15 @@ mod tests {
         assert_eq!(failure.hints(), ["use the name of one of these rules"]);
         assert!(refuse_several(&hardware, &rules[..1]).is_ok());
         assert!(refuse_several(&[], &rules).is_ok());
+    }
+
+    #[test]
+    fn the_name_of_a_rule_means_the_rule_whatever_hardware_has_it_for_a_number() {
+        let mut reading = reading();
+        let mut rule = named("1423", "NoSchedule");
+        rule.selector = Some(selector("gpu-1"));
+        reading.snapshot.rules.push(rule);
+        let (names, _) = found_in(&reading, &["1423"], SiblingRules::Noted).unwrap();
+        assert_eq!(names, ["1423"]);
     }
 }

@@ -934,4 +934,38 @@ mod tests {
         annotations.insert(RuleMetadata::NOT_RELEASED.to_owned(), "{".to_owned());
         assert_eq!(noted(&rule), []);
     }
+
+    #[test]
+    fn a_rule_on_neither_name_of_the_hardware_records_nothing() {
+        let named_as = |text: &str| {
+            let id = device(text);
+            let uuid = [("uuid", "a")];
+            let published = testing::published(id.device.as_str(), &uuid);
+            let mut slice = testing::slice(vec![published]);
+            (slice.driver, slice.pool.name) = (id.driver, id.pool);
+            slice
+        };
+        let same = [
+            "gpu.example.com/node-7/gpu-0",
+            "vfio.example.com/node-7/card",
+        ]
+        .map(named_as);
+        let mut elsewhere = named("elsewhere", "NoExecute");
+        elsewhere.selector = Some(device("gpu.example.com/node-7/gpu-9").into());
+        let seen = [pod(&["gpu.example.com/node-7/gpu-0"])];
+        assert_eq!(note(&elsewhere, &seen, &Hardware::of(&same), now()), None);
+    }
+
+    #[test]
+    fn none_of_several_rules_is_another_rule_with_records() {
+        let mut first = named("first", "NoExecute");
+        first.selector = None;
+        let seen = [pod(&["gpu.example.com/node-7/gpu-0"])];
+        let patch = note(&first, &seen, &Hardware::default(), now()).expect("a note");
+        let first = patched(first, &patch);
+        let second = named("second", "NoExecute");
+        let all = [first.clone(), second.clone()];
+        assert_eq!(others_recording(&[&first, &second], &all, |_| true), []);
+        assert_eq!(others_recording(&[&second], &all, |_| true).len(), 1);
+    }
 }

@@ -728,4 +728,22 @@ mod tests {
             ["use a longer timeout, such as --timeout 7m, or omit --wait"]
         );
     }
+
+    #[test]
+    fn a_change_whose_wait_cannot_succeed_is_refused_before_anything_is_changed() {
+        let at = |seconds: i64| crate::report::testing::after(seconds);
+        let patience = |settle, timeout| Patience {
+            settle: Duration::from_secs(settle),
+            timeout: Duration::from_secs(timeout),
+        };
+        let refused = |last: Option<i64>, patience| {
+            let outcome = refuse_too_short(last.map(at), patience, at(0));
+            outcome.err().map(|failure| failure.status())
+        };
+        let no = Some(crate::error::ExitStatus::Refused);
+        assert_eq!(refused(None, patience(5, 60)), None);
+        assert_eq!(refused(None, patience(61, 60)), no);
+        assert_eq!(refused(Some(55), patience(5, 60)), None);
+        assert_eq!(refused(Some(56), patience(5, 60)), no);
+    }
 }

@@ -66,7 +66,23 @@ mod tests {
             device_class: Some("gpu".into()),
             ..DeviceSelector::default()
         };
+        let by_expression = DeviceSelector {
+            expressions: vec!["true".to_owned()],
+            ..DeviceSelector::default()
+        };
         for (name, selector, minor, refused) in [
+            (
+                "an expression that narrows",
+                Some(by_expression.clone()),
+                34,
+                false,
+            ),
+            (
+                "an expression that is dropped",
+                Some(by_expression),
+                35,
+                true,
+            ),
             ("none", None, 37, true),
             ("empty", Some(DeviceSelector::default()), 37, true),
             ("a class that is dropped", Some(by_class.clone()), 35, true),

@@ -146,4 +146,11 @@ mod tests {
         );
         assert!(failure.details()[0].ends_with("dedication ml (rule of-ml)"));
     }
+
+    #[test]
+    fn one_of_several_devices_is_enough_for_an_overlap() {
+        let rules = [dedicated("ml", selector("gpu-1"))];
+        let wanted = [selector("gpu-0"), selector("gpu-1")];
+        assert_eq!(overlaps("research", &wanted, &rules).len(), 1);
+    }
 }

@@ -484,4 +484,18 @@ mod tests {
         unread.0[2].1 = PolicyListing::Unread("denied".to_owned());
         assert_eq!(enforced(&unread), None, "an unknown is no yes");
     }
+
+    #[test]
+    fn the_rules_of_a_dedication_are_those_with_its_taint() {
+        let dedicated = |name: &str| {
+            let mut rule = crate::decide::testing::named(name, "NoSchedule");
+            rule.taint.key = Terms::KEY.to_owned();
+            rule.taint.value = name.to_owned();
+            rule
+        };
+        let plain = crate::decide::testing::named("plain", "NoSchedule");
+        let rules = [dedicated("a"), dedicated("b"), plain];
+        let members: Vec<&DeviceTaintRule> = members_of_rules("a", &rules).collect();
+        assert_eq!(members, [&rules[0]]);
+    }
 }

@@ -429,4 +429,38 @@ mod tests {
             assert_eq!(named(&selector), None, "{name}");
         }
     }
+
+    #[test]
+    fn hardware_is_noted_of_a_device_that_is_named_and_not_in_a_manifest() {
+        use serde_json::json;
+        let uuid = AttributeValue::String("GPU-1".into());
+        let published = crate::engine::testing::slice(vec![device(&[("uuid", uuid)])]);
+        let id = published.id_of(&published.devices[0]);
+        let snapshot = Snapshot {
+            slices: vec![published],
+            ..Snapshot::default()
+        };
+        let draft = |selector: DeviceSelector, manifest| RuleDraft {
+            name: "drain".to_owned(),
+            selector,
+            taint: testing::taint("None"),
+            labels: [].into(),
+            annotations: [].into(),
+            manifest,
+        };
+        let pool = DeviceSelector {
+            device: None,
+            ..id.clone().into()
+        };
+        for (draft, expected) in [
+            (draft(id.clone().into(), None), true),
+            (draft(id.into(), Some(json!({}))), false),
+            (draft(pool, None), false),
+        ] {
+            let semantics = crate::engine::testing::semantics(37);
+            let found = with_identities(vec![draft], &snapshot, &semantics, &[]);
+            let noted = found[0].annotations.contains_key(RuleMetadata::IDENTITY);
+            assert_eq!(noted, expected, "{found:?}");
+        }
+    }
 }
