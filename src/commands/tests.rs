@@ -310,6 +310,23 @@ async fn what_a_policy_does_not_forbid_is_as_without_it() {
     }
 }
 
+#[tokio::test]
+async fn what_needs_an_answer_is_refused_where_nobody_can_be_asked_and_nothing_is_sent() {
+    let server = server_with_a_rule(NEWEST).await;
+    for line in [
+        "add gpu.example.com/node-1/gpu-1 a.example.com/k:NoExecute",
+        "escalate drain --to NoExecute",
+        // Another program has made the rule.
+        "remove drain",
+        "remove --all --yes",
+    ] {
+        let refused = failure(&server, line).await;
+        assert_eq!(refused.status(), ExitStatus::Refused, "{line}: {refused}");
+        let heads = server.heads();
+        assert!(heads.iter().all(|head| head.starts_with("get ")), "{line}");
+    }
+}
+
 const BROKEN: &str = r#"{"gitVersion":"v1.36.2-gke.1"}"#;
 
 #[tokio::test]

@@ -195,3 +195,30 @@ fn unanswered(error: QuestionError) -> Failure {
         QuestionError::Unreadable(_) => Failure::from(error).detail("nothing was changed"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(guards: &[&str]) -> SafetyLimits {
+        SafetyLimits::new(SafetyFlags {
+            yes: false,
+            confirm_pods: None,
+            expect: None,
+            guards: guards.iter().map(|guard| guard.parse().unwrap()).collect(),
+            risk: Risk::default(),
+            policy: Vec::new(),
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn a_change_that_affects_no_pod_needs_a_report_for_a_guard_or_for_an_expected_report() {
+        assert!(limits(&[]).needs_no_report());
+        assert!(!limits(&["pods.evicted>0"]).needs_no_report());
+        let mut expecting = limits(&[]);
+        assert!(!expecting.expects());
+        expecting.expect = Some(Expectation::Whole(Default::default()));
+        assert!(expecting.expects() && !expecting.needs_no_report());
+    }
+}
