@@ -25,7 +25,7 @@ use crate::cluster::Purpose;
 use crate::decide::effect::{escalation, no_way_back};
 use crate::decide::identity::{AcceptedIdentity, OtherHardware, with_new_identity};
 use crate::decide::proposal::{NamedOwners, ProposedRule};
-use crate::decide::rules_on::{SiblingRules, refuse_several};
+use crate::decide::rules_on::SiblingRules;
 use crate::decide::timed_effect::{EffectTerm, joined, kept_for_good, propose};
 use crate::decide::{Proposal, RulePatch, RuleWords, escalate};
 use crate::error::{ExitStatus, Failure};
@@ -247,7 +247,7 @@ impl EscalateArgs {
         let mutation = MutationContext::open(self.version.version(), context).await?;
         let (mutation, chooser) = mutation.chosen(typed, context).await?;
         let meant = mutation.selected(&chooser).await?;
-        refuse_several(typed.hardware_alone(), &meant.rules)?;
+        typed.refuse_several(&meant.rules)?;
         // All or nothing: unlike `deescalate`, it is in no hurry.
         if let Some(failure) = meant.all_missing() {
             return Err(failure);

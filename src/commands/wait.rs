@@ -1,5 +1,6 @@
 //! `wait`: until a rule has done what it does.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ use super::work::kubelet::{AwaitedRelease, NodeClaim, Verifier};
 use super::work::kubelet_node::NodeTrust;
 use super::work::recover::Recover;
 use super::work::rules_on::meant_on;
-use super::work::unreleased_devices::{clear_released, clear_released_of};
+use super::work::unreleased_devices::{ForceDeletions, clear_released, clear_released_of};
 use super::work::wait::{
     ProgressLine, Wait, WaitEnd, WaitResult, against_recurrence, not_seen_released, timed_out,
     with_next_wait, with_silent_kubelet,
@@ -37,16 +38,16 @@ use crate::decide::rules_on::SiblingRules;
 use crate::decide::wait_advice::NextWait;
 use crate::decide::{Chooser, RuleArguments, RuleWords};
 use crate::engine::ProposedTaint;
+use crate::engine::device_removal::RemovalObjection;
 use crate::engine::holders::{NotEvictedReason, staying};
 use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
 use crate::kubelet::SOCKET;
-use crate::model::{DeviceTaintRule, NodeName};
+use crate::model::{DeviceId, DeviceTaintRule, NodeName};
 use crate::naming::duration::parse_duration;
 use crate::naming::labels::LabelSelector;
 use crate::render::{Format, Page, render};
 use crate::report::WaitReport;
-use crate::report::blocker::Blocker;
 use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 
 /// Wait for evictions, idle devices, or recovered workloads
@@ -269,9 +270,16 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
     let unverified = verifier.as_ref().and_then(|it| it.warning().cloned());
     let waited = match verifier {
         Some(verifier) => {
-            let verified = args
-                .verified(waited, &verifier, WaitTime { began, end }, context)
-                .await?;
+            let time = WaitTime { began, end };
+            let deletions = ForceDeletions {
+                verifier: &verifier,
+                waited: &found,
+                live: &live,
+                context,
+                noted: BTreeSet::new(),
+            };
+            let verified = args.verified(waited, deletions, time);
+            let verified = verified.await?;
             // Only what the kubelet was seen to release is taken off the rules.
             if let (WaitEnd::Met, Some(node)) = (&verified.ending, verifier.node()) {
                 let rules = live.rules()?;
@@ -483,27 +491,18 @@ impl WaitArgs {
     async fn verified(
         &self,
         waited: WaitResult,
-        verifier: &Verifier,
+        mut deletions: ForceDeletions<'_>,
         time: WaitTime,
-        context: &Context,
     ) -> Result<WaitResult, Failure> {
-        let not_released = match &waited.ending {
-            WaitEnd::TimedOut(_) => return Ok(waited),
-            WaitEnd::Met => Vec::new(),
-            WaitEnd::NotReleased(left) => left.clone(),
+        let (verifier, context) = (deletions.verifier, deletions.context);
+        let Some(not_released) = waited.ending.not_released() else {
+            return Ok(waited);
         };
-        let left = verifier.settled_with_status(time.end, context).await?;
-        // What this kubelet has released was released, whatever the API could not show.
-        let is_elsewhere =
-            |left: &Blocker| left.node.as_deref() != verifier.node().map(NodeName::as_str);
-        let elsewhere: Vec<Blocker> = not_released.into_iter().filter(is_elsewhere).collect();
-        let ending = if !left.is_empty() {
-            WaitEnd::TimedOut(left)
-        } else if elsewhere.is_empty() {
-            WaitEnd::Met
-        } else {
-            WaitEnd::NotReleased(elsewhere)
-        };
+        let seen = async |held: &[(DeviceId, RemovalObjection)]| deletions.note(held).await;
+        let left = verifier
+            .settled_with_status(time.end, seen, context)
+            .await?;
+        let ending = WaitEnd::verified(left, not_released, verifier.node());
         Ok(waited.verified(ending, verifier.node(), time.began.elapsed()))
     }
 

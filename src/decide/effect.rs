@@ -72,7 +72,7 @@ pub fn downgrade(rule: &DeviceTaintRule, to: &Effect) -> Result<Downgrade, Failu
     }
     if is_less(effect, to) {
         return Err(Failure::usage(format!(
-            "rule {} has effect {effect}, which is lower than {to}; nothing was changed",
+            "rule {} has effect {effect}, which is lower than {to}; it was not changed",
             rule.name
         ))
         .hint("to raise the effect, use `escalate`"));

@@ -394,33 +394,6 @@ fn none_on(now: &[DeviceSelector], reading: &Reading, semantics: &Semantics) -> 
     }
 }
 
-/// Refuses to change the effect of several rules where only hardware was named: one of them was meant.
-///
-/// # Errors
-///
-/// When there are several.
-pub fn refuse_several(hardware: &[Hardware], rules: &[DeviceTaintRule]) -> Result<(), Failure> {
-    if hardware.is_empty() || rules.len() < 2 {
-        return Ok(());
-    }
-    let told: Vec<String> = rules
-        .iter()
-        .map(|rule| format!("{} ({})", rule.name, rule.taint))
-        .collect();
-    let numbers: Vec<String> = hardware.iter().map(ToString::to_string).collect();
-    let keys: BTreeSet<&str> = rules.iter().map(|rule| &*rule.taint.key).collect();
-    Err(Failure::usage(format!(
-        "{} has {} rules: {}",
-        numbers.join(" or "),
-        rules.len(),
-        told.join(", ")
-    ))
-    .hint(match keys.len() {
-        1 => "use the name of one of these rules",
-        _ => "use the name of one of these rules, or add the KEY of its taint",
-    }))
-}
-
 impl RuleWords<'_> {
     /// Refuses to wait for hardware that was named by a number where rules were found that taint other hardware by now:
     /// `rules` are their names, and `changed` those whose device names stand for other hardware.
@@ -464,14 +437,43 @@ impl RuleWords<'_> {
         })
     }
 
-    /// The hardware that was named without the key of a taint, so that any rule on it is meant.
-    #[must_use]
-    pub fn hardware_alone(&self) -> &[Hardware] {
-        if self.others.is_empty() {
-            &self.filters.identities
-        } else {
-            &[]
+    /// Refuses to change the effect of several `rules` where only hardware was named: one of them was meant.
+    ///
+    /// # Errors
+    ///
+    /// When there are several.
+    pub fn refuse_several(&self, rules: &[DeviceTaintRule]) -> Result<(), Failure> {
+        let hardware = self.hardware_alone(rules);
+        if hardware.is_empty() || rules.len() < 2 {
+            return Ok(());
         }
+        let told: Vec<String> = rules
+            .iter()
+            .map(|rule| format!("{} ({})", rule.name, rule.taint))
+            .collect();
+        Err(Failure::usage(format!(
+            "{} has {} rules: {}",
+            hardware.join(" or "),
+            rules.len(),
+            told.join(", ")
+        ))
+        .hint(
+            "use the name of one of these rules, or, for all of its rules with the same KEY, add the KEY",
+        ))
+    }
+
+    /// The hardware that was named without the key of a taint, so that any of the `rules` on it is meant.
+    fn hardware_alone(&self, rules: &[DeviceTaintRule]) -> Vec<String> {
+        if !self.others.is_empty() {
+            // A word that is no rule is the number of hardware; a second argument is the key of a taint.
+            let is_rule = |word: &String| rules.iter().any(|rule| rule.name.as_str() == word);
+            return match self.others.as_slice() {
+                [word] if may_be_number(word) && !is_rule(word) => vec![word.clone()],
+                _ => Vec::new(),
+            };
+        }
+        let numbers = self.filters.identities.iter();
+        numbers.map(ToString::to_string).collect()
     }
 }
 
@@ -856,19 +858,30 @@ mod tests {
     #[test]
     fn one_of_several_rules_on_hardware_has_to_be_named_where_it_is_to_do_more() {
         let rules = reading().snapshot.rules;
-        let hardware = [Hardware::bare("GPU-2")];
-        let failure = refuse_several(&hardware, &rules[2..4]).unwrap_err();
+        let refused = |targets: &[&str], rules: &[DeviceTaintRule]| {
+            let targets: Vec<String> = targets.iter().map(ToString::to_string).collect();
+            let ways = RuleArguments {
+                targets: &targets,
+                ..RuleArguments::default()
+            };
+            let flags = DeviceFilterFlags::default();
+            RuleWords::new(ways, flags, SiblingRules::Noted)
+                .refuse_several(rules)
+                .err()
+        };
+        let two = &rules[2..4];
+        let failure = refused(&["GPU-2"], two).unwrap();
         assert!(
             failure.to_string().contains("second (example.com/other"),
             "{failure}"
         );
-        let either = "use the name of one of these rules, or add the KEY of its taint";
-        assert_eq!(failure.hints(), [either]);
-        let alike = [rules[2].clone(), rules[2].clone()];
-        let failure = refuse_several(&hardware, &alike).unwrap_err();
-        assert_eq!(failure.hints(), ["use the name of one of these rules"]);
-        assert!(refuse_several(&hardware, &rules[..1]).is_ok());
-        assert!(refuse_several(&[], &rules).is_ok());
+        assert!(failure.hints()[0].ends_with("add the KEY"));
+        assert!(refused(&["node-7-gpu-2"], two).is_some(), "any UUID");
+        assert!(refused(&["GPU-2", KEY], two).is_none(), "with its key");
+        assert!(refused(&["first", "second"], two).is_none(), "names");
+        assert!(refused(&["first"], &rules[2..3]).is_none());
+        assert!(refused(&["gpu.example.com/node-7/gpu-2"], two).is_none());
+        assert!(refused(&["GPU-2"], &rules[..1]).is_none(), "one rule");
     }
 
     #[test]

@@ -7,9 +7,12 @@
 use std::collections::BTreeSet;
 
 use super::device_removal::RemovalObjection;
+use super::forced_deletions::{PodEnd, UnreleasedPod};
 use super::hardware::Hardware;
+use super::holders::holders;
 use crate::model::{
-    DeviceId, DeviceTaintRule, DriverName, InUse, Kind, NamespacedName, PreparedClaim,
+    DeviceId, DeviceTaintRule, DriverName, InUse, Kind, NamespacedName, NodeName, PreparedClaim,
+    Snapshot,
 };
 
 /// What is waited for to be given back.
@@ -36,6 +39,12 @@ impl WatchedDevices {
             devices: closure.unwrap_or_else(|| selected.clone()),
             hardware,
         }
+    }
+
+    /// Which devices are the same hardware; absent where slices could not be read.
+    #[must_use]
+    pub fn hardware(&self) -> Option<&Hardware> {
+        self.hardware.as_ref()
     }
 
     /// Why the device counts, if it does.
@@ -68,6 +77,62 @@ impl WatchedDevices {
             objection: Box::new(objection.clone()),
         })
     }
+}
+
+/// A pod for which a claim is reserved that holds awaited devices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimUser {
+    claim: NamespacedName,
+    /// The pod, as it is recorded if it is gone and its claim is still prepared: that is a forced deletion.
+    pub pod: UnreleasedPod,
+}
+
+/// The pods of the claims that hold any of `devices`, on this node.
+#[must_use]
+pub fn claim_users(
+    snapshot: &Snapshot,
+    devices: &BTreeSet<DeviceId>,
+    node: &NodeName,
+) -> Vec<ClaimUser> {
+    let holders = holders(snapshot, devices).into_iter();
+    let users = holders.flat_map(|holder| {
+        let (claim, devices) = (holder.claim.name.clone(), holder.devices);
+        let pods = holder.pods.into_iter();
+        let pods = pods.filter(|pod| pod.node.as_ref() == Some(node));
+        pods.map(move |pod| ClaimUser {
+            claim: claim.clone(),
+            pod: UnreleasedPod {
+                pod: pod.name.clone(),
+                uid: pod.uid.clone(),
+                node: pod.node.clone(),
+                devices: devices.clone(),
+                end: PodEnd::ForceDeleted,
+            },
+        })
+    });
+    users.collect()
+}
+
+/// Those of `users` whose claims are among what the kubelet has `held`, prepared for no pod that it lists.
+#[must_use]
+pub fn unlisted<'a>(
+    users: &'a [ClaimUser],
+    held: &[(DeviceId, RemovalObjection)],
+) -> Vec<&'a UnreleasedPod> {
+    let prepared = held.iter().filter_map(|(_, objection)| {
+        let mut told = objection;
+        while let RemovalObjection::SameHardware { objection, .. } = told {
+            told = objection;
+        }
+        if let RemovalObjection::Prepared { claim } = told {
+            Some(claim)
+        } else {
+            None
+        }
+    });
+    let prepared: BTreeSet<&NamespacedName> = prepared.collect();
+    let users = users.iter().filter(|user| prepared.contains(&user.claim));
+    users.map(|user| &user.pod).collect()
 }
 
 /// What is `wanted` and the kubelet of a node has not given back, each with what shows that. A kubelet that
@@ -152,4 +217,45 @@ fn vague(
 pub fn may_select(rule: &DeviceTaintRule, device: &DeviceId) -> bool {
     let selector = rule.selector.as_ref();
     selector.is_none_or(|selector| selector.has_names_of(device))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::testing::{claim_in_use, pod};
+
+    #[test]
+    fn pods_that_a_kubelet_no_longer_lists_are_those_of_claims_that_are_prepared_and_in_no_use() {
+        let user = pod("ml", "train");
+        let claim = claim_in_use(&user);
+        let results = claim.allocation.iter().flat_map(|found| &found.results);
+        let devices: BTreeSet<DeviceId> = results.map(|result| result.device.clone()).collect();
+        let device = devices.first().expect("a device").clone();
+        let snapshot = Snapshot {
+            pods: vec![user.clone()],
+            claims: vec![claim.clone()],
+            ..Snapshot::default()
+        };
+        let users = claim_users(&snapshot, &devices, &"node-7".into());
+        assert_eq!(users.len(), 1);
+        assert!(claim_users(&snapshot, &devices, &"node-8".into()).is_empty());
+        let prepared = RemovalObjection::Prepared { claim: claim.name };
+        let seen = |objection: RemovalObjection| -> Vec<String> {
+            let held = [(device.clone(), objection)];
+            let pods = unlisted(&users, &held).into_iter();
+            pods.map(|pod| pod.uid.to_string()).collect()
+        };
+        assert_eq!(seen(prepared.clone()), [user.uid.to_string()]);
+        let other_name = RemovalObjection::SameHardware {
+            device: device.clone(),
+            link: crate::engine::hardware::HardwareLink::Counters,
+            objection: Box::new(prepared),
+        };
+        assert_eq!(seen(other_name), [user.uid.to_string()]);
+        let other = RemovalObjection::Prepared {
+            claim: crate::engine::testing::name("ml", "other"),
+        };
+        assert!(seen(other).is_empty());
+        assert!(seen(RemovalObjection::NotSettled).is_empty());
+    }
 }

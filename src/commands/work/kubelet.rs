@@ -14,14 +14,14 @@ use crate::commands::context::Context;
 use crate::decide::device_nodes::DeviceNodes;
 use crate::decide::identity::with_new_names;
 use crate::decide::pending_evictions::awaited_devices;
-use crate::engine::device_removal::slices_unread;
+use crate::engine::device_removal::{RemovalObjection, slices_unread};
 use crate::engine::hardware::Hardware;
 use crate::engine::kubelet_node::KubeletNode;
-use crate::engine::unreleased_devices::{WatchedDevices, still_held};
+use crate::engine::unreleased_devices::{ClaimUser, WatchedDevices, claim_users, still_held};
 use crate::engine::{self, ProposedTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::kubelet::{KubeletError, Lister, SOCKET, SocketFlag, notes_beside};
-use crate::model::{DeviceTaintRule, InUse, NodeName, PreparedClaim, Warning};
+use crate::model::{DeviceId, DeviceTaintRule, InUse, NodeName, PreparedClaim, Warning};
 use crate::naming::shell::word;
 use crate::output::StatusLine;
 use crate::report::blocker::Blocker;
@@ -88,6 +88,8 @@ fn refused_by_awaited(error: KubeletError, is_last: bool) -> Failure {
 pub(crate) struct Verifier {
     way: KubeletAccess,
     wanted: WatchedDevices,
+    /// The pods of the claims that held its devices when the wait began.
+    users: Vec<ClaimUser>,
     node: Option<NodeName>,
     /// That devices on other nodes are not verified, if there are any.
     elsewhere: Option<Warning>,
@@ -174,6 +176,7 @@ impl Verifier {
         let verifier = Self {
             way,
             wanted: WatchedDevices::default(),
+            users: Vec::new(),
             node: None,
             elsewhere: None,
         };
@@ -187,8 +190,19 @@ impl Verifier {
             node: Some(NodeName::from(plan.node.as_str())),
             way: KubeletAccess::Pod { plan, stop },
             wanted: WatchedDevices::default(),
+            users: Vec::new(),
             elsewhere: None,
         }
+    }
+
+    /// The pods of the claims that held its devices when the wait began.
+    pub(crate) fn users(&self) -> &[ClaimUser] {
+        &self.users
+    }
+
+    /// Which devices are the same hardware; absent where that is unknown.
+    pub(crate) fn hardware(&self) -> Option<&Hardware> {
+        self.wanted.hardware()
     }
 
     /// Whose kubelet it is.
@@ -233,6 +247,7 @@ impl Verifier {
             context.printer.warn(&warning.message);
         }
         Ok(Self {
+            users: claim_users(view.snapshot(), &selected, &node),
             wanted: WatchedDevices::new(rules, &selected, hardware),
             node: Some(node),
             elsewhere,
@@ -267,7 +282,7 @@ impl Verifier {
     }
 
     /// Waits until the kubelet has given back all that is waited for, at most until `end`; with what is left then. What is
-    /// left before is `told`.
+    /// left before is `told`, and what the kubelet holds is `seen` after each of its answers.
     ///
     /// # Errors
     ///
@@ -276,12 +291,18 @@ impl Verifier {
         &self,
         end: Instant,
         told: &dyn Fn(&[Blocker]),
+        mut seen: impl AsyncFnMut(&[(DeviceId, RemovalObjection)]),
         context: &Context,
     ) -> Result<Vec<Blocker>, Failure> {
         loop {
-            let left = match self.left(end, context).await {
-                Ok(left) if left.is_empty() => return Ok(left),
-                Ok(left) => left,
+            let left = match self.held(end, context).await {
+                Ok(held) if held.is_empty() => return Ok(Vec::new()),
+                Ok(held) => {
+                    seen(&held).await;
+                    let left = held.iter();
+                    left.map(|(device, objection)| Blocker::held(device, objection))
+                        .collect()
+                }
                 // A kubelet that begins anew is silent for a while, and still holds what it held.
                 Err(failure)
                     if [ExitStatus::TryAgain, ExitStatus::TimedOut].contains(&failure.status()) =>
@@ -307,6 +328,7 @@ impl Verifier {
     pub(crate) async fn settled_with_status(
         &self,
         end: Instant,
+        seen: impl AsyncFnMut(&[(DeviceId, RemovalObjection)]),
         context: &Context,
     ) -> Result<Vec<Blocker>, Failure> {
         let status = RefCell::new(StatusLine::new(&context.printer));
@@ -315,15 +337,17 @@ impl Verifier {
             context.ledger.left(&line);
             status.borrow_mut().say(&line, &line);
         };
-        self.settled(end, &told, context).await
+        self.settled(end, &told, seen, context).await
     }
 
-    async fn left(&self, end: Instant, context: &Context) -> Result<Vec<Blocker>, Failure> {
+    /// What the kubelet has not given back.
+    async fn held(
+        &self,
+        end: Instant,
+        context: &Context,
+    ) -> Result<Vec<(DeviceId, RemovalObjection)>, Failure> {
         let (in_use, prepared) = self.ask(end, context).await?;
-        let held = still_held(&self.wanted, &in_use, &prepared).into_iter();
-        Ok(held
-            .map(|(device, objection)| Blocker::held(&device, &objection))
-            .collect())
+        Ok(still_held(&self.wanted, &in_use, &prepared))
     }
 
     /// Asked once, also where the time is over by now.

@@ -1,19 +1,24 @@
 //! Noting on rules that devices were not seen to be released, and that they were.
 
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::changer::Changer;
-use super::connect;
+use super::connect::{self, Live};
+use super::kubelet::Verifier;
 use super::record::record;
-use crate::cluster::{Rules, WriteMode};
+use crate::cluster::{PodQuery, PodQueryResult, Rules, WriteMode, find_pods};
 use crate::commands::context::Context;
 use crate::decide::unreleased_devices;
+use crate::engine::device_removal::RemovalObjection;
 use crate::engine::forced_deletions::UnreleasedPod;
 use crate::engine::hardware::Hardware;
+use crate::engine::unreleased_devices::unlisted;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, NodeName, ResourceSlice};
+use crate::model::{DeviceId, DeviceTaintRule, NodeName, ResourceSlice, Uid};
 use crate::naming::phrase::few;
-use crate::report::wait_progress::WaitProgress;
 
 /// Takes off the rules of these `names` what they record of devices on `node`, whose kubelet was seen to release them.
 /// What cannot be taken off is said.
@@ -154,28 +159,83 @@ pub(crate) async fn carry_over(
     Ok(unreleased_devices::forgotten(removed, &staying, &hardware))
 }
 
-/// Notes `pods` that `progress` has shown on the rules that select their devices. What cannot be noted is said: it is told
-/// nowhere else.
-pub(crate) async fn note_not_released(
-    pods: &[UnreleasedPod],
-    progress: &WaitProgress,
-    hardware: &Hardware,
-    rules: &Rules,
-    context: &Context,
-) {
-    let note =
-        |rule: &DeviceTaintRule| unreleased_devices::note(rule, pods, hardware, progress.now);
-    for rule in &progress.rules {
-        let name = rule.name.as_str();
-        let text = match record(rule, note, rules, WriteMode::Store).await {
-            None => continue,
-            Some(Ok(())) => {
-                format!("rule {name} records the devices whose release was not confirmed")
-            }
-            Some(Err(error)) => format!(
-                "the devices whose release was not confirmed could not be recorded on rule {name}: {error}"
-            ),
+/// Where it is recorded that devices were not seen to be released: what the wait is for, and who writes.
+#[derive(Clone, Copy)]
+pub(crate) struct ReleaseRecords<'a> {
+    /// The rules of the wait.
+    pub(crate) waited: &'a [DeviceTaintRule],
+    pub(crate) rules: &'a Rules,
+    pub(crate) context: &'a Context,
+}
+
+impl ReleaseRecords<'_> {
+    /// Notes `pods` that were seen at that time on the rules that select their devices. What cannot be noted is said: it is
+    /// told nowhere else.
+    pub(crate) async fn note(&self, pods: &[UnreleasedPod], hardware: &Hardware, now: Timestamp) {
+        let context = self.context;
+        let note = |rule: &DeviceTaintRule| unreleased_devices::note(rule, pods, hardware, now);
+        for rule in self.waited {
+            let name = rule.name.as_str();
+            let text = match record(rule, note, self.rules, WriteMode::Store).await {
+                None => continue,
+                Some(Ok(())) => {
+                    context.ledger.recorded(name);
+                    format!("rule {name} records the devices whose release was not confirmed")
+                }
+                Some(Err(error)) => format!(
+                    "the devices whose release was not confirmed could not be recorded on rule {name}: {error}"
+                ),
+            };
+            context.printer.warn(&text);
+        }
+    }
+}
+
+/// Pods that are force-deleted while a kubelet is waited for: no watch sees how they go, and with a pod the API forgets its
+/// claims.
+pub(crate) struct ForceDeletions<'a> {
+    pub(crate) verifier: &'a Verifier,
+    /// The rules of the wait.
+    pub(crate) waited: &'a [DeviceTaintRule],
+    pub(crate) live: &'a Live,
+    pub(crate) context: &'a Context,
+    /// The pods that are noted already.
+    pub(crate) noted: BTreeSet<Uid>,
+}
+
+impl ForceDeletions<'_> {
+    /// Notes the pods whose claims the kubelet has `held` although it does not list them, and that are gone.
+    pub(crate) async fn note(&mut self, held: &[(DeviceId, RemovalObjection)]) {
+        let (live, context) = (self.live, self.context);
+        let (Ok(rules), Ok(now)) = (live.rules(), connect::server_time(live)) else {
+            return;
         };
-        context.printer.warn(&text);
+        let mut gone = Vec::new();
+        for pod in unlisted(self.verifier.users(), held) {
+            if self.noted.contains(&pod.uid) {
+                continue;
+            }
+            let found = find_pods(&live.client, &live.served, PodQuery::One(&pod.pod)).await;
+            let is_gone = match found {
+                Ok(PodQueryResult::Gone | PodQueryResult::WithoutClaims) => true,
+                Ok(PodQueryResult::These(pods, _)) => pods.iter().all(|it| it.uid != pod.uid),
+                // Asked again after the kubelet's next answer.
+                Ok(PodQueryResult::Denied(_)) | Err(_) => false,
+            };
+            if is_gone {
+                self.noted.insert(pod.uid.clone());
+                gone.push(pod.clone());
+            }
+        }
+        if !gone.is_empty() {
+            let none = Hardware::default();
+            let hardware = self.verifier.hardware().unwrap_or(&none);
+            let records = ReleaseRecords {
+                waited: self.waited,
+                rules: &rules,
+                context,
+            };
+            records.note(&gone, hardware, now).await;
+        }
     }
 }

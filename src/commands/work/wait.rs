@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::cluster_view::ClusterView;
 use super::connect::Live;
 use super::observer::RuleObserver;
-use super::unreleased_devices::{clear_ended, note_not_released};
+use super::unreleased_devices::{ReleaseRecords, clear_ended};
 use crate::commands::context::Context;
 use crate::decide::choice::rules_without_published_devices;
 use crate::decide::identity::{ChangedIdentity, NotedHardware, changed_identities};
@@ -76,6 +76,35 @@ pub(crate) enum WaitEnd {
     /// It is the case as far as the API goes; these pods were deleted by force, and their nodes were not seen to
     /// release what they held.
     NotReleased(Vec<Blocker>),
+}
+
+impl WaitEnd {
+    /// What the API had not shown to be released, of a wait that did not time out.
+    pub(crate) fn not_released(&self) -> Option<Vec<Blocker>> {
+        match self {
+            Self::TimedOut(_) => None,
+            Self::Met => Some(Vec::new()),
+            Self::NotReleased(left) => Some(left.clone()),
+        }
+    }
+
+    /// How a wait ends of which the kubelet of this node still holds what is `left`, and of which the API had not shown
+    /// that `not_released` was: what the kubelet has released was released.
+    pub(crate) fn verified(
+        left: Vec<Blocker>,
+        not_released: Vec<Blocker>,
+        node: Option<&NodeName>,
+    ) -> Self {
+        let is_elsewhere = |left: &Blocker| left.node.as_deref() != node.map(NodeName::as_str);
+        let elsewhere: Vec<Blocker> = not_released.into_iter().filter(is_elsewhere).collect();
+        if !left.is_empty() {
+            Self::TimedOut(left)
+        } else if elsewhere.is_empty() {
+            Self::Met
+        } else {
+            Self::NotReleased(elsewhere)
+        }
+    }
 }
 
 /// What is known about the hardware of the rules when a wait for pods or idle devices begins.
@@ -326,14 +355,12 @@ impl Wait<'_> {
             if progress.not_released.len() > noted {
                 noted = progress.not_released.len();
                 let pods = &progress.not_released;
-                note_not_released(
-                    pods,
-                    &progress,
-                    observer.hardware(),
-                    observer.rules(),
+                let records = ReleaseRecords {
+                    waited: &progress.rules,
+                    rules: observer.rules(),
                     context,
-                )
-                .await;
+                };
+                records.note(pods, observer.hardware(), progress.now).await;
             }
             let has_ended = |pod: &str| settle.has_ended(&pod.into());
             // Once it is noted: whoever reads it may end the wait. What an earlier wait has seen is still so.
@@ -394,9 +421,14 @@ impl Wait<'_> {
                 // Pods that are recreated and evicted again do not end, however long the wait is.
                 WaitStep::TimedOut | WaitStep::ComesBack => {
                     // With the wait the only one ends that would see how they go.
-                    let (pods, rules) = (settle.stuck(), observer.rules());
+                    let pods = settle.stuck();
+                    let records = ReleaseRecords {
+                        waited: &progress.rules,
+                        rules: observer.rules(),
+                        context,
+                    };
                     let hardware = observer.hardware();
-                    note_not_released(&pods, &progress, hardware, rules, context).await;
+                    records.note(&pods, hardware, progress.now).await;
                     let mut left = progress.left.clone();
                     if self.goal.is_about_pods() {
                         // Pods that are there are among what is left already.

@@ -97,7 +97,7 @@ pub use means::Means;
 pub use pause::{AbortAction, PauseStep, abort_patch, pause_step, refuse_aborted};
 pub use planned::{
     Hardware, PlanFile, PlannedFacts, in_planned_order, plan_file, planned_devices,
-    refuse_other_cluster, refuse_outdated,
+    refuse_other_cluster, refuse_outdated, refuse_shared_hardware,
 };
 pub use pod_class::{Inclusions, PodClass};
 pub use published_hardware::PublishedHardware;

@@ -76,6 +76,39 @@ pub fn in_planned_order(file: &PlanFile, mut units: Vec<Unit>) -> Vec<Unit> {
     units
 }
 
+/// Refuses a plan with units of the same hardware, such as a card and its partitions: one after the other, none of them
+/// becomes idle. `together` are the units of its devices by their hardware.
+///
+/// # Errors
+///
+/// Units share hardware.
+pub fn refuse_shared_hardware(
+    name: &str,
+    together: &[Unit],
+    file: &PlanFile,
+) -> Result<(), Failure> {
+    for unit in together {
+        let mut planned = file.units.iter();
+        let names: Vec<String> = planned
+            .by_ref()
+            .filter(|(_, devices)| !devices.is_disjoint(&unit.devices))
+            .map(|(name, _)| name.clone())
+            .collect();
+        if names.len() > 1 {
+            let failure = Failure::refused(format!(
+                "plan {name}: {} are the same hardware, so they can only be drained together; nothing was changed",
+                few(&names)
+            ));
+            let devices: Vec<String> = file.units.iter().map(|(name, _)| name.clone()).collect();
+            return Err(failure.hint(format!(
+                "to drain the devices without the plan: kubectl devicetaint drain {}",
+                devices.join(" ")
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses a plan of another cluster than that of this `server`.
 ///
 /// # Errors
@@ -284,6 +317,37 @@ mod tests {
                 failure.details().to_vec()
             }
         }
+    }
+
+    #[test]
+    fn units_of_the_same_hardware_are_not_drained_one_after_the_other() {
+        let id = |name: &str| crate::report::testing::device(name);
+        let unit = |names: &[&str]| Unit {
+            name: id(names[0]).to_string(),
+            devices: names.iter().map(|name| id(name)).collect(),
+        };
+        let file = |names: &[&str]| {
+            let units = names
+                .iter()
+                .map(|name| (id(name).to_string(), [id(name)].into()));
+            PlanFile {
+                units: units.collect(),
+                ..planned()
+            }
+        };
+        let both = file(&["card", "half"]);
+        let apart = [unit(&["card"]), unit(&["half"])];
+        assert!(refuse_shared_hardware("p", &apart, &both).is_ok());
+        let failure = refuse_shared_hardware("p", &[unit(&["card", "half"])], &both).unwrap_err();
+        let (card, half) = (id("card"), id("half"));
+        assert!(
+            failure
+                .to_string()
+                .contains(&format!("{card}, {half} are the same hardware"))
+        );
+        assert!(failure.hints()[0].ends_with(&format!("drain {card} {half}")));
+        let one = file(&["card"]);
+        assert!(refuse_shared_hardware("p", &[unit(&["card", "half"])], &one).is_ok());
     }
 
     #[test]

@@ -20,7 +20,8 @@ pub enum UnitStage {
     /// The drain of the unit is complete: at its end, no claim held the devices, and the workloads of the
     /// evicted pods were ready.
     Idle,
-    /// Pods that the drain does not evict, or that came after the unit was idle, hold its devices.
+    /// The drain of the unit is complete, but at its end, pods that the drain does not evict still held devices of
+    /// the unit. Or the unit was idle, and a claim now holds its hardware again.
     Held,
     /// A rule was removed or weakened, or the value of its taint was changed: for example by `restore`, by another
     /// program, or by `--on-abort deescalate`.

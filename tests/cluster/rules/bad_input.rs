@@ -32,7 +32,7 @@ fn who_may_only_read_is_told_which_permission_is_missing() {
     world
         .run(&format!("deescalate {name} --to NoSchedule"))
         .ended(2)
-        .saying("nothing was changed");
+        .saying("changed: nothing");
     world
         .run(&format!("remove {name} --others"))
         .ended(1)

@@ -23,8 +23,8 @@ use crate::decide::drain::{
     Terminations, Unit, UnitKind, UnitLimits, UnitPod, cordoned_nodes, drain_replacements,
     drains as drain_states, failing_jobs, grace_time, in_planned_order, joined, plan_lines,
     planned_devices, pods_of, progress_now, refuse_aborted, refuse_other_cluster, refuse_outdated,
-    refuse_start, refuse_unpublished, refusing_budgets, replaced_already, rest_of_grace, scope,
-    units, wanted, workload_states,
+    refuse_shared_hardware, refuse_start, refuse_unpublished, refusing_budgets, replaced_already,
+    rest_of_grace, scope, units, wanted, workload_states,
 };
 use crate::decide::identity::{identities, with_identities};
 use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
@@ -259,6 +259,8 @@ impl DrainRequest {
         Ok(match &self.plan {
             // The plan says what its units are.
             Some(plan) => {
+                let together = units(devices, inventory, published.hardware(), kind)?;
+                refuse_shared_hardware(&plan.name, &together, &plan.file)?;
                 let units = units(devices, inventory, &Hardware::default(), kind)?;
                 in_planned_order(&plan.file, units)
             }

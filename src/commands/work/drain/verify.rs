@@ -113,7 +113,10 @@ impl DrainOrder<'_> {
                 self.context.printer.note(&line);
             }
         };
-        let left = verifier.settled(awaited.end, &told, self.context).await?;
+        let left = verifier
+            // The wait beside it watches the pods.
+            .settled(awaited.end, &told, async |_| {}, self.context)
+            .await?;
         Ok(left.into_iter().map(|left| left.message).collect())
     }
 }

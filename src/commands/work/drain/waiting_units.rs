@@ -12,7 +12,7 @@ use crate::commands::work::cluster_view::ClusterView;
 use crate::commands::work::connect::failed;
 use crate::commands::work::observer::RuleObserver;
 use crate::commands::work::resolve_rules::by_name;
-use crate::commands::work::unreleased_devices::note_not_released;
+use crate::commands::work::unreleased_devices::ReleaseRecords;
 use crate::engine::settle::{Freshness, Goal, Patience, Settle, WaitStep};
 use crate::error::Failure;
 
@@ -33,7 +33,7 @@ impl DrainOrder<'_> {
             }
             if let Err(failure) = Box::pin(self.watch(&names, board)).await {
                 self.context.printer.warn(&format!(
-                    "until this is resolved, force-deleted pods of units that wait for their turn are not detected: {failure}"
+                    "force-deleted pods of units that wait for their turn are not detected at the moment, because the pods cannot be watched: {failure}"
                 ));
             }
             sleep(PAUSE).await;
@@ -60,7 +60,12 @@ impl DrainOrder<'_> {
                 noted = progress.not_released.len();
                 let hardware = observer.hardware();
                 let pods = &progress.not_released;
-                note_not_released(pods, &progress, hardware, observer.rules(), self.context).await;
+                let records = ReleaseRecords {
+                    waited: &progress.rules,
+                    rules: observer.rules(),
+                    context: self.context,
+                };
+                records.note(pods, hardware, progress.now).await;
             }
             if matches!(progress.step, WaitStep::Never(_)) {
                 return Ok(());
