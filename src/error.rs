@@ -98,7 +98,7 @@ impl ExitStatus {
             }
             Self::Incomplete => {
                 "the report is incomplete (with --strict or -o name), `plan` cannot compare costs, the \
-                 eviction controller counts other pods than the preview or does not respond (with --publish), or \
+                 eviction controller expects another number of evictions than `preview --publish`, or does not respond, or \
                  one of several clusters (--contexts) gave no report"
             }
             Self::TryAgain => {

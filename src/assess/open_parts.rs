@@ -17,10 +17,11 @@ pub fn open_parts_warning(open: &BTreeMap<DeviceId, BTreeSet<DeviceId>>) -> Opti
         [] => first.clone(),
         _ => counted(devices.len(), "selected device"),
     };
+    let have = if parts.len() == 1 { "has" } else { "have" };
     Some(Warning {
         code: "partitions-not-tainted",
         message: format!(
-            "no taint of effect NoSchedule or NoExecute is on {} of {wholes} ({}), so new pods can be scheduled to the same hardware",
+            "{} of {wholes} {have} no taint of effect NoSchedule or NoExecute ({}), so new pods can be scheduled to the same hardware",
             counted(parts.len(), "partition"),
             few(&names)
         ),
@@ -42,7 +43,7 @@ mod tests {
         let warning = open_parts_warning(&open).unwrap();
         assert_eq!(
             warning.message,
-            "no taint of effect NoSchedule or NoExecute is on 2 partitions of gpu.example.com/node-7/gpu-0 \
+            "2 partitions of gpu.example.com/node-7/gpu-0 have no taint of effect NoSchedule or NoExecute \
              (gpu.example.com/node-7/half-0, gpu.example.com/node-7/half-1), so new pods can be scheduled to the same hardware"
         );
         assert_eq!(open_parts_warning(&BTreeMap::new()), None);

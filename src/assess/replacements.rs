@@ -491,7 +491,7 @@ impl RequestReplacement {
             }
             None => {
                 format!(
-                    "request '{request}' needs all matching devices of one node; {devices} {verb} available in all"
+                    "request '{request}' needs all matching devices of one node; on all nodes together, {devices} {verb} available"
                 )
             }
         }
@@ -643,7 +643,7 @@ mod tests {
     fn who_wants_all_devices_of_a_node_has_enough_where_there_is_any() {
         assert_eq!(
             request(None, 3).offer(),
-            "request 'gpu' needs all matching devices of one node; 3 are available in all"
+            "request 'gpu' needs all matching devices of one node; on all nodes together, 3 are available"
         );
         assert_eq!(
             request(None, 0).offer(),

@@ -51,7 +51,7 @@ fn preview(proposed: &ProposedTaint) -> Result<RuleDraft, Failure> {
     let taint = &proposed.taint;
     if taint.effect != Effect::NoExecute {
         return Err(Failure::usage(format!(
-            "--publish needs effect NoExecute: a taint with effect {} evicts no pods",
+            "--publish compares evictions, so the proposed taint needs effect NoExecute (or no EFFECT): {} evicts no pods",
             taint.effect
         )));
     }
@@ -391,13 +391,13 @@ pub fn with_the_other_way(
     let upstream = upstream(Defect::ExtendedResourcesStay);
     failure.hint(if counts_more {
         format!(
-            "the controller evicts pods that use devices through extended resources: \
-            {upstream} is fixed in this cluster; to preview with that behavior: --kubernetes 1.37.2"
+            "unlike this preview, the controller evicts pods that use devices through extended resources, so \
+            {upstream} is fixed in this cluster; to preview with this fix: --kubernetes 1.37.2"
         )
     } else {
         format!(
-            "the controller does not evict pods that use devices through extended resources: \
-            {upstream} is not fixed in this cluster; to preview with that behavior: --kubernetes \
+            "unlike this preview, the controller does not evict pods that use devices through extended resources, so \
+            {upstream} is not fixed in this cluster; to preview without this fix: --kubernetes \
             1.37.1"
         )
     })

@@ -312,7 +312,9 @@ impl Dedication {
             (None, None) if self.is_unread() => {
                 format!("{UNKNOWN}: its policies could not be read")
             }
-            (None, None) => format!("{UNKNOWN}: no policy defines the namespaces"),
+            (None, None) => format!(
+                "{UNKNOWN}: no admission policy defines the namespaces that may use the devices"
+            ),
         };
         let mut lines = vec![
             format!("Name:      {}", self.name),

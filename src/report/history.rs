@@ -252,7 +252,7 @@ impl RuleHistory {
                 counted(possible, "pod")
             )),
             (certain, possible) => Some(format!(
-                "{} evicted by this rule, {possible} more by this rule or another taint, according \
+                "{} evicted by this rule, {possible} more by this rule or by another taint (which of them is unknown), according \
                  to existing events",
                 counted(certain, "pod")
             )),

@@ -38,7 +38,7 @@ pub struct RoomReport {
     /// The chosen set of pods; null if no set was chosen.
     pub chosen_room: Option<Room>,
     /// Other sets of pods, the cheapest first: the next best set if a set was chosen, otherwise sets that
-    /// need more flags.
+    /// can be chosen with further flags (see `missingFlags`).
     pub other_rooms: Vec<Room>,
     /// If a set of pods was chosen: whether it is proved that no other set costs less. If no set was chosen: whether
     /// it is proved that no set exists. Only sets that the flags of the command allow are considered.

@@ -62,7 +62,7 @@ fn what_a_plan_costs_is_told_with_the_assessment_of_its_set() {
     All evicted pods are on node-3.
 
     Top risks:
-      danger    DaemonSet/gpu-monitor of monitoring: claim gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of one node; 3 are available in all (not counting 27 on nodes where the pod cannot be scheduled); on every node on which the pod can be scheduled, at least one matching device is not available; the pod's priority class is system-node-critical
+      danger    DaemonSet/gpu-monitor of monitoring: claim gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of one node; on all nodes together, 3 are available (not counting 27 on nodes where the pod cannot be scheduled); on every node on which the pod can be scheduled, at least one matching device is not available; the pod's priority class is system-node-critical
       danger    StatefulSet/llm of training: PodDisruptionBudget llm allows 0 disruptions, 1 needed; claim llm-1-gpus-rsbmk cannot be reallocated: request gpus needs 4 devices, and 8 are available; request nic needs 1 device, and 5 are available; no node has available devices for the whole claim
 
     SEVERITY   WHEN   POD                            DEVICE                              WORKLOAD                RISKS
@@ -77,7 +77,7 @@ fn what_a_plan_costs_is_told_with_the_assessment_of_its_set() {
     example.com/firmware:NoExecute   <none>   gpu.example.com/node-3/gpu-3           1             2      2            2
 
     Replacements:
-      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of one node; 3 are available in all (not counting 27 on nodes where the pod cannot be scheduled); on every node on which the pod can be scheduled, at least one matching device is not available
+      claim monitoring/gpu-monitor-ztccc-all-lc9v7 cannot be reallocated: request 'all' needs all matching devices of one node; on all nodes together, 3 are available (not counting 27 on nodes where the pod cannot be scheduled); on every node on which the pod can be scheduled, at least one matching device is not available
       claim training/llm-1-gpus-rsbmk cannot be reallocated: request gpus needs 4 devices, and 8 are available; request nic needs 1 device, and 5 are available; no node has available devices for the whole claim
 
     Runner-up:

@@ -92,7 +92,7 @@ fn published_preview_is_the_controllers_to_the_letter() {
     let shown = text(&preview(plane, &line));
     assert!(
         shown.contains(&format!(
-            "{name}: the controller agrees: 2 published devices"
+            "{name}: the controller reports the same as this preview: 2 published devices"
         )),
         "{shown}"
     );
@@ -235,7 +235,7 @@ fn what_cannot_be_published_is_said_before_anything_is_created() {
             "an effect that evicts no pods",
             "a:NoSchedule --publish",
             2,
-            "a taint with effect NoSchedule evicts no pods",
+            "NoSchedule evicts no pods",
         ),
         (
             "a version without previews",

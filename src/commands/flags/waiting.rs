@@ -20,7 +20,7 @@ pub(crate) struct WaitingArgs {
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, hide_short_help = true)]
     pub(crate) timeout: Duration,
 
-    /// With --wait, the wait succeeds when no pod has been left to evict for this time
+    /// With --wait, how long the API must show that no pod is left to evict before the wait succeeds
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration, hide_short_help = true)]
     pub(crate) settle: Duration,
 }

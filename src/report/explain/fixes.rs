@@ -71,9 +71,8 @@ pub struct SingleChange {
     /// Device of the taint that is added, or of the driver's taint that is removed, as DRIVER/POOL/DEVICE;
     /// null for other changes.
     pub device: Option<String>,
-    /// The taint that is removed. For a waiting pod, this is the taint that keeps devices from it. For other pods,
-    /// only taints of drivers are shown here: if the change removes a rule, `rule` has its name, and this field is
-    /// null. Null for other changes.
+    /// The taint, if the change removes a taint. Null for all other changes, and null if the change removes a rule and the
+    /// pod does not wait for devices: `rule` then names the rule.
     pub taint: Option<Taint>,
     /// The pod's claim to which the change applies. If the claim itself cannot be changed, `fix` names what to
     /// change instead, such as a new claim. Null for changes that concern no claim.

@@ -70,8 +70,8 @@ pub struct ImpactReport {
     /// be evicted. Ordered by name.
     #[serde(default)]
     pub siblings: Vec<Sibling>,
-    /// The condition that the eviction controller itself wrote for each proposed taint, in the order of
-    /// proposedTaints; absent without --publish.
+    /// With `preview --publish`: the rules that it created, and what the eviction controller reported on each, in the order of
+    /// proposedTaints. Absent otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published_rules: Vec<Published>,
     /// The guards that were given, and whether each tripped.

@@ -43,8 +43,8 @@ pub struct PlanReport {
     /// The cheapest other set that was found. Sets of the same cost that differ from the plan only by interchangeable
     /// units, such as unused devices, are ignored. Null if there is none, or if it was not determined.
     pub runner_up: Option<RunnerUp>,
-    /// Devices that claims without tolerations can still get after the plan, counted in the DeviceClasses of the
-    /// selected devices. Includes shareable devices with capacity left; null without --keep-available.
+    /// Devices of the DeviceClasses of the selected devices that claims without tolerations can still get once the plan was
+    /// carried out. Includes shareable devices with capacity left; null without --keep-available.
     pub allocatable_device_count: Option<usize>,
     /// Counts over all proposed taints; each object is counted once.
     pub summary: Summary,
