@@ -576,6 +576,14 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_note_alone_is_not_enough_where_hardware_is_not_all_that_is_named() {
+        let device = "gpu.example.com/node-7/gpu-0";
+        assert!(found(&["serial=777", device]).is_err());
+        assert!(found(&[device, "serial=777"]).is_err());
+        assert_eq!(found(&["serial=1423", device]).unwrap(), ["one"]);
+    }
+
     /// gpu-2 has a partition with two rules of its own, on the same counters.
     fn partitioned() -> Reading {
         let mut reading = reading();

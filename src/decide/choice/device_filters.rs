@@ -664,6 +664,97 @@ mod tests {
         assert_eq!(shown.find("nope"), mark.find('^'));
     }
 
+    #[test]
+    fn what_was_not_read_is_chosen_by_nothing_that_needs_it() {
+        use crate::report::testing;
+        let text = |text: &str| Some(text.to_owned());
+        let flags = DeviceFilterFlags::default;
+        let (claims, slices, classes) =
+            (Kind::ResourceClaim, Kind::ResourceSlice, Kind::DeviceClass);
+        for (name, typed, needed, unknown) in [
+            (
+                "a pod",
+                DeviceFilterFlags {
+                    pod: text("team-a/train-0"),
+                    ..flags()
+                },
+                vec![claims],
+                "the devices of a claim or a pod are unknown: ",
+            ),
+            (
+                "a claim",
+                DeviceFilterFlags {
+                    claim: text("team-a/train-0"),
+                    ..flags()
+                },
+                vec![claims],
+                "the devices of a claim or a pod are unknown: ",
+            ),
+            (
+                "a node",
+                DeviceFilterFlags {
+                    node: text("node-7"),
+                    ..flags()
+                },
+                vec![slices],
+                "the nodes of devices are unknown: ",
+            ),
+            (
+                "an attribute",
+                DeviceFilterFlags {
+                    attributes: vec!["model=H100".to_owned()],
+                    ..flags()
+                },
+                vec![slices],
+                "the attributes of devices are unknown: ",
+            ),
+            (
+                "hardware with all that is on it",
+                DeviceFilterFlags {
+                    pod: text("team-a/train-0"),
+                    with_partitions: true,
+                    ..flags()
+                },
+                vec![slices, claims],
+                " are unknown: ",
+            ),
+            (
+                "a class",
+                DeviceFilterFlags {
+                    class: text("gpu.example.com"),
+                    ..flags()
+                },
+                vec![slices, classes],
+                " are unknown: ",
+            ),
+        ] {
+            let filter = DeviceFilter::parse(&typed).unwrap().expect("a condition");
+            for kind in Kind::ALL {
+                let mut reading = testing::reading();
+                reading.known.remove(&kind);
+                let gap = crate::model::Gap::of(kind, "it was in the way");
+                let other = if kind == Kind::Node {
+                    Kind::Pod
+                } else {
+                    Kind::Node
+                };
+                reading.gaps = vec![crate::model::Gap::of(other, "it was denied"), gap];
+                let read = filter.refuse_unread(&reading);
+                assert_eq!(read.is_err(), needed.contains(&kind), "{name}: {kind:?}");
+                let Err(failure) = read else { continue };
+                let chosen = filter.resolve(&reading, &[], &testing::semantics(37));
+                let chosen = chosen.unwrap_err().to_string();
+                assert_eq!(chosen, failure.to_string(), "{name}: {kind:?}");
+                assert_eq!(failure.status(), ExitStatus::Failed);
+                let said = failure.to_string();
+                assert!(said.contains(unknown), "{name}: {said}");
+                assert!(said.contains("it was in the way"), "{name}: {said}");
+                let names_all = failure.hints()[0].ends_with("other devices are unknown");
+                assert_eq!(names_all, kind == slices, "{:?}", failure.hints());
+            }
+        }
+    }
+
     /// One published GPU, and one that only a claim knows.
     fn half_published() -> Reading {
         use crate::model::{Allocation, AllocationResult, ResourceClaim};

@@ -200,9 +200,16 @@ mod tests {
             );
         }
         let known = [seven];
-        let missing = chosen(&["*/node-8/*"], None)
-            .refuse_missing(known.iter(), &crate::report::testing::reading());
-        assert!(missing.unwrap_err().to_string().contains("*/node-8/*"));
+        let elsewhere = device::from_parts(None, Some("node-8"), None).unwrap();
+        // What narrows is a name, too.
+        for shown in [
+            chosen(&["*/node-8/*"], None),
+            chosen(&[], Some(&elsewhere)),
+            chosen(&["*/node-7/*"], Some(&elsewhere)),
+        ] {
+            let missing = shown.refuse_missing(known.iter(), &crate::report::testing::reading());
+            assert!(missing.unwrap_err().to_string().contains("node-8"));
+        }
         assert!(
             chosen(&["*/node-7/*"], Some(&flags))
                 .refuse_missing(known.iter(), &crate::report::testing::reading())

@@ -267,8 +267,11 @@ mod tests {
     fn accepted_hardware_is_noted_and_one_that_is_not_published_changes_nothing() {
         let uuid = |uuid: &str| AttributeValue::String(uuid.into());
         let replaced = device(&[("uuid", uuid("GPU-2")), ("slot", AttributeValue::Int(3))]);
-        let published = crate::engine::testing::slice(vec![replaced]);
-        let id = published.id_of(&published.devices[0]);
+        // Beside another one, which is not what the rule is for.
+        let mut other = device(&[("uuid", uuid("GPU-3"))]);
+        other.name = "another".into();
+        let published = crate::engine::testing::slice(vec![other, replaced]);
+        let id = published.id_of(&published.devices[1]);
         let reading = |slices| Reading {
             snapshot: Snapshot {
                 slices,
