@@ -131,7 +131,7 @@ fn jobs_and_bare_pods_are_evicted_only_where_somebody_said_so() {
 fn who_may_not_evict_hears_it_before_anything_is_tainted() {
     let mut stage = Stage::new();
     let node = stage.node(1);
-    stage.workload("ReplicaSet", "web", 1);
+    stage.deployment("web", 1, 1, 0);
     stage.node(1);
     let rules = [
         json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}),
@@ -144,12 +144,18 @@ fn who_may_not_evict_hears_it_before_anything_is_tainted() {
     let mut world = World::bare(plane(), stage.world.driver.clone(), String::new());
     world.namespace.clone_from(&stage.world.namespace);
     let world = world.seen_by(&user.kubeconfig);
-    world
-        .run(&format!("drain --node {node} --yes --settle 1s"))
-        .ended(1)
-        .saying("create pods/eviction")
-        .saying("nothing was changed");
-    nothing_is_tainted(&stage);
+    // Its Deployment would be restarted, and its pods are evicted where that is asked for.
+    for (by, said) in [
+        ("", "to evict the pods instead: --by evict"),
+        ("--by evict", "create pods/eviction"),
+    ] {
+        world
+            .run(&format!("drain --node {node} --yes --settle 1s {by}"))
+            .ended(1)
+            .saying(said)
+            .saying("nothing was changed");
+        nothing_is_tainted(&stage);
+    }
 }
 
 #[test]

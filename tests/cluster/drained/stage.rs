@@ -213,10 +213,15 @@ impl Stage {
 
     /// A budget for the pods of a workload, once it was counted.
     pub fn budget(&self, name: &str, min_available: usize) {
+        self.budget_for(name, &json!({"app": name}), min_available);
+    }
+
+    /// A budget for the pods with these labels, once it was counted.
+    pub fn budget_for(&self, name: &str, labels: &Value, min_available: usize) {
         let budget = json!({
             "apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
             "metadata": {"name": name, "namespace": self.world.namespace},
-            "spec": {"minAvailable": min_available, "selector": {"matchLabels": {"app": name}}},
+            "spec": {"minAvailable": min_available, "selector": {"matchLabels": labels}},
         });
         block_on(plane().create(&[budget]));
         let path = format!(

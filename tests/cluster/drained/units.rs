@@ -3,7 +3,7 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::stage::{Stage, plane};
 use crate::cluster::rules::support::Run;
@@ -175,6 +175,45 @@ fn a_pod_that_is_deleted_by_force_on_a_waiting_unit_keeps_it_from_being_done() {
         .saying(&format!("unit {two} was not drained"));
     assert_eq!(unit(&stage, &drain, &one)["unitStage"], "Idle");
     assert_eq!(unit(&stage, &drain, &two)["unitStage"], "Blocked");
+    stage.run(&format!("restore {drain} --yes")).ended(0);
+}
+
+/// What was confirmed is looked at again before each unit after the first: here the second has a budget by then.
+#[test]
+fn a_unit_whose_turn_comes_when_a_guard_trips_is_not_started_and_neither_are_later_ones() {
+    let mut stage = Stage::new();
+    let mut nodes = [stage.node(1), stage.node(1), stage.node(1)];
+    nodes.sort();
+    let [one, two, three] = nodes;
+    stage.workload("ReplicaSet", "web", 3);
+    stage.node(3);
+    stage.ready_after(Duration::from_secs(12));
+    let drain = stage.world.namespace.clone();
+    let line = format!(
+        "drain --node {one},{two},{three} --name {drain} --by evict --yes --settle 1s --timeout 60s \
+         --abort-if budgets.violated>0 --on-abort deescalate"
+    );
+    let running = stage.begin(&line);
+    block_on(begun(&stage, &one));
+    while !stage.on(&one).is_empty() {
+        sleep(Duration::from_millis(100));
+    }
+    let held = json!({"held": "yes"});
+    let pod = Reference::pod(&stage.world.namespace, &stage.on(&two)[0]);
+    block_on(plane().patch(&pod, &json!({"metadata": {"labels": held}})));
+    stage.budget_for("held", &held, 1);
+    Run::from(running.wait_with_output().expect("it ends"))
+        .ended(5)
+        .saying("budgets.violated>0")
+        .saying(&format!("unit {two} was not started"));
+    assert_eq!(unit(&stage, &drain, &one)["unitStage"], "Idle");
+    for node in [&two, &three] {
+        assert_eq!(stage.on(node).len(), 1, "{node}");
+    }
+    stage
+        .run(&line)
+        .ended(4)
+        .saying("a guard aborted an earlier run");
     stage.run(&format!("restore {drain} --yes")).ended(0);
 }
 
