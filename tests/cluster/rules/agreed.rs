@@ -203,7 +203,10 @@ fn a_rule_that_is_being_deleted_is_nothing_to_add_to() {
             .patch(&reference, &hold(json!(["example.com/hold"])))
             .await;
     });
-    world.run(&format!("remove {name}")).ended(0);
+    // What is only tried is not waited for.
+    let remove = format!("remove {name} --wait --timeout 2s");
+    world.run(&format!("{remove} --dry-run")).ended(0);
+    world.run(&remove).ended(5).saying("--for deleted");
     world
         .run(&format!("add GPU0 {KEY}=x"))
         .ended(1)

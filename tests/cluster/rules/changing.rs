@@ -330,6 +330,27 @@ fn the_next_command_agrees_to_what_was_seen_and_to_nothing_else() {
     block_on(world.until_evicted("train"));
 }
 
+/// It evicts nobody yet, and is agreed to for what comes of it.
+#[test]
+fn a_rule_with_effect_none_is_compared_with_what_its_preview_shows() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    block_on(world.pod("train", "gpu-0"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("report.json");
+    let preview = world.run(&format!("preview GPU0 {KEY}=x -o json")).ended(0);
+    std::fs::write(&path, preview.stdout).expect("a file");
+    let add = || world.run(&format!("add GPU0 {KEY}=x --expect {}", path.display()));
+    block_on(world.pod("newcomer", "gpu-0"));
+    add()
+        .ended(4)
+        .saying("newcomer")
+        .saying("nothing was changed");
+    assert!(block_on(world.rules()).is_empty());
+    block_on(world.plane.force_delete_pod(&world.namespace, "newcomer"));
+    add().ended(0);
+    assert_eq!(block_on(world.rules()).len(), 1);
+}
+
 #[test]
 fn more_than_the_kept_report_says_is_refused() {
     let world = block_on(World::new(ControlPlane::shared()));
