@@ -296,6 +296,13 @@ fn a_device_that_was_renamed_under_its_rule_is_told_and_not_escalated() {
     told("identity-changed");
     told(&format!("was {uuid} and is GPU-9-{}", world.node));
     told(&format!("is now named {}", world.device("part-7")));
+    // The pods of the hardware are not those that the rule evicts.
+    world
+        .run(&format!(
+            "wait uuid={uuid} --for evicted --settle 0s --timeout 20s"
+        ))
+        .ended(1)
+        .saying("error: identity-changed");
     world
         .run(&format!("escalate {name} --to NoSchedule --yes"))
         .ended(4)
@@ -333,6 +340,34 @@ fn a_device_that_was_renamed_under_its_rule_is_told_and_not_escalated() {
     // Who has accepted the hardware is not warned of it again.
     let run = world.run(&format!("remove {name}")).ended(0);
     assert!(!run.stderr.contains("identity-"), "{run:#?}");
+}
+
+/// A device that nobody publishes may be what the rule was made for, until somebody publishes it.
+#[test]
+fn hardware_that_proves_to_be_other_while_the_question_is_open_was_not_agreed_to() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    block_on(async {
+        published_anew(&world, &[("gpu-0", "GPU-1")]).await;
+        world.pod("train", "gpu-0").await;
+    });
+    let name = world.add(&format!("{KEY}:None"));
+    let effect = || block_on(world.rule(&name)).expect("a rule")["spec"]["taint"]["effect"].clone();
+    let mut terminal = Terminal::open(world.plane);
+    for (uuid, code, said, left) in [
+        ("GPU-9", 4, "error: meanwhile, ", "None"),
+        ("GPU-1", 0, "configured", "NoExecute"),
+    ] {
+        block_on(published_anew(&world, &[("gpu-1", "GPU-5")]));
+        terminal.command(&world.typed(&format!("escalate {name} --to NoExecute")));
+        terminal.until("identity-unknown");
+        terminal.until("[y/N]");
+        block_on(published_anew(&world, &[("gpu-0", uuid)]));
+        terminal.press("y");
+        terminal.press(ENTER);
+        let shown = terminal.ended(code);
+        assert!(shown.contains(said), "{shown}");
+        assert_eq!(effect(), left, "{uuid}");
+    }
 }
 
 /// What was chosen by its number is other hardware by the time somebody has answered.
