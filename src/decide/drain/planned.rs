@@ -88,21 +88,23 @@ pub fn refuse_shared_hardware(
     file: &PlanFile,
 ) -> Result<(), Failure> {
     for unit in together {
-        let mut planned = file.units.iter();
-        let names: Vec<String> = planned
-            .by_ref()
-            .filter(|(_, devices)| !devices.is_disjoint(&unit.devices))
-            .map(|(name, _)| name.clone())
-            .collect();
-        if names.len() > 1 {
-            let failure = Failure::refused(format!(
+        let shared = file.units.iter();
+        let shared = shared.filter(|(_, devices)| !devices.is_disjoint(&unit.devices));
+        let shared: Vec<String> = shared.map(|(name, _)| name.clone()).collect();
+        if shared.len() > 1 {
+            let flag = match file.unit_kind {
+                UnitKind::Node => "--node ",
+                UnitKind::Device | UnitKind::Pool => "",
+            };
+            let units = file.units.iter();
+            let units: Vec<String> = units.map(|(name, _)| format!("{flag}{name}")).collect();
+            return Err(Failure::refused(format!(
                 "plan {name}: {} are the same hardware, so they can only be drained together; nothing was changed",
-                few(&names)
-            ));
-            let devices: Vec<String> = file.units.iter().map(|(name, _)| name.clone()).collect();
-            return Err(failure.hint(format!(
+                few(&shared)
+            ))
+            .hint(format!(
                 "to drain the devices without the plan: kubectl devicetaint drain {}",
-                devices.join(" ")
+                units.join(" ")
             )));
         }
     }
@@ -331,6 +333,7 @@ mod tests {
                 .iter()
                 .map(|name| (id(name).to_string(), [id(name)].into()));
             PlanFile {
+                unit_kind: UnitKind::Device,
                 units: units.collect(),
                 ..planned()
             }
@@ -346,6 +349,15 @@ mod tests {
                 .contains(&format!("{card}, {half} are the same hardware"))
         );
         assert!(failure.hints()[0].ends_with(&format!("drain {card} {half}")));
+        let nodes = PlanFile {
+            unit_kind: UnitKind::Node,
+            units: ["node-1", "node-2"]
+                .map(|name| (name.to_owned(), [id("card")].into()))
+                .into(),
+            ..planned()
+        };
+        let failure = refuse_shared_hardware("p", &[unit(&["card"])], &nodes).unwrap_err();
+        assert!(failure.hints()[0].ends_with("drain --node node-1 --node node-2"));
         let one = file(&["card"]);
         assert!(refuse_shared_hardware("p", &[unit(&["card", "half"])], &one).is_ok());
     }
