@@ -29,7 +29,8 @@ use crate::report::metadata::{Affects, Incomplete, Metadata};
 /// `idle`: the drain of the unit is complete, and no claim holds its devices.
 ///
 /// `held`: the drain of the unit is complete, but when it ended, pods that the drain does not evict, such as
-/// those of DaemonSets or with adminAccess: true, still used devices of the unit. Or the unit was `idle`, and a claim now holds its hardware again.
+/// those of DaemonSets or with adminAccess: true, still used devices of the unit. Or the unit was `idle`, and a claim
+/// now holds its hardware again.
 ///
 /// `blocked`: the drain of the unit has ended without success, for example because pods could not be evicted, or
 /// workloads did not become ready again. A unit is also `blocked` if its node has devices that the drain selects but

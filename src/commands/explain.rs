@@ -20,8 +20,7 @@ use crate::decide::explain_targets::{
     ExplainTargets, ambiguous, neither, no_device, no_such_pod, pods_denied, refuse_rules_beside,
     rule_or_pod, the_one,
 };
-use crate::decide::unreleased_devices::{self, RecordReader};
-use crate::engine::hardware::Hardware;
+use crate::decide::unreleased_devices;
 use crate::engine::{self, ProposedTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
@@ -63,8 +62,8 @@ pub(super) struct ExplainArgs {
     ///
     /// Also accepts NAMESPACE/NAME for a pod, `pod NAME` as two words, and the output of `kubectl get
     /// -o name` for pods and rules. A TARGET pod without a namespace is looked up in the namespace of --namespace;
-    /// without --namespace, in all namespaces. The DEVICE of a proposed
-    /// taint is DRIVER/POOL/DEVICE, and the TAINT is KEY[=VALUE][:EFFECT].
+    /// without --namespace, in all namespaces. The DEVICE of a proposed taint is
+    /// DRIVER/POOL/DEVICE, and the TAINT is KEY[=VALUE][:EFFECT].
     #[arg(value_name = "TARGET|DEVICE|TAINT", add = Values::Subjects)]
     targets: Vec<String>,
 
@@ -177,10 +176,7 @@ pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStat
         gaps.extend(unread);
     }
     // What a partition or another name of it has not released is held on the same hardware.
-    let hardware = Hardware::of(&view.snapshot().slices);
-    let asked: Vec<DeviceId> = hardware.closure(&found.devices).into_iter().collect();
-    let rules = &view.snapshot().rules;
-    let unreleased = unreleased_devices::warnings(rules, Some(&asked), RecordReader::Api);
+    let unreleased = unreleased_devices::of_hardware(&found.devices, view.snapshot());
     let answer = Explanation::new(explained, &gaps, &view.basis()).with_warnings(&unreleased);
     present(&answer, view.view_warnings(), args.output.wanted(), context)
 }

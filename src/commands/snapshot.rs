@@ -19,8 +19,9 @@ use crate::report::snapshot::SnapshotAccount;
 ///
 /// Writes one Kubernetes List: ResourceSlices, ResourceClaims and their templates, DeviceTaintRules, DeviceClasses,
 /// nodes, PodDisruptionBudgets, the pods that use a claim, and their workloads and pod groups. The format is JSON, or
-/// YAML if FILENAME ends in .yaml or .yml. If .gz follows, as in cluster.json.gz, the file is compressed. Without --redact, a preview
-/// of the file gives the same result as a live preview. A file written with -o is readable only by its owner.
+/// YAML if FILENAME ends in .yaml or .yml. If .gz follows, as in cluster.json.gz, the file is compressed. Without
+/// --redact, a preview of the file gives the same result as a live preview. A file written with -o is readable only
+/// by its owner.
 ///
 /// With --redact, the names of objects, pools and devices, and the keys and values of labels, are replaced by hashes.
 /// The hashes differ from run to run. All device attributes are removed. CEL expressions are removed unless they use

@@ -13,10 +13,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::in_use_elsewhere::selected_by;
+use crate::engine::Semantics;
 use crate::engine::forced_deletions::{PodEnd, UnreleasedPod};
 use crate::engine::hardware::Hardware;
 use crate::engine::unreleased_devices::may_select;
-use crate::engine::{self, ProposedTaint, Semantics};
 use crate::model::{DeviceId, DeviceTaintRule, NodeName, RuleMetadata, Snapshot, Warning};
 use crate::naming::phrase::few;
 
@@ -202,12 +203,7 @@ pub fn on_same_hardware(
     if others.is_empty() {
         return others;
     }
-    // Which devices a rule selects is the same at any time.
-    let proposed = ProposedTaint::of_rules(rules, Timestamp::UNIX_EPOCH);
-    let selected: Vec<DeviceId> = engine::selection(snapshot, &proposed, semantics)
-        .devices
-        .into_iter()
-        .collect();
+    let (_, selected) = selected_by(rules, snapshot, semantics);
     let hardware: BTreeSet<String> = Hardware::of(&snapshot.slices)
         .closure(&selected)
         .iter()

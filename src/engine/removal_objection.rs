@@ -109,6 +109,16 @@ pub struct ObjectionSubject<'a> {
 }
 
 impl RemovalObjection {
+    /// What is objected, also where it is objected to another name of the same hardware.
+    #[must_use]
+    pub fn innermost(&self) -> &Self {
+        let mut found = self;
+        while let Self::SameHardware { objection, .. } = found {
+            found = objection;
+        }
+        found
+    }
+
     /// The objects that it is about.
     #[must_use]
     pub fn subject(&self) -> ObjectionSubject<'_> {

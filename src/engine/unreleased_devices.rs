@@ -120,11 +120,7 @@ pub fn unlisted<'a>(
     held: &[(DeviceId, RemovalObjection)],
 ) -> Vec<&'a UnreleasedPod> {
     let prepared = held.iter().filter_map(|(_, objection)| {
-        let mut told = objection;
-        while let RemovalObjection::SameHardware { objection, .. } = told {
-            told = objection;
-        }
-        if let RemovalObjection::Prepared { claim } = told {
+        if let RemovalObjection::Prepared { claim } = objection.innermost() {
             Some(claim)
         } else {
             None
@@ -173,11 +169,7 @@ pub fn still_held(
     let mut known: BTreeSet<(DeviceId, Option<NamespacedName>)> = BTreeSet::new();
     // What is in use is noted too; once is enough for each claim.
     held.retain(|(device, objection)| {
-        let told = if let RemovalObjection::SameHardware { objection, .. } = objection {
-            objection
-        } else {
-            objection
-        };
+        let told = objection.innermost();
         let claim = told.subject().claim.cloned();
         known.insert((device.clone(), claim)) || is_use(told)
     });

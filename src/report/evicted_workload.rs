@@ -268,25 +268,28 @@ impl<'a> Makers<'a> {
 
     /// Whether what became of one of these pods is unknown because Deployments could not be read.
     pub(super) fn needs_deployments(&self, evicted: &[EvictedPod]) -> bool {
-        let is_of = |of: &EvictedWorkload<'_>, namespace: &str, owner: &Owner| {
+        let is_unread = |of: &EvictedWorkload<'_>| {
             let controller = of.workload.controller.as_ref();
             matches!(of.counted, Counted::Unread)
                 && controller.and_then(Controller::workload_kind) == Some(Kind::Deployment)
-                && of.workload.name.namespace.as_str() == namespace
-                && name_of(of.kind, of.workload) == *owner
         };
         let mut unknown = evicted
             .iter()
             .filter(|pod| pod.after_eviction == EvictedOutcome::Unknown);
         unknown.any(|pod| match &pod.workload {
-            Some(owner) => {
-                let mut workloads = self.workloads.iter();
-                workloads.any(|of| is_of(of, &pod.namespace, owner))
-            }
+            Some(owner) => self.named(&pod.namespace, owner).is_some_and(is_unread),
             None => self.may_be_of_unread_deployment(&NamespacedName {
                 namespace: pod.namespace.as_str().into(),
                 name: pod.name.as_str().into(),
             }),
+        })
+    }
+
+    /// The workload that this namespace has under that name.
+    fn named(&self, namespace: &str, owner: &Owner) -> Option<&EvictedWorkload<'a>> {
+        self.workloads.iter().find(|of| {
+            of.workload.name.namespace.as_str() == namespace
+                && name_of(of.kind, of.workload) == *owner
         })
     }
 
@@ -300,12 +303,10 @@ impl<'a> Makers<'a> {
             else {
                 continue;
             };
-            let is_it = |of: &&EvictedWorkload<'_>| {
-                of.workload.name.namespace.as_str() == pod.namespace
-                    && name_of(of.kind, of.workload) == *owner
-            };
-            let found = self.workloads.iter().find(is_it);
-            let workloads = match found.and_then(EvictedWorkload::wanted) {
+            let workloads = match self
+                .named(&pod.namespace, owner)
+                .and_then(EvictedWorkload::wanted)
+            {
                 Some(_) => &mut unordered,
                 None => &mut uncounted,
             };

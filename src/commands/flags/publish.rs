@@ -22,7 +22,8 @@ pub(crate) struct PublishArgs {
     /// Proceed despite known Kubernetes bugs
     ///
     /// In Kubernetes 1.36.0 to 1.36.2, any rule can make kube-scheduler panic, even with effect None.
-    /// Without this flag, --publish asks for confirmation for these releases and for an unknown release; if stdin is not a terminal, the command is refused.
+    /// Without this flag, --publish asks for confirmation for these releases and for an unknown release; if
+    /// stdin is not a terminal, the command is refused.
     #[arg(
         long,
         requires = "publish",

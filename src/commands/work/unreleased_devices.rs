@@ -216,13 +216,8 @@ impl ForceDeletions<'_> {
                 continue;
             }
             let found = find_pods(&live.client, &live.served, PodQuery::One(&pod.pod)).await;
-            let is_gone = match found {
-                Ok(PodQueryResult::Gone | PodQueryResult::WithoutClaims) => true,
-                Ok(PodQueryResult::These(pods, _)) => pods.iter().all(|it| it.uid != pod.uid),
-                // Asked again after the kubelet's next answer.
-                Ok(PodQueryResult::Denied(_)) | Err(_) => false,
-            };
-            if is_gone {
+            // Where it could not be read, it is asked for again after the kubelet's next answer.
+            if found.is_ok_and(|found| is_gone(&pod.uid, &found)) {
                 self.noted.insert(pod.uid.clone());
                 gone.push(pod.clone());
             }
@@ -237,5 +232,32 @@ impl ForceDeletions<'_> {
             };
             records.note(&gone, hardware, now).await;
         }
+    }
+}
+
+/// Whether the pod with this UID is certainly gone, as a query for its name has `found`.
+fn is_gone(uid: &Uid, found: &PodQueryResult) -> bool {
+    match found {
+        PodQueryResult::Gone | PodQueryResult::WithoutClaims => true,
+        PodQueryResult::These(pods, _) => pods.iter().all(|pod| pod.uid != *uid),
+        PodQueryResult::Denied(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testing;
+
+    #[test]
+    fn a_pod_is_gone_if_its_name_is_free_or_another_pods_and_not_if_it_may_not_be_read() {
+        let pod = testing::pod("ml", "train");
+        let uid = pod.uid.clone();
+        assert!(is_gone(&uid, &PodQueryResult::Gone));
+        assert!(is_gone(&uid, &PodQueryResult::WithoutClaims));
+        let found = PodQueryResult::These(vec![pod], Vec::new());
+        assert!(!is_gone(&uid, &found));
+        assert!(is_gone(&"later".into(), &found));
+        assert!(!is_gone(&uid, &PodQueryResult::Denied("no".to_owned())));
     }
 }

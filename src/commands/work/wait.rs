@@ -583,6 +583,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_a_kubelet_has_released_is_released_and_what_is_open_elsewhere_stays_open() {
+        let on = |node: &str| Blocker {
+            node: Some(node.to_owned()),
+            ..Blocker::recovering("ml", "train", "left".to_owned())
+        };
+        let node = NodeName::from("node-7");
+        let ended = |left, open| WaitEnd::verified(left, open, Some(&node));
+        assert!(matches!(
+            ended(vec![on("node-7")], Vec::new()),
+            WaitEnd::TimedOut(_)
+        ));
+        assert!(matches!(
+            ended(Vec::new(), vec![on("node-7")]),
+            WaitEnd::Met
+        ));
+        let WaitEnd::NotReleased(open) = ended(Vec::new(), vec![on("node-7"), on("node-8")]) else {
+            panic!("node-8 is not asked");
+        };
+        assert_eq!(open, [on("node-8")]);
+    }
+
+    #[test]
     fn a_wait_that_a_silent_kubelet_has_used_up_has_timed_out() {
         let silent = Failure::new(
             ExitStatus::TimedOut,
