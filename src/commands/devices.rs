@@ -58,9 +58,9 @@ pub(super) struct DevicesArgs {
 
     /// Only free devices, tainted or not
     ///
-    /// That is, devices that no claim holds, and whose counter sets have enough counters left to allocate them. A
-    /// claim for a device counts for all devices that other drivers publish for the same hardware. Claims with admin
-    /// access do not count. Devices of which it is unknown whether they are in use are not listed.
+    /// That is, devices that no claim holds, and whose counter sets have enough counters left to allocate them. If
+    /// several drivers publish the same hardware, a claim for one of these devices makes all of them not free. Claims
+    /// with admin access do not count. Devices of which it is unknown whether they are in use are not listed.
     #[arg(long, help_heading = "Devices", conflicts_with = "allocated")]
     free: bool,
 

@@ -50,8 +50,8 @@ use crate::report::plan;
 /// The drain is refused if pods need an --include flag that is not set: pods of Jobs or of single-replica
 /// StatefulSets, and pods that no known workload recreates. A pod that a controller recreates is allocated other devices,
 /// or stays pending if there are none.
-/// Without --accept-unplaceable, the drain begins only if other devices are available for the claims of all these
-/// pods.
+/// Without --accept-unplaceable, the drain begins only if other devices are available for the claims of all pods that
+/// are recreated.
 ///
 /// If all units are done, the exit code is 0. If a unit is not done within --timeout, the command names what remains
 /// and exits with code 5; the taints stay. To continue the drain, run the same command again, also from another
@@ -497,6 +497,7 @@ impl DrainArgs {
             parallel: self.max_parallel,
             units: prepared.count,
             skipped: prepared.skipped.clone(),
+            leaves_partitions: agreed.leaves_partitions && self.plan.is_none(),
             kubelets: self.kubelets(),
             workloads: agreed.workloads,
             settle: self.settle,

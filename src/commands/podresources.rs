@@ -90,8 +90,8 @@ struct KubeletArgs {
 /// List the devices used by containers of active pods on this node
 ///
 /// Lists DRA devices with their claims, and devices of device plugins.
-/// The kubelet omits force-deleted pods from its list of pods, even if it has not released their devices. `check` finds
-/// these devices in the kubelet's checkpoint.
+/// The kubelet omits force-deleted pods from its list of pods, even if it has not released their devices. Claims that are
+/// prepared for such pods are listed from the kubelet's checkpoint.
 #[derive(clap::Args, Debug)]
 struct ListArgs {
     #[command(flatten)]

@@ -9,7 +9,7 @@ use super::exit_status::of_parts;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceSelector, DeviceTaintRule};
 use crate::naming::labels::LabelSelector;
-use crate::naming::nearest::nearest;
+use crate::naming::nearest::corrections;
 use crate::naming::taint::TaintPattern;
 use crate::naming::{NamingError, device, rule, taint};
 
@@ -338,7 +338,7 @@ fn has(rule: &DeviceTaintRule, selector: &DeviceSelector, pattern: &TaintPattern
 pub fn no_such_rule(name: &str, rules: &[DeviceTaintRule]) -> Failure {
     let failure = Failure::new(ExitStatus::Failed, format!("no rule {name:?}"));
     let known: Vec<String> = rules.iter().map(|rule| rule.name.to_string()).collect();
-    match nearest(name, known.clone()).as_slice() {
+    match corrections(name, known.clone()).as_slice() {
         [] if known.is_empty() => failure.detail("there are no rules"),
         [] => failure.detail(format!("the rules are: {}", first_few(&known))),
         [only] => failure.hint(format!("did you mean {only}?")),

@@ -29,6 +29,20 @@ pub fn nearest(wanted: &str, known: impl IntoIterator<Item = String>) -> Vec<Str
     scored.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
+/// At most three of `known` that look like `wanted`, without those that differ only in their numbers, such as the name of
+/// a rule for another node: whoever takes such a name for a correction changes something else.
+#[must_use]
+pub fn corrections(wanted: &str, known: impl IntoIterator<Item = String>) -> Vec<String> {
+    let is_same_text = |name: &String| without_digits(name) == without_digits(wanted);
+    let known = known.into_iter();
+    nearest(wanted, known.filter(|name| !is_same_text(name)))
+}
+
+/// The name without its decimal digits.
+fn without_digits(name: &str) -> String {
+    name.chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
 /// So many names at most are told of those that there are.
 const TOLD: usize = 10;
 
@@ -76,6 +90,12 @@ mod tests {
     fn a_clear_winner_stands_alone() {
         let known = ["node-6-firmware", "node-8-power"].map(str::to_owned);
         assert_eq!(nearest("node-6-firmwar", known), ["node-6-firmware"]);
+    }
+
+    #[test]
+    fn what_differs_only_in_its_number_is_something_else() {
+        let known = ["node-6-firmware", "node-6-firmwar"].map(str::to_owned);
+        assert_eq!(corrections("node-3-firmware", known), ["node-6-firmwar"]);
     }
 
     #[test]

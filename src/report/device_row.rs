@@ -57,8 +57,8 @@ pub struct DeviceRow {
     /// absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_use_by: Vec<String>,
-    /// Allocated devices that are not published, and that may be the same hardware: devices of other drivers on
-    /// the same node, and devices of the same pool, which their driver may have renamed. Ordered by name; absent
+    /// Allocated devices that are not published, and that may be the same hardware as this device: devices of other
+    /// drivers on the same node, and devices of the same pool, which their driver may have renamed. Ordered by name; absent
     /// if there are none, or if a claim holds the device itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub possibly_in_use_by: Vec<String>,
@@ -71,8 +71,8 @@ pub struct DeviceRow {
         skip_serializing_if = "std::ops::Not::not"
     )]
     pub is_unreleased: bool,
-    /// Devices on this hardware (the device itself or others) that the annotation of a rule lists as not released (see
-    /// `unreleased`). Ordered by name; absent if there are none.
+    /// The device itself, or other devices on the same hardware, if a rule records in the annotation
+    /// devicetaint.dev/not-released that their release is not confirmed. Ordered by name; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreleased_devices: Vec<String>,
     /// Those of `pods` that use the device with admin access only, such as monitors; empty if none is known.

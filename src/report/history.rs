@@ -243,8 +243,8 @@ impl RuleHistory {
                 counted(certain, "pod")
             )),
             (0, possible) if self.controller_evicted_pod_count == Some(0) => Some(format!(
-                "{} evicted by this rule or another taint, according to existing events; the status of \
-                 this rule counts no evicted pod",
+                "{} evicted by this rule or another taint, according to existing events; according to \
+                 its status, this rule has evicted 0 pods",
                 counted(possible, "pod")
             )),
             (0, possible) => Some(format!(
@@ -1348,7 +1348,7 @@ mod tests {
             history(&reading, &events()).lines().join("\n")
         };
         let line = "counts 0 pods evicted by this rule since the eviction controller started";
-        let none = "5 pods evicted by this rule or another taint, according to existing events; the status";
+        let none = "5 pods evicted by this rule or another taint, according to existing events; according to its status";
         let told = lines(counted.clone());
         assert!(told.contains(line) && told.contains(none), "{told}");
         let condition = counted.condition.as_mut().unwrap();

@@ -85,8 +85,8 @@ pub struct Room {
     /// Devices that the evicted pods use, as DRIVER/POOL/DEVICE. The command taints them: with effect NoSchedule
     /// while it evicts pods through the Eviction API, and with effect NoExecute to evict the other pods.
     pub emptied_devices: Vec<String>,
-    /// Free devices that other pods must not get in the meantime, as DRIVER/POOL/DEVICE; the command taints
-    /// them with effect NoSchedule.
+    /// Free devices that other pods must not get before the waiting pod is scheduled, as DRIVER/POOL/DEVICE; the
+    /// command taints them with effect NoSchedule.
     pub reserved_devices: Vec<String>,
     /// Tier of the cost: whether the evictions violate a PodDisruptionBudget, and whether a grace period is
     /// longer than 10 seconds.

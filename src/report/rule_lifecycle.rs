@@ -456,7 +456,7 @@ pub fn downgraded_line(downgraded: &DowngradeImpact) -> String {
         // In front of the others, since nothing can be done about these pods any more.
         parts.insert(
             0,
-            format!("{pods} {verb} already terminating and cannot be saved: {names}"),
+            format!("{pods} {verb} already terminating, which cannot be undone: {names}"),
         );
     }
     if !is_known {
@@ -858,7 +858,7 @@ mod tests {
         );
         assert_eq!(
             downgraded(0, 0, &["ml/train-0", "ml/train-1"], &[]),
-            "2 pods are already terminating and cannot be saved: ml/train-0, ml/train-1; no other \
+            "2 pods are already terminating, which cannot be undone: ml/train-0, ml/train-1; no other \
              eviction was pending"
         );
         assert_eq!(

@@ -108,8 +108,9 @@ pub struct Release {
     /// Whether an outdated entry in a claim's reservedFor prevents evictions: if true, a new rule does not evict the
     /// pods that are listed after this entry. An entry is outdated if the pod in it is gone or was replaced.
     pub stale_reservation_hides: bool,
-    /// Whether the eviction controller, when a rule is created, also checks the pods of claims without a tainted device.
-    /// If true, `staleReservationHides` does not concern pods that also use a claim without a tainted device.
+    /// Whether the eviction controller, when a rule is created, also looks for pods to evict through claims that hold no
+    /// tainted device. If true, it also finds a pod that an outdated entry hides (see `staleReservationHides`), if the pod
+    /// has such a claim, too.
     pub untainted_claims_are_followed: bool,
     /// Whether pods that use a device through an extended resource are evicted.
     pub evicts_extended_resources: bool,

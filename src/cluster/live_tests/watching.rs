@@ -218,6 +218,7 @@ async fn pods_of_few_nodes_are_watched_there() {
     assert!(!watched.asks_by_name());
     watched.changed().await.expect("changes");
     assert_eq!(pods(&watched), ["ml/pod-3"]);
+    assert!(!watched.misses_force_deletions());
     // It is gone, and its reservation is out of date: nobody asks for it again.
     watched.keep_pods(on_node_1).await.expect("pods");
     assert!(!watched.asks_by_name());
@@ -246,6 +247,7 @@ async fn few_pods_whose_place_is_not_known_are_asked_for_by_name() {
         told.ends_with("force-deleted pods are not detected"),
         "{told}"
     );
+    assert!(watched.misses_force_deletions());
     tokio::time::sleep(Duration::from_millis(1_100)).await;
     watched.keep_pods(|_| true).await.expect("pods");
     assert_eq!(pods(&watched), [""; 0]);

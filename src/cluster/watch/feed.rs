@@ -62,6 +62,8 @@ pub(super) enum FeedScope {
 pub(super) enum FeedEvent {
     /// These are all of them.
     All(Vec<Object>),
+    /// These are all of them, read from time to time because they cannot be watched: of what is gone, the end was not seen.
+    Polled(Vec<Object>),
     /// This has changed, in this order.
     Changes(Vec<WatchEvent>),
 }
@@ -230,7 +232,7 @@ impl FeedWriter {
         self.budget.restored();
         let pause = asked.elapsed().saturating_mul(SHARE.saturating_sub(1));
         self.phase = Phase::Poll(pause.clamp(POLL, RARE));
-        Ok(FeedEvent::All(list.items))
+        Ok(FeedEvent::Polled(list.items))
     }
 
     /// Decides how to go on after a failure, and waits until then.

@@ -110,6 +110,12 @@ impl Watched {
         !self.by_name.wanted.is_empty()
     }
 
+    /// Whether the end of some pods cannot be seen, so that force deletions are not detected.
+    #[must_use]
+    pub fn misses_force_deletions(&self) -> bool {
+        self.by_name.confined || self.pods_are_polled
+    }
+
     /// Watches the pods in a place, unless that is done or not allowed.
     async fn watch_pods(&mut self, place: FeedScope) -> Result<(), ClusterError> {
         if self.by_name.confined || self.watches(Kind::Pod, &place) {

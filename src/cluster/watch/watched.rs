@@ -32,6 +32,8 @@ pub struct Watched {
     pub(super) by_name: PodsByName,
     /// Pods that were told to be gone, as they were last.
     departed: Vec<Pod>,
+    /// Whether some pods were listed from time to time, because they cannot be watched.
+    pub(super) pods_are_polled: bool,
 }
 
 /// A feed, and what it is about. Its place in the list is its number.
@@ -94,6 +96,7 @@ impl Watched {
             lines: Vec::new(),
             by_name: PodsByName::default(),
             departed: Vec::new(),
+            pods_are_polled: false,
         }
     }
 
@@ -171,6 +174,10 @@ impl Watched {
         };
         match news {
             FeedEvent::All(objects) => shelf.replace(objects),
+            FeedEvent::Polled(objects) => {
+                shelf.replace(objects);
+                self.pods_are_polled |= kind == Kind::Pod;
+            }
             FeedEvent::Changes(events) => {
                 let gone = shelf.change(events);
                 self.by_name

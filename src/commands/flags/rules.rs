@@ -15,11 +15,11 @@ pub(crate) struct RuleArgs {
     /// may be omitted. Instead of KEY, KEY=VALUE and KEY:EFFECT are also accepted. A final `-`, as in `kubectl
     /// taint`, is accepted and ignored.
     ///
-    /// A hardware ID selects the rules that taint exactly the device with this ID, and the rules whose annotation
+    /// A hardware ID selects the rules that taint only the device with this ID, and the rules whose annotation
     /// devicetaint.dev/identity has this ID. When the plugin creates a rule for a device, it records the hardware of
     /// the device in this annotation. In `wait`, `describe` and `list`, a hardware ID also selects the rules that
-    /// taint one partition of the device. Rules that taint more devices, such as all devices of a pool, are not
-    /// selected. With KEY, only rules with this taint key are selected.
+    /// taint only a partition of this device. Rules that taint several devices, such as all devices of a pool, are
+    /// not selected. With KEY, only rules with this taint key are selected.
     #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
     targets: Vec<String>,
 

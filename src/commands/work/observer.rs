@@ -128,6 +128,11 @@ impl RuleObserver {
         &self.rules
     }
 
+    /// Whether the end of some pods cannot be seen, so that force deletions are not detected.
+    pub(crate) fn misses_force_deletions(&self) -> bool {
+        self.watched.misses_force_deletions()
+    }
+
     /// What is odd about what was asked for beside the reading.
     pub(crate) fn oddities(&self) -> &[Warning] {
         &self.nodes.known().warnings

@@ -319,10 +319,14 @@ impl Pipeline<'_> {
         match waited.ending {
             WaitEnd::Met => {
                 let rules = if names.len() == 1 { "rule" } else { "rules" };
-                context.printer.note(&format!(
-                    "{rules} {}: all evicted pods have ended",
-                    names.join(", ")
-                ));
+                let ended = if waited.misses_force_deletions {
+                    "no evicted pod is left; whether pods were force-deleted is unknown"
+                } else {
+                    "all evicted pods have ended"
+                };
+                context
+                    .printer
+                    .note(&format!("{rules} {}: {ended}", names.join(", ")));
                 if let Some(line) = not_evicted_line(&waited.staying) {
                     context.printer.note(&line);
                 }

@@ -129,6 +129,8 @@ pub(crate) struct WaitResult {
     pub(crate) staying: Vec<NotEvictedPod>,
     /// What the result does not cover.
     pub(crate) warnings: Vec<Oddity>,
+    /// Whether the end of some pods could not be seen: it is unknown whether they were force-deleted.
+    pub(crate) misses_force_deletions: bool,
     /// Other rules that recorded unreleased devices of the same hardware when it began, with these records alone.
     pub(crate) recorded: Vec<DeviceTaintRule>,
     /// How long it lasted.
@@ -165,6 +167,16 @@ impl WaitResult {
             ..WaitReport::new(wait.goal, wait.names(), left)
         }
     }
+}
+
+/// The warning in reports that pods may have been force-deleted during the wait; text has it when it becomes known.
+fn undetected_force_deletions() -> Oddity {
+    Oddity::from(&Warning {
+        code: "force-deletions-not-detected",
+        message: "force-deleted pods were not detected, because pods could not be watched"
+            .to_owned(),
+        fix: None,
+    })
 }
 
 impl Wait<'_> {
@@ -394,12 +406,15 @@ impl Wait<'_> {
                     .warn(&wait_advice::cannot_be_met(&short, self.patience));
                 warned = true;
             }
+            let misses_force_deletions = observer.misses_force_deletions();
             let over = |ending| {
+                let unseen = misses_force_deletions.then(undetected_force_deletions);
                 let waited = WaitResult {
                     ending,
                     pods: progress.pods,
                     staying: progress.staying.clone(),
-                    warnings: beside.warnings.clone(),
+                    warnings: beside.warnings.iter().cloned().chain(unseen).collect(),
+                    misses_force_deletions,
                     recorded: beside.recorded.clone(),
                     took: began.elapsed(),
                 };

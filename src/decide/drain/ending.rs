@@ -15,6 +15,9 @@ use crate::naming::shell::word;
 const FORCE: &str = "if a PodDisruptionBudget never allows these evictions, run the command with --force: after \
     --grace, the rules get effect NoExecute, which ignores budgets";
 
+/// The way on if partitions are in use that the drain does not include.
+const PARTITIONS: &str = "to also drain the partitions that are in use: run the same command again with --with-partitions";
+
 /// Results of the units in one run of a drain, in order.
 #[derive(Clone, Debug, Default)]
 pub struct DrainEnd {
@@ -38,6 +41,9 @@ pub struct DrainEnd {
     pub with_rules: BTreeSet<String>,
     /// Whether a unit is blocked by budgets alone, which `--force` ignores.
     pub needs_force: bool,
+    /// Whether partitions of the devices were in use at the start and are not part of the drain; it then selects devices with
+    /// flags, not with a plan.
+    pub leaves_partitions: bool,
     /// Pods for which the scheduler finds no node and which keep units from being drained: a further run of the same command
     /// meets them again.
     pub unplaced: BTreeSet<NamespacedName>,
@@ -108,7 +114,8 @@ impl DrainEnd {
                 });
                 let force = self.needs_force.then(|| FORCE.to_owned());
                 let hints = self.confirmations.iter().cloned().chain(force);
-                let hints = hints.chain(self.unplaced_hints());
+                let partitions = self.leaves_partitions.then(|| PARTITIONS.to_owned());
+                let hints = hints.chain(self.unplaced_hints()).chain(partitions);
                 let failure = hints.fold(failure, Failure::hint);
                 let advice = interrupted(&self.name, self.requester.as_deref()).into_iter();
                 Err(advice.fold(failure, Failure::hint))
@@ -363,6 +370,7 @@ mod tests {
             confirmations: Vec::new(),
             with_rules: BTreeSet::new(),
             needs_force: false,
+            leaves_partitions: false,
             unplaced: BTreeSet::new(),
         }
     }
@@ -580,6 +588,9 @@ mod tests {
         let mut end = blocked();
         end.needs_force = true;
         assert_eq!(hints(end)[0], FORCE);
+        let mut end = blocked();
+        end.leaves_partitions = true;
+        assert_eq!(hints(end)[0], PARTITIONS);
         let mut end = blocked();
         let pending = ["web-3", "web-4"].map(|pod| name("team-a", pod));
         end.unplaced = pending.into();

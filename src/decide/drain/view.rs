@@ -314,7 +314,9 @@ impl DrainView<'_> {
 
     fn why_not_evicted(&self, pod: &UnitPod) -> String {
         if let Some(unplaced) = self.run.unplaced_pod(self.facts) {
-            return format!("not evicted yet, waits until pod {unplaced} is scheduled");
+            return format!(
+                "not evicted yet, because the replacement pod {unplaced} of an evicted pod is not scheduled yet"
+            );
         }
         let leaving: Vec<&UnitPod> = self
             .facts

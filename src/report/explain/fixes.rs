@@ -71,8 +71,8 @@ pub struct SingleChange {
     /// Device of the taint that is added, or of the driver's taint that is removed, as DRIVER/POOL/DEVICE;
     /// null for other changes.
     pub device: Option<String>,
-    /// The taint, if the change removes a taint. Null for all other changes, and null if the change removes a rule and the
-    /// pod does not wait for devices: `rule` then names the rule.
+    /// The taint that the change removes; null if the change removes no taint. If a rule is removed, this is set only if
+    /// the pod waits for devices; otherwise, only `rule` is set.
     pub taint: Option<Taint>,
     /// The pod's claim to which the change applies. If the claim itself cannot be changed, `fix` names what to
     /// change instead, such as a new claim. Null for changes that concern no claim.

@@ -99,7 +99,7 @@ pub enum RootCauseCode {
     /// Some nodes have enough devices, but the pod cannot be scheduled there: it has a scheduling gate, or these nodes
     /// are cordoned or tainted, or excluded by the pod's node selector or node affinity.
     Pod,
-    /// There are too few devices on every node on which the pod can be scheduled, also if no device was tainted.
+    /// There are too few devices on every node on which the pod can be scheduled; without any taint, there would also be too few.
     Devices,
     /// The device class does not exist.
     Class,

@@ -43,8 +43,8 @@ pub struct PlanReport {
     /// The cheapest other set that was found. Sets of the same cost that differ from the plan only by interchangeable
     /// units, such as unused devices, are ignored. Null if there is none, or if it was not determined.
     pub runner_up: Option<RunnerUp>,
-    /// Devices of the DeviceClasses of the selected devices that claims without tolerations can still get once the plan was
-    /// carried out. Includes shareable devices with capacity left; null without --keep-available.
+    /// Number of devices that are left for claims without tolerations after the plan is carried out, among the devices of
+    /// the DeviceClasses to which the selected devices belong. Includes shareable devices with capacity left; null without --keep-available.
     pub allocatable_device_count: Option<usize>,
     /// Counts over all proposed taints; each object is counted once.
     pub summary: Summary,

@@ -192,6 +192,42 @@ fn a_wait_that_saw_a_device_held_does_not_forget_it_when_the_pod_is_deleted_by_f
 }
 
 #[test]
+fn a_force_deletion_is_recorded_while_the_wait_queries_the_kubelet() {
+    let Some(plane) = plane() else { return };
+    let mut bench = Bench::start(plane);
+    // The rule does not evict it, so that the wait for the API is over at once.
+    tolerant(&bench, "monitor");
+    bench.node.tell("freeze driver");
+    bench.evict();
+    let flag = format!("--verify-node={}", bench.node.socket().display());
+    let (plane, rule) = (bench.plane, bench.rule.clone());
+    let question = [
+        "wait",
+        &rule,
+        "--for",
+        "evicted",
+        "--settle",
+        "0s",
+        "--timeout",
+        "30s",
+        &flag,
+    ];
+    let waited = thread::scope(|scope| {
+        let waiting = scope.spawn(|| plane.plugin(&question));
+        // By then, the wait queries the kubelet.
+        thread::sleep(Duration::from_secs(8));
+        block_on(plane.force_delete_pod(&bench.namespace, "monitor"));
+        waiting.join().expect("a wait")
+    });
+    assert_eq!(bench.held().len(), 1, "the driver holds it");
+    assert_eq!(waited.status.code(), Some(5), "{}", stderr(&waited));
+    let driver = format!("{}/*/*", bench.node.driver());
+    let shown = bench.plugin(&["devices", &driver]);
+    let shown = [stderr(&shown), text(&shown)].concat();
+    assert!(shown.contains("has not confirmed the release"), "{shown}");
+}
+
+#[test]
 fn whoever_tolerates_the_taint_stays_and_the_device_is_idle_when_it_has_ended() {
     let Some(plane) = plane() else { return };
     let bench = Bench::start(plane);

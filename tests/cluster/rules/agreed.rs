@@ -166,7 +166,7 @@ fn the_brake_says_whom_it_cannot_save() {
     let run = world
         .run(&format!("deescalate {name} --to None"))
         .ended(0)
-        .saying("1 pod is already terminating and cannot be saved: ")
+        .saying("1 pod is already terminating, which cannot be undone: ")
         .saying(&format!("{}/train", world.namespace));
     assert!(!run.stderr.contains("no eviction was pending"), "{run:?}");
     block_on(world.plane.force_delete_pod(&world.namespace, "train"));

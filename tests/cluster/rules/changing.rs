@@ -557,3 +557,26 @@ impl Drop for Done<'_> {
         self.0.store(false, std::sync::atomic::Ordering::Relaxed);
     }
 }
+
+#[test]
+fn whoever_cannot_watch_pods_is_told_that_force_deletions_are_unknown() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    block_on(world.patient_pod("train", "gpu-0"));
+    let name = world.add("example.com/broken=unwatched:None");
+    let user = block_on(world.plane.kubeconfig_for(&[
+        json!({"apiGroups": ["resource.k8s.io"], "resources": ["*"], "verbs": ["get", "list", "watch", "create", "patch"]}),
+        json!({"apiGroups": ["", "apps", "batch", "policy", "events.k8s.io"], "resources": ["*"], "verbs": ["get", "list"]}),
+    ]));
+    let line = format!("escalate {name} --to NoExecute --yes --wait --timeout 60s --settle 1s");
+    let command = format!("{line} --kubeconfig {}", user.kubeconfig.display());
+    let waited = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| world.run(&command));
+        block_on(world.until_evicted("train"));
+        block_on(world.plane.force_delete_pod(&world.namespace, "train"));
+        waiting.join().expect("no panic")
+    });
+    waited
+        .ended(0)
+        .saying("force-deleted pods are not detected")
+        .saying("no evicted pod is left; whether pods were force-deleted is unknown");
+}

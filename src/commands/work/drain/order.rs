@@ -38,6 +38,8 @@ pub(crate) struct DrainOrder<'a> {
     pub(crate) skipped: BTreeMap<String, String>,
     /// The workloads that have pods on the devices, by unit.
     pub(crate) workloads: BTreeMap<String, RecordedWorkloads>,
+    /// Whether the same command with `--with-partitions` would drain more devices that keep units from becoming idle.
+    pub(crate) leaves_partitions: bool,
     /// How kubelets are asked at the end of a unit, if they are.
     pub(crate) kubelets: Option<KubeletQuery>,
     /// How long devices must be idle, and how long the scheduler has to observe taints.

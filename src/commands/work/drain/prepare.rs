@@ -409,6 +409,9 @@ impl DrainRequest {
         };
         let restarts = RestartPlan::of(limits.means, &facts);
         let siblings = Sibling::of(&impact, &basis);
+        let leaves_partitions = siblings
+            .iter()
+            .any(|sibling| !sibling.is_shared() && !sibling.is_of_other_driver);
         let siblings: Vec<String> = siblings
             .iter()
             .filter(|sibling| !sibling.is_shared())
@@ -462,6 +465,7 @@ impl DrainRequest {
             workloads,
             lines,
             kept,
+            leaves_partitions,
         })
     }
 

@@ -16,6 +16,8 @@ pub(crate) struct CheckedDrain {
     pub(crate) lines: Vec<String>,
     /// The pods on the devices that are not evicted.
     pub(crate) kept: BTreeSet<Uid>,
+    /// Whether partitions of the devices are in use that the drain does not include.
+    pub(crate) leaves_partitions: bool,
     /// Whether effect NoExecute evicts pods, too: as this run may set it, or as an earlier run has.
     pub(crate) by_taint: bool,
 }

@@ -55,6 +55,7 @@ impl DrainOrder<'_> {
             waiting: units.iter().map(|run| run.unit.name.clone()).collect(),
             skipped: self.skipped.clone(),
             requester: self.requester.map(str::to_owned),
+            leaves_partitions: self.leaves_partitions,
             ..DrainEnd::default()
         };
         self.context
