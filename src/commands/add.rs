@@ -344,7 +344,7 @@ impl AddArgs {
         if steps.len() > 1 {
             let rules = counted(steps.len(), "rule");
             changer.context().printer.note(&format!(
-                "the devices are tainted by {rules}: one for each device, or for each selector such as DRIVER/POOL/*"
+                "the devices are tainted by {rules}: one for each device or pattern on the command line"
             ));
         }
         let mut objects = Vec::new();

@@ -52,7 +52,7 @@ pub(super) struct ListArgs {
 /// - whether the admission policies were modified, and which of their fields differ
 ///
 /// - claims that do not tolerate the taint, although they are in the namespaces of the dedication: for example, claims
-///   that are older than the admission policies
+///   that were created before the admission policies, which add the toleration to new claims
 ///
 /// - claims in other namespaces that tolerate the taint
 #[derive(clap::Args, Debug)]

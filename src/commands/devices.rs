@@ -24,7 +24,8 @@ use crate::decide::choice::{
 };
 use crate::decide::identity::Hardware;
 use crate::decide::list_filter::ListFilter;
-use crate::decide::unreleased_devices::{self, RecordReader};
+use crate::decide::record_reader::RecordReader;
+use crate::decide::unreleased_devices;
 use crate::engine::hardware::Hardware as HardwareMap;
 use crate::engine::{self, Inventory};
 use crate::error::{ExitStatus, Failure};

@@ -34,7 +34,7 @@ use crate::report::metadata::{Affects, Incomplete, Metadata};
 ///
 /// `blocked`: the drain of the unit has ended without success, for example because pods could not be evicted, or
 /// workloads did not become ready again. A unit is also `blocked` if its node has devices that the drain selects but
-/// has not tainted. To continue, run the same command again.
+/// has not tainted. To continue, run the same `drain` command again.
 ///
 /// `reversed`: a rule of the unit was removed, or no longer blocks new pods, or the value of its taint was changed.
 /// For example, `restore` or another user did this. Or a guard (see `help guards`) ended the drain, and

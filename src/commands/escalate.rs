@@ -41,8 +41,8 @@ use crate::render::Format;
 /// or program.
 ///
 /// --confirm-pods, --expect and --abort-if apply to the pods of all rules of the command, including rules
-/// that an interrupted run has already changed. A dry run is refused if the real run would be refused. It
-/// prints the confirmation question, and does not wait for an answer.
+/// that an interrupted run has already changed. A dry run is refused if the real run would be refused. Otherwise,
+/// it prints the confirmation question, and does not wait for an answer.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, mut_arg("timeout", |arg| arg.help("Time limit of --wait; with --for, time limit for restoring effect None; such as 30s")))]
 pub(super) struct EscalateArgs {

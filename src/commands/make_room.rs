@@ -70,8 +70,8 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 /// - 5: timeout, or another pod got the devices.
 ///
 /// --expect takes a report of `preview`, not the report of make-room. To create the report of `preview`, first run
-/// make-room with --dry-run. Its output has a line that begins with "to see all affected pods:", followed by a
-/// `preview` command. Run this `preview` command with `-o json`.
+/// make-room with --dry-run. The output of this dry run has a line that begins with "to see all affected pods:",
+/// followed by a `preview` command. Run this `preview` command with `-o json`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct MakeRoomArgs {

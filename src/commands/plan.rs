@@ -19,6 +19,7 @@ use crate::completion::Values;
 use crate::decide::choice::{
     Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose, collapsed, refuse_unmatched,
 };
+use crate::decide::drain::{needed_flags, pods_of};
 use crate::decide::identity::identities;
 use crate::decide::plan::{
     PlanRequest, PlanSize, PlanSpace, Spread, devices_of, no_set, plan_space, plan_units,
@@ -302,6 +303,7 @@ async fn chosen(
     );
     let set = set(question, named, &view);
     let proposed = self::proposed(&set, &view)?;
+    let flags = needed_flags(&pods_of(&view.impact(&proposed), &view.basis()));
     let assessed = view.report(&proposed, &question.guards);
     let assessed = assessed.with_identities(&hardware);
     let nodes_of_set: Vec<String> = places
@@ -314,9 +316,11 @@ async fn chosen(
         &view.reading.source,
         question.request.size,
     ) {
-        (None, Source::Cluster { .. }, PlanSize::Nodes(_)) => Some(drain_nodes(&nodes_of_set)),
+        (None, Source::Cluster { .. }, PlanSize::Nodes(_)) => {
+            Some(drain_nodes(&nodes_of_set, &flags))
+        }
         (None, Source::Cluster { .. }, PlanSize::Devices(_) | PlanSize::PerPool(_)) => {
-            Some(drain_devices(&set))
+            Some(drain_devices(&set, &flags))
         }
         (Some(_), _, _) | (None, Source::Files, _) => {
             next_step(question, &set, &assessed, args, &view)

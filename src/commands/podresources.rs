@@ -26,7 +26,8 @@ use crate::decide::choice::{
     not_compared, on_another_node, with_drivers_away,
 };
 use crate::decide::identity::{WarningScope, warnings_about};
-use crate::decide::unreleased_devices::{self, RecordReader};
+use crate::decide::record_reader::RecordReader;
+use crate::decide::unreleased_devices;
 use crate::engine::device_removal::{
     KubeletIdentity, RemovalCheck, RemovalFacts, RemovalObjection, removal_checks,
 };
@@ -577,15 +578,14 @@ impl CheckArgs {
             false => WarningScope::Devices,
         };
         let drift = warnings_about(&names, scope, rules, &view.reading, &view.semantics);
-        let flags = self.kubelet.debug.typed();
-        let flags =
-            flags.unwrap_or_else(|| wait_flags(node, &self.kubelet.socket, self.confirm_node));
-        let forced =
-            unreleased_devices::warnings(rules, Some(&names), RecordReader::Kubelet(&flags));
+        let own = || wait_flags(node, &self.kubelet.socket, self.confirm_node);
+        let flags = self.kubelet.debug.typed().unwrap_or_else(own);
+        let reader = RecordReader::of_kubelet(&found, &flags);
+        let forced = unreleased_devices::warnings(rules, Some(&names), reader);
         let more = drift.iter().chain(&forced).chain(&away).chain(&uncompared);
-        let more = more.map(Oddity::from);
+        let listed = listed.warnings.iter().cloned();
         Ok(KubeletAnswers {
-            warnings: listed.warnings.iter().cloned().chain(more).collect(),
+            warnings: listed.chain(more.map(Oddity::from)).collect(),
             view,
             found,
         })

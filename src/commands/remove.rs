@@ -27,8 +27,8 @@ use crate::decide::dedication::left_policies;
 use crate::decide::identity::NotedHardware;
 use crate::decide::outcomes::held_line;
 use crate::decide::proposal::Patience;
+use crate::decide::record_reader::RecordReader;
 use crate::decide::rules_on::SiblingRules;
-use crate::decide::unreleased_devices::RecordReader;
 use crate::decide::{
     Proposal, Requester, RuleArguments, RuleWords, SelectedRules, unreleased_devices,
 };

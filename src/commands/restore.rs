@@ -62,14 +62,14 @@ pub(super) struct RestoreArgs {
 
     /// Include rules of other users, programs and requesters (see --requester); implies --yes
     ///
-    /// Without this flag, rules that other requesters need are kept, and rules that another user or program created
-    /// or changed need confirmation, even with --yes. If stdin is not a terminal, the command is then refused.
+    /// Without this flag, rules that other requesters still need are kept. Rules that another user created or changed are
+    /// removed only after a confirmation, even with --yes; if stdin is not a terminal, the command is refused.
     #[arg(long, help_heading = "Safety")]
     others: bool,
 
     /// Remove this requester from the drain; rules that other requesters need are kept
     ///
-    /// A requester is a team or program that needs the devices out of service, as set by `drain --requester`.
+    /// A requester is a user, team or program that needs the devices out of service, as set by `drain --requester`.
     /// Default: your user name. If the drain has requesters, and your user name is none of them, --requester
     /// or --others is required.
     #[arg(long, value_name = "NAME", help_heading = "Drain")]

@@ -108,9 +108,9 @@ pub(super) struct WaitArgs {
 
     /// Also query the kubelet of this node, and wait until it has released the rules' devices
     ///
-    /// The command must run on the node, as root. The kubelet's checkpoint has the devices of force-deleted pods; the
-    /// API does not. The command is refused if the rules select no device of the node. This flag and --via-debug can be
-    /// used only with --for evicted or idle.
+    /// SOCKET is the kubelet's PodResources socket. The command must run on the node, as root. The kubelet's checkpoint
+    /// has the devices of force-deleted pods; the API does not. The command is refused if the rules select no device of
+    /// the node. This flag and --via-debug can be used only with --for evicted or idle.
     #[arg(long, value_name = "SOCKET", num_args = 0..=1, require_equals = true, default_missing_value = SOCKET, conflicts_with = "via_debug")]
     verify_node: Option<PathBuf>,
 

@@ -74,6 +74,7 @@ pub mod policy;
 pub mod proposal;
 pub mod publish;
 pub mod question;
+pub mod record_reader;
 pub mod recovery;
 pub mod risk;
 pub mod rule_result;

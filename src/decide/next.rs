@@ -123,6 +123,12 @@ impl From<Failure> for NextStep {
 #[must_use]
 pub fn next(looked: &ViewedAnswer<'_>, kept: &RepeatedArguments<'_>) -> Option<NextStep> {
     let next = match (&looked.typed.by, &looked.typed.taint) {
+        // A file without rules.
+        (ChoiceBasis::Manifests(files), _)
+            if looked.manifests.is_empty() && !files.contains(&PathBuf::from("-")) =>
+        {
+            return None;
+        }
         (ChoiceBasis::Selectors(_) | ChoiceBasis::Filtered(..), None) => return None,
         (ChoiceBasis::Rules(names), _) => escalation(names, looked, kept),
         (ChoiceBasis::Selectors(_) | ChoiceBasis::Filtered(..) | ChoiceBasis::Manifests(_), _) => {
@@ -139,23 +145,33 @@ pub fn look_at(choice: &Choice) -> NextStep {
     NextStep::Command(format!("next: kubectl devicetaint preview {devices}"))
 }
 
-/// What to do with nodes that were chosen while no taint was named: drain them.
+/// What to do with nodes that were chosen while no taint was named: drain them, with the `flags` without which that is
+/// refused.
 #[must_use]
-pub fn drain_nodes(nodes: &[String]) -> NextStep {
+pub fn drain_nodes(nodes: &[String], flags: &[&str]) -> NextStep {
     let nodes: Vec<String> = nodes
         .iter()
         .map(|node| format!("--node {}", word(node)))
         .collect();
-    let nodes = nodes.join(" ");
-    NextStep::Command(format!("next: kubectl devicetaint drain {nodes} --dry-run"))
+    drain(&nodes, flags)
 }
 
-/// What to do with devices that were chosen while no taint was named: drain them.
+/// What to do with devices that were chosen while no taint was named: drain them, with the `flags` without which that is
+/// refused.
 #[must_use]
-pub fn drain_devices(choice: &Choice) -> NextStep {
-    let devices = devices(choice).join(" ");
+pub fn drain_devices(choice: &Choice, flags: &[&str]) -> NextStep {
+    drain(&devices(choice), flags)
+}
+
+fn drain(devices: &[String], flags: &[&str]) -> NextStep {
+    let words = devices
+        .iter()
+        .map(String::as_str)
+        .chain(flags.iter().copied());
+    let words: Vec<&str> = words.collect();
     NextStep::Command(format!(
-        "next: kubectl devicetaint drain {devices} --dry-run"
+        "next: kubectl devicetaint drain {} --dry-run",
+        words.join(" ")
     ))
 }
 

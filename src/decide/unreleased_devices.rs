@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::in_use_elsewhere::selected_by;
+use super::record_reader::RecordReader;
 use crate::engine::Semantics;
 use crate::engine::forced_deletions::{PodEnd, UnreleasedPod};
 use crate::engine::hardware::Hardware;
@@ -494,15 +495,6 @@ fn without(rule: &DeviceTaintRule, is_over: impl Fn(&NotedRelease) -> bool) -> O
     // Null takes the annotation away, which an empty list would leave.
     let text = (!left.is_empty()).then(|| Value::from(left).to_string());
     Some(json!({"metadata": {"annotations": {RuleMetadata::NOT_RELEASED: text}}}))
-}
-
-/// Who reads a record of an unreleased device: that decides what is left to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecordReader<'a> {
-    /// A command that asks the API alone.
-    Api,
-    /// A command that asks the kubelet too, which a wait finds with these flags, such as `--verify-node`.
-    Kubelet(&'a str),
 }
 
 /// The command that asks the kubelet of the node what it still holds.

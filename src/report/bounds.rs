@@ -9,8 +9,8 @@ use crate::model::Count;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Bounds {
-    /// Name or path of the count, in the object that has the field `bounds`; for example `severities.dangerPodCount`.
-    /// The count itself is null, or counts only the known data.
+    /// The count to which the bounds belong: its name or path in the object that has the field `bounds`, for example
+    /// `severities.dangerPodCount`. The count itself is null, or counts only the known data.
     pub field: String,
     /// Lower bound of the count.
     pub at_least: usize,

@@ -29,8 +29,8 @@ pub struct Card {
     pub pci_address: Option<String>,
     /// Slot of the device; null if the driver does not publish one, or if the device could not be read.
     pub slot: Option<String>,
-    /// Devices that consume the same counter sets as this device: its partitions, or the device of which it
-    /// is a partition; null if unknown.
+    /// Devices that consume counters of the same counter sets (`sharedCounters` of ResourceSlices) as this device:
+    /// its partitions, or the device of which it is a partition.
     pub partitions: Option<Vec<String>>,
     /// Other device names of the same hardware, each with the reason why both names belong to the same hardware; null
     /// if unknown.

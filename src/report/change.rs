@@ -63,8 +63,8 @@ pub struct ChangedRule {
     pub effect_expiration_time: Option<Time>,
     /// Why the change failed, as text; null if it did not fail.
     pub error: Option<String>,
-    /// The rule after the change, or as it would be without the dry run, with all its fields. Set only in
-    /// the ChangeReport of `add`; otherwise, and if the change failed, null.
+    /// The whole rule after the change (with --dry-run: as it would be), only in the ChangeReport of `add`. Set only
+    /// in the ChangeReport of `add`; otherwise, and if the change failed, null.
     #[serde(default)]
     pub manifest: Option<Value>,
 }

@@ -32,7 +32,7 @@ pub struct ClusterReports<A> {
     /// Metadata of the list: `context`, `server` and `serverVersion` are null. Each ImpactReport or DeviceList in
     /// `items` has the metadata of its cluster.
     pub metadata: Metadata,
-    /// The clusters, in the order of the arguments.
+    /// The clusters, in the order of the --context flags or, with --contexts, of the kubeconfig.
     pub items: Vec<ClusterReport<A>>,
     /// The guards for all clusters together, and whether each tripped. The guards for a single cluster are in
     /// the report of that cluster.

@@ -56,8 +56,9 @@ pub struct Dedication {
     /// The effect of the taint, as recorded in the admission policies; if none records it, the effect on the
     /// first dedicated device. Null if there is neither.
     pub effect: Option<String>,
-    /// Names of the namespaces to which the devices are dedicated: an admission policy adds the toleration to their
-    /// new claims. Null if the namespaces are selected by labels, or if no admission policy records them.
+    /// Names of the namespaces to which the devices are dedicated: an admission policy adds a toleration of the taint
+    /// to new claims in these namespaces. Null if the namespaces are selected by labels, or if no admission policy
+    /// records them.
     pub namespaces: Option<Vec<String>>,
     /// Label selector of the namespaces to which the devices are dedicated; null if the namespaces are listed by
     /// name, or if no admission policy records them.
@@ -66,8 +67,8 @@ pub struct Dedication {
     /// (`--allow` of `dedicate`). No toleration is added to claims in these namespaces. Empty if no admission policy
     /// records any.
     pub allowed_namespaces: Vec<String>,
-    /// Whether requests with admin access may tolerate the taint of the dedication, in every namespace; false
-    /// if no admission policy records it.
+    /// Whether requests with admin access may tolerate the taint of the dedication in every namespace; false if no
+    /// admission policy records this permission.
     pub allow_admin_access: bool,
     /// Whether the dedication is enforced by its admission policies, their bindings, and its rules.
     pub enforcement: Enforcement,
@@ -80,9 +81,9 @@ pub struct Dedication {
     /// Claims in the namespaces of the dedication that do not tolerate its taint, for example because they were
     /// created before the admission policies. Includes claims that already hold a dedicated device.
     pub claims_lacking_toleration: Vec<ObjectReference>,
-    /// Claims and claim templates outside the namespaces of the dedication that tolerate its taint, including
-    /// those in allowed namespaces. If no admission policy records the namespaces, the claims and claim templates of
-    /// every namespace are listed.
+    /// Claims and claim templates in other namespaces that tolerate the taint of the dedication, also those in
+    /// `allowedNamespaces`. If no admission policy records the namespaces, the claims and claim templates of every
+    /// namespace are listed.
     pub tolerated_by_others: Vec<TolerantReport>,
 }
 

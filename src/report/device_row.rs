@@ -20,10 +20,10 @@ pub struct DeviceRow {
     pub node: Option<String>,
     /// Whether a claim holds the device, ignoring admin access; null if unknown.
     pub allocated: Option<bool>,
-    /// Whether the device is free: no claim holds it, and its counter sets have enough counters left to allocate it. If
-    /// several drivers publish the same hardware, a claim for one of its devices counts for all of them. Claims with admin
-    /// access do not count. Null if unknown. Also null, instead of true, if the device has `unreleased` or
-    /// `possiblyInUseBy`.
+    /// Whether the device is free: no claim holds it, and its counter sets (`sharedCounters` of ResourceSlices) have
+    /// enough left to allocate it. If several drivers publish the same hardware, a claim for one of its devices
+    /// counts for all of them. Claims with admin access do not count. Null if unknown. Also null, instead of true, if
+    /// the device has `unreleased` or `possiblyInUseBy`.
     pub free: Option<bool>,
     /// Number of allocation results that name the device. A device can have several: one for each share, and
     /// one for each request with admin access. Null if unknown.
@@ -53,13 +53,13 @@ pub struct DeviceRow {
     /// there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partition_pods: Vec<ObjectReference>,
-    /// Allocated devices of other drivers with the same UUID, serial number or PCI address, ordered by name;
+    /// Allocated devices of other drivers that have the same UUID, serial number or PCI address as this device;
     /// absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_use_by: Vec<String>,
-    /// Allocated devices that are not published, and that may be the same hardware as this device: devices of other
-    /// drivers on the same node, and devices of the same pool, which their driver may have renamed. Ordered by name; absent
-    /// if there are none, or if a claim holds the device itself.
+    /// Allocated, unpublished devices that may be the hardware of this device under another name: devices of other
+    /// drivers on the same node, and devices of the same pool, if the driver has renamed them. Ordered by name;
+    /// absent if there are none, or if a claim holds the device itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub possibly_in_use_by: Vec<String>,
     /// true if a pod was force-deleted, or disappeared while it was stuck in Terminating, and its node has not

@@ -13,7 +13,8 @@ use crate::decide::drain::{
     restorer, untainted_line,
 };
 use crate::decide::identity::warnings_among;
-use crate::decide::unreleased_devices::{self, RecordReader};
+use crate::decide::record_reader::RecordReader;
+use crate::decide::unreleased_devices;
 use crate::engine::holders::holders;
 use crate::model::{DeviceId, RuleMetadata};
 use crate::naming::age::human_duration;

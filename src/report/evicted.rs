@@ -37,8 +37,8 @@ pub struct EvictedPod {
     pub node: Option<String>,
     /// Outcome of the pod after the eviction, such as whether it was replaced.
     pub after_eviction: EvictedOutcome,
-    /// Whether the rule certainly caused the eviction: the pod still exists, and no other taint evicts it.
-    /// False for a pod that no longer exists, because events do not show which taint evicted it.
+    /// Whether the rule certainly caused the eviction. False if another taint evicts the pod, too, and false for a
+    /// pod that no longer exists, because events do not show which taint evicted it.
     pub certain: bool,
 }
 

@@ -104,7 +104,7 @@ pub(super) fn unknown_nodes(evicted: &[EvictedPod]) -> Option<String> {
     let daemons: Vec<String> = daemons.into_iter().collect();
     (!daemons.is_empty()).then(|| {
         format!(
-            "the replacement of each evicted pod of {}, because events do not record the node",
+            "the replacement of each evicted pod of {}, because events do not record the nodes of evicted pods",
             few(&daemons)
         )
     })

@@ -97,8 +97,8 @@ pub struct PreparedRow {
     pub pod_uids: Vec<String>,
     /// Devices of the claim in the checkpoint, as DRIVER/POOL/DEVICE.
     pub devices: Vec<String>,
-    /// Drivers of the claim that have no device in the kubelet's checkpoint yet. Any device of these drivers may belong
-    /// to the claim.
+    /// Drivers of this claim that have no device of the claim in the kubelet's checkpoint yet. Any device of these
+    /// drivers may belong to the claim.
     #[serde(default)]
     pub silent_drivers: Vec<String>,
 }

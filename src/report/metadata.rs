@@ -22,16 +22,16 @@ pub struct Metadata {
     pub server: Option<String>,
     /// The server's version, such as `v1.37.0`; null if unknown, or if `server` is null.
     pub server_version: Option<String>,
-    /// Where the data was read from. Absent in reports about what a command did (ChangeReport, WaitReport,
+    /// Where the data was read from; absent in reports about what a command did (ChangeReport, WaitReport,
     /// RoomReport, CommandEvent), in a VersionReport, and in the metadata of a ClusterReportList.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_source: Option<DataSource>,
     /// The Kubernetes version whose behavior was applied, such as `1.37`; absent if none was applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub semantics: Option<String>,
-    /// Time for which the report was evaluated. For a cluster, this is the time of the server. For files (--from), it
-    /// is the time given with --now. Without --now, it is the time at which `snapshot` saved the file or, for other
-    /// files, the newest time in them. Absent if dataSource is absent or Kubelet.
+    /// The time at which the cluster was as the report describes it; absent if `dataSource` is absent or Kubelet. For
+    /// a cluster, this is the time of the server. For files (--from), it is the time given with --now. Without --now,
+    /// it is the time at which `snapshot` saved the file or, for other files, the newest time in them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_time: Option<Time>,
     /// The resourceVersion (an opaque string) of each list that was read; the key is the plural name of the

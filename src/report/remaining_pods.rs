@@ -34,7 +34,7 @@ pub struct RemainingPod {
     /// When the toleration (reason Tolerates) or the grace period (reason GracePeriod) of the pod ends; null
     /// for other reasons.
     pub until_time: Option<Time>,
-    /// Drivers that may not have released the pod's devices; empty unless `reason` is DriverDown.
+    /// Drivers that possibly still hold the pod's devices; empty unless `reason` is DriverDown.
     #[serde(default)]
     pub drivers: Vec<HoldingDriver>,
     /// Finalizers of the pod, which block its deletion; empty if the pod is not terminating.

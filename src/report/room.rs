@@ -35,13 +35,14 @@ pub struct RoomReport {
     /// Devices that the claims of the waiting pod hold, as DRIVER/POOL/DEVICE; empty if the pod was not
     /// scheduled when the command ended.
     pub devices: Vec<String>,
-    /// The chosen set of pods; null if no set was chosen.
+    /// The set of pods that was chosen for eviction, and the devices that the waiting pod then gets; null if no set
+    /// was chosen.
     pub chosen_room: Option<Room>,
     /// Other sets of pods, the cheapest first: the next best set if a set was chosen, otherwise sets that
     /// can be chosen with further flags (see `missingFlags`).
     pub other_rooms: Vec<Room>,
-    /// If a set of pods was chosen: whether it is proved that no other set costs less. If no set was chosen: whether
-    /// it is proved that no set exists. Only sets that the flags of the command allow are considered.
+    /// Whether it is proved that no other set costs less or, if no set was chosen, that no set exists. Only sets that
+    /// the flags of the command allow are considered.
     pub proved: bool,
     /// Claims of other pods that got a device meant for the waiting pod.
     pub competitors: Vec<RoomCompetitor>,
@@ -97,8 +98,7 @@ pub struct Room {
     pub bare_pod_count: usize,
     /// The pods that are evicted, ordered by name.
     pub room_evictions: Vec<RoomEviction>,
-    /// Flags, such as `--force`, without which the command does not choose the set; empty if no flag is
-    /// missing.
+    /// Flags, such as `--force`, that must be added for the command to choose the set; empty if none is needed.
     pub missing_flags: Vec<String>,
 }
 
@@ -116,8 +116,7 @@ pub struct RoomEviction {
     /// a budget, through the Eviction API. Then it raises the effect of its rules to NoExecute, which evicts the
     /// other pods.
     pub has_budget: bool,
-    /// Flags, such as `--include-kube-system`, without which the command does not evict the pod; empty if it
-    /// needs none.
+    /// Flags, such as `--include-kube-system`, that the command needs to evict the pod; empty if none is needed.
     pub protection_flags: Vec<String>,
 }
 

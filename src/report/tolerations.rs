@@ -55,9 +55,9 @@ pub struct TolerantReport {
     /// The tolerations as text has them.
     #[serde(skip)]
     pub tolerations_text: Vec<String>,
-    /// Whether none of the tolerations has effect NoExecute, so that a NoExecute taint evicts the pods
-    /// anyway. Unlike a toleration of node taints, a device toleration without an effect prevents no
-    /// eviction.
+    /// true if the claim tolerates the taint only for scheduling: none of its tolerations has effect NoExecute, so a
+    /// NoExecute taint evicts its pods. Unlike a toleration of node taints, a device toleration without an effect
+    /// prevents no eviction.
     pub scheduling_only: bool,
     /// The devices that the claim holds, as DRIVER/POOL/DEVICE; empty for a claim template.
     pub devices: Vec<String>,

@@ -37,8 +37,8 @@ pub enum NotEvictedCode {
     AdminAccess,
     /// The effect of the rules does not evict pods.
     EffectDoesNotEvict,
-    /// The containers of the pod have ended, so the command does not wait for an eviction. Until the claim is released,
-    /// the eviction controller may still evict the pod (hazard TerminalStillReserved).
+    /// The containers of the pod have ended, so it does not count as a pod to evict, although the eviction controller may
+    /// still delete it until its claim is released.
     Ended,
     /// The pod is already terminating, for a reason other than the rules.
     Leaving,

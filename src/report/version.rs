@@ -97,7 +97,7 @@ pub struct Release {
     /// Whether tolerations of a request are copied to the allocation result, where they prevent
     /// evictions.
     pub copies_tolerations: bool,
-    /// Whether the effect `None` exists.
+    /// Whether the release has the effect `None`.
     pub has_effect_none: bool,
     /// Whether the eviction controller writes the condition EvictionInProgress to rules.
     pub has_condition: bool,
@@ -108,8 +108,8 @@ pub struct Release {
     /// Whether an outdated entry in a claim's reservedFor prevents evictions: if true, a new rule does not evict the
     /// pods that are listed after this entry. An entry is outdated if the pod in it is gone or was replaced.
     pub stale_reservation_hides: bool,
-    /// Whether the eviction controller, when a rule is created, also looks for pods to evict through claims that hold no
-    /// tainted device. If true, it also finds a pod that an outdated entry hides (see `staleReservationHides`), if the pod
+    /// Whether the eviction controller, when a rule is created, also checks the pods of claims that hold no tainted
+    /// device. If true, it also finds a pod that an outdated entry hides (see `staleReservationHides`), if the pod
     /// has such a claim, too.
     pub untainted_claims_are_followed: bool,
     /// Whether pods that use a device through an extended resource are evicted.

@@ -45,7 +45,7 @@ pub struct WaitReport {
     /// longer exist. For `--for recovered`, pods that were or may have been evicted,
     /// before or during the wait, according to their status or to events.
     pub seen_pod_count: usize,
-    /// What still blocked the wait when it ended, pods first; empty if the condition was met.
+    /// What the command still waited for at the end, pods first; empty if the condition was met.
     pub blockers: Vec<Blocker>,
     /// The pods that use the devices of the rules and are not evicted, ordered by name. With `--for evicted`, the wait
     /// does not wait for them, unless a kubelet is queried (--verify-node).

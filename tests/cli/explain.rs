@@ -19,7 +19,7 @@ fn a_pod_is_explained_by_its_answer_the_deciding_links_and_fixes() {
           2026-11-20T10:35:00Z
       FIX remove rule node-10-decommission
           or for pods that are created later: add toleration
-          example.com/decommission:NoExecute to the request gpu of a
+          example.com/decommission:NoExecute to the request gpu of a new
           ResourceClaimTemplate that replaces fold-gpu
     [exit status: 0]
     ");
@@ -36,7 +36,7 @@ fn the_whole_chain_has_the_field_of_each_link() {
           2026-11-20T10:35:00Z
       FIX remove rule node-10-decommission
           or for pods that are created later: add toleration
-          example.com/decommission:NoExecute to the request gpu of a
+          example.com/decommission:NoExecute to the request gpu of a new
           ResourceClaimTemplate that replaces fold-gpu
 
       claim fold-jsg5p-gpu-ktkm8, generated from a template
@@ -64,7 +64,7 @@ fn the_whole_chain_has_the_field_of_each_link() {
       without rule node-10-decommission: the pod stays, because none of its devices
           is tainted (DeviceTaintRule node-10-decommission)
       for a pod that is created later, with toleration
-          example.com/decommission:NoExecute added to the request gpu of a
+          example.com/decommission:NoExecute added to the request gpu of a new
           ResourceClaimTemplate that replaces fold-gpu: the pod stays, because it
           tolerates the taints that would evict it
           (ResourceClaimTemplate research/fold-gpu:
@@ -95,7 +95,7 @@ fn a_pod_that_waits_is_told_what_keeps_devices_from_it() {
       FIX repair gpu.example.com/node-4/gpu-2, so that its driver removes taint
           gpu.example.com/ecc-errors=uncorrectable:NoSchedule
           or add toleration gpu.example.com/ecc-errors=uncorrectable:NoSchedule to
-          the request gpus of a ResourceClaimTemplate that replaces llm-gpus
+          the request gpus of a new ResourceClaimTemplate that replaces llm-gpus
     [exit status: 0]
     ");
 }

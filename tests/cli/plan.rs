@@ -138,7 +138,7 @@ fn what_cannot_be_planned_is_refused_with_the_reason() {
     assert_snapshot!(plan("--count 2").shown(), @r"
     [stderr]
     error: no devices specified
-    hint: specify devices as DRIVER/POOL/DEVICE
+    hint: specify devices as DRIVER/POOL/DEVICE; DRIVER alone means all devices of the driver
     hint: list the devices with `kubectl devicetaint devices --from examples/cluster.yaml`
     [exit status: 2]
     ");

@@ -21,7 +21,7 @@ pub fn tables(schemas: &[(&str, Value)]) -> String {
         .collect();
     if !shared.is_empty() {
         sections.push(format!(
-            "## Types of several reports\n\nTypes of the fields of more than {MOST_REPORTS} reports, in alphabetical order.\n{shared}"
+            "## Types of several reports\n\nTypes that are used in more than {MOST_REPORTS} reports, in alphabetical order.\n{shared}"
         ));
     }
     sections.join("\n")

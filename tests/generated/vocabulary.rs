@@ -296,25 +296,25 @@ fn the_group_is_said_in_one_place() {
 const SHARED: [(&str, &str); 80] = [
     (
         "adminAccess",
-        "Whether a device is used with admin access, or whether all requests that tolerate a taint have admin access.",
+        "Whether a device is used with admin access; for a claim or claim template that tolerates a taint, whether all its requests that tolerate it have admin access.",
     ),
     (
         "allocationCount",
-        "Number of allocation results that name a device. A device can have several: one for each share, and one for each request with admin access.",
+        "Number of allocation results that name the device or, in an ImpactReport and a RuleDescription, a selected device. A device can have several: one for each share, and one for each request with admin access.",
     ),
     (
         "apiVersion",
-        "Version of the schema of the report; in a list of reports or resources, the version of each.",
+        "Version of the schema of the report; in `reports` and `resources` of a VersionReport, the version of that report or resource.",
     ),
     ("atLeast", "Lower bound of a count."),
     ("atMost", "Upper bound of a count."),
     (
         "availableDeviceCount",
-        "Devices that are available to claims without tolerations, or to a request.",
+        "Devices that claims without tolerations could still get with the proposed taints or, in `requests`, devices that the request could get.",
     ),
     (
         "bounds",
-        "Bounds of the counts in the same object that are not exact; absent if all are exact.",
+        "Lower and upper bounds of the counts of this object that are not exact; absent if all are exact.",
     ),
     (
         "changed",
@@ -356,7 +356,7 @@ const SHARED: [(&str, &str); 80] = [
     ),
     (
         "evictionTime",
-        "When a pod is evicted; a time in the past means at once.",
+        "When a pod is or was evicted; a time in the past means at once, for a pod that is not evicted yet.",
     ),
     ("expression", "A guard or a CEL expression, as written."),
     (
@@ -383,7 +383,7 @@ const SHARED: [(&str, &str); 80] = [
     ("node", "Name of the node."),
     (
         "notEvictedPodCount",
-        "Pods that use a selected device and are not evicted. In `summary`, pods that tolerate the taint are counted separately; in `ruleSummaries`, they are included.",
+        "Pods that use a device of the rules and are not evicted, except for terminating pods. In `summary`, pods that tolerate the taint are counted separately; in `ruleSummaries`, they are included.",
     ),
     (
         "notEvictedPods",
@@ -409,14 +409,14 @@ const SHARED: [(&str, &str); 80] = [
     ),
     (
         "reason",
-        "Code of the reason. Stable, except for the codes of Kubernetes in conditions, events and failed Jobs. In `annotations` and in the items of a DrainList, the free text given with `--reason`.",
+        "A code for the cause; in `annotations` and in the items of a DrainList, the text given with `--reason`. Stable, except for the codes of Kubernetes in conditions, events and failed Jobs.",
     ),
     (
         "request",
         "A request of a claim, as REQUEST or REQUEST/SUBREQUEST.",
     ),
-    ("rule", "Name of the rule."),
-    ("rules", "Names of the rules."),
+    ("rule", "Name of the rule, a DeviceTaintRule."),
+    ("rules", "Names of the rules, which are DeviceTaintRules."),
     (
         "selectedDevices",
         "Every device that a proposed taint selects, published or allocated; in a PlanReport, the devices of the chosen set. Ordered by name.",
@@ -424,17 +424,20 @@ const SHARED: [(&str, &str); 80] = [
     ("selector", "Which devices a rule selects."),
     (
         "semantics",
-        "The Kubernetes version whose behavior was applied.",
+        "The Kubernetes version whose behavior the plugin assumes.",
     ),
     ("server", "The server, as its URL."),
-    ("severity", "Severity of the impact on a pod."),
+    (
+        "severity",
+        "Severity of a hazard; for a pod, that of its worst known hazard.",
+    ),
     (
         "shares",
         "What a device has in common with another device, as text: a hardware ID, or a PCIe root or NVLink domain.",
     ),
     (
         "sinceTime",
-        "Time since which a pod waits, or since which something blocks a wait; null if unknown.",
+        "Time since which the pod waits for devices, or since which something keeps a wait from ending; null if unknown.",
     ),
     (
         "steps",
@@ -453,11 +456,11 @@ const SHARED: [(&str, &str); 80] = [
     ("type", "Type of an event, a step or a change."),
     (
         "uid",
-        "UID of the object; a later object of the same name has another UID. Null if unknown.",
+        "UID of the object, which differs from that of a later object of the same name; null if unknown.",
     ),
     (
         "unit",
-        "The unit: a node, a pool as DRIVER/POOL, or a device as DRIVER/POOL/DEVICE.",
+        "The unit: a node, a device as DRIVER/POOL/DEVICE or, in a drain, a pool as DRIVER/POOL.",
     ),
     ("unknown", "What is unknown, and why, as text."),
     (

@@ -92,9 +92,9 @@ fn how_to_serve_mutating_policies(minor: Option<Minor>) -> String {
         Some(32 | 33) => "v1alpha1",
         Some(34 | 35) => "v1beta1",
         Some(_) | None => {
-            return "check --runtime-config of kube-apiserver: Kubernetes 1.36 and later serve \
-                    MutatingAdmissionPolicies by default, and older versions also need the feature \
-                    gate MutatingAdmissionPolicy"
+            return "check whether --runtime-config of kube-apiserver turns MutatingAdmissionPolicies off: Kubernetes 1.36 and \
+                    later serve them by default; for older versions, turn them on with --runtime-config and with the \
+                    feature gate MutatingAdmissionPolicy"
                 .to_owned();
         }
     };

@@ -244,7 +244,7 @@ async fn few_pods_whose_place_is_not_known_are_asked_for_by_name() {
     let told = notices.texts().join("\n");
     assert!(told.contains("no permission to list pods"), "{told}");
     assert!(
-        told.ends_with("force-deleted pods are not detected"),
+        told.ends_with("detected only if they were stuck in Terminating"),
         "{told}"
     );
     assert!(watched.misses_force_deletions());

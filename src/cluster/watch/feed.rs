@@ -246,7 +246,7 @@ impl FeedWriter {
                 if permission.verb == "watch" =>
             {
                 let unseen = if self.subject.version.kind == Kind::Pod {
-                    ", and force-deleted pods are not detected"
+                    ", and force-deleted pods are detected only if they were stuck in Terminating"
                 } else {
                     ""
                 };

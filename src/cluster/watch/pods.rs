@@ -127,7 +127,7 @@ impl Watched {
                 self.by_name.confined = true;
                 self.client.notice(&format!(
                     "no permission to {permission}: reading each pod by its name instead, and force-deleted pods \
-                     are not detected"
+                     are detected only if they were stuck in Terminating"
                 ));
             }
             result => result?,

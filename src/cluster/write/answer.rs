@@ -75,7 +75,9 @@ pub(super) fn deletion<T: Fact>(
     let accepted = |about: &Value| match about["uid"].as_str() {
         // By UID: an object that was recreated has the same name.
         Some(found) if found == uid => Ok(Deletion::Accepted),
-        Some(_) => Err(format!("it is another object named {name:?}")),
+        Some(_) => Err(format!(
+            "the server replied with another object of the name {name:?}"
+        )),
         None => Err("it does not name the deleted object".to_owned()),
     };
     // Versions before v1 reply with the deleted object. Upstream: `returnDeletedObject` in the storage of

@@ -326,7 +326,9 @@ impl<T: Fact> Objects<T> {
                 if is_meant(change, &stored.object) {
                     Ok(ServerReply::Made(stored))
                 } else {
-                    Err(format!("it is another object named {name:?}"))
+                    Err(format!(
+                        "the server replied with another object of the name {name:?}"
+                    ))
                 }
             }
             ObjectChange::Delete { on } => {

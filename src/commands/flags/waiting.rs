@@ -20,7 +20,7 @@ pub(crate) struct WaitingArgs {
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, hide_short_help = true)]
     pub(crate) timeout: Duration,
 
-    /// With --wait, how long the API must show that no pod is left to evict before the wait succeeds
+    /// With --wait, how long the API must show zero pods to evict
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration, hide_short_help = true)]
     pub(crate) settle: Duration,
 }

@@ -173,7 +173,7 @@ impl WaitResult {
 fn undetected_force_deletions() -> Oddity {
     Oddity::from(&Warning {
         code: "force-deletions-not-detected",
-        message: "force-deleted pods were not detected, because pods could not be watched"
+        message: "force-deleted pods were detected only if they were stuck in Terminating, because pods could not be watched"
             .to_owned(),
         fix: None,
     })

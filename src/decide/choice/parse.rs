@@ -413,7 +413,10 @@ fn not_one_way(ways: &[(&str, ChoiceBasis)], purpose: Purpose) -> Failure {
         ([] | [_], Purpose::Assess) => Failure::usage("no devices specified")
             .hint("specify devices as DRIVER/POOL/DEVICE, or a rule with --rule or --filename")
             .hint("list the devices with `kubectl devicetaint devices`"),
-        ([] | [_], Purpose::Add | Purpose::Plan) => Failure::usage("no devices specified")
+        ([] | [_], Purpose::Plan) => Failure::usage("no devices specified")
+            .hint("specify devices as DRIVER/POOL/DEVICE; DRIVER alone means all devices of the driver")
+            .hint("list the devices with `kubectl devicetaint devices`"),
+        ([] | [_], Purpose::Add) => Failure::usage("no devices specified")
             .hint("specify devices as DRIVER/POOL/DEVICE")
             .hint("list the devices with `kubectl devicetaint devices`"),
     }

@@ -41,7 +41,7 @@ pub fn announcement(answers: &[ControllerAnswer]) -> Announcement {
 pub fn refuse_difference(lines: Vec<String>) -> Failure {
     let failure = Failure::new(
         ExitStatus::Refused,
-        "the eviction controller and this plugin count different pods; nothing was tainted",
+        "the eviction controller and this plugin disagree about the pods that are evicted; nothing was tainted",
     );
     lines
         .into_iter()

@@ -117,7 +117,7 @@ pub use restart_plan::{RestartFacts, RestartPlan, replaced_already};
 pub use restart_run::RestartReply;
 pub use restoration::{RestorationRecord, restoration_record, restored_by, restorer};
 pub use stage::UnitStage;
-pub use start::{DrainPlan, failing_jobs, grace_time, plan_lines, refuse_start};
+pub use start::{DrainPlan, failing_jobs, grace_time, needed_flags, plan_lines, refuse_start};
 pub use state::{
     DrainState, RestoreTarget, UnitProgress, UnitState, drains, restorable, restored_part,
     rules_of, rules_of_unit, wanted,

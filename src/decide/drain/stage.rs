@@ -15,7 +15,7 @@ pub enum UnitStage {
     /// interrupted: run the same command again.
     Draining,
     /// The drain of the unit has ended without success: for example, pods could not be evicted, workloads are not ready
-    /// again, or a node of the drain has devices without a rule of the drain. To continue, run the same command again.
+    /// again, or a node of the drain has devices without a rule of the drain. To continue, run the same `drain` command again.
     Blocked,
     /// The drain of the unit is complete: at its end, no claim held the devices, and the workloads of the
     /// evicted pods were ready.

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::facts::UnitPod;
 use super::means::Means;
-use super::pod_class::{PodClass, Treatment};
+use super::pod_class::{Inclusions, PodClass, Treatment};
 use super::restart_plan::RestartPlan;
 use super::termination::Terminations;
 use super::unit::Unit;
@@ -107,26 +107,47 @@ pub fn refuse_start(plan: &DrainPlan<'_>) -> Result<(), Failure> {
         .hint("to drain anyway: --accept-unplaceable"))
 }
 
+/// The flags without which a drain of the pods is refused.
+#[must_use]
+pub fn needed_flags(pods: &[UnitPod]) -> Vec<&'static str> {
+    let included = Inclusions::default();
+    let unasked = by_class(unasked(pods, included));
+    let flags = unasked.keys().filter_map(|class| flag(*class, included));
+    flags.collect()
+}
+
+/// The flag without which the drain does not begin.
+fn flag(class: PodClass, included: Inclusions) -> Option<&'static str> {
+    match class.treatment(included) {
+        Treatment::NeedsConsent(flag) => Some(flag),
+        Treatment::Evicted | Treatment::Kept | Treatment::Stays(_) => None,
+    }
+}
+
+/// The pods whose flag was not given. One that is terminating leaves without the drain, so it needs no flag.
+fn unasked(pods: &[UnitPod], included: Inclusions) -> impl Iterator<Item = &UnitPod> {
+    let staying = pods.iter().filter(|pod| !pod.is_terminating);
+    staying.filter(move |pod| flag(pod.class, included).is_some())
+}
+
 /// Refuses to evict classes of pods whose flag was not given.
 fn refuse_unasked(plan: &DrainPlan<'_>) -> Result<(), Failure> {
     let included = plan.limits.included;
-    let flag = |class: PodClass| match class.treatment(included) {
-        Treatment::NeedsConsent(flag) => Some(flag),
-        Treatment::Evicted | Treatment::Kept | Treatment::Stays(_) => None,
-    };
-    // A pod that is terminating leaves without the drain, so it needs no flag.
-    let staying = plan.pods.iter().filter(|pod| !pod.is_terminating);
-    let unasked = by_class(staying.filter(|pod| flag(pod.class).is_some()));
+    let unasked = by_class(unasked(plan.pods, included));
     if unasked.is_empty() {
         return Ok(());
     }
-    let flags: Vec<&str> = unasked.keys().filter_map(|class| flag(*class)).collect();
+    let flags: Vec<&str> = unasked
+        .keys()
+        .filter_map(|class| flag(*class, included))
+        .collect();
     let hint = format!(
         "to evict these pods too (they are evicted last): {}",
         flags.join(" ")
     );
-    let failure =
-        Failure::refused("some of the pods are evicted only with a flag; nothing was changed");
+    let failure = Failure::refused(
+        "some of the pods are evicted only with an --include flag; nothing was changed",
+    );
     Err(with_classes(failure, &unasked).hint(hint))
 }
 
@@ -566,7 +587,7 @@ mod tests {
         ];
         let none = replacements(&[], 0);
         insta::assert_snapshot!(refused(&pods, &none, &limits()).unwrap(), @"
-        some of the pods are evicted only with a flag; nothing was changed
+        some of the pods are evicted only with an --include flag; nothing was changed
         pods of Jobs: team-a/train
         pods that no known workload recreates: team-a/bare
         to evict these pods too (they are evicted last): --include-jobs --include-unmanaged
@@ -644,6 +665,25 @@ mod tests {
             refused.contains("`--by restart` cannot replace some pods"),
             "{refused}"
         );
+    }
+
+    #[test]
+    fn flags_are_needed_for_pods_that_are_evicted_with_consent_only() {
+        let pods = [
+            pod("web", PodClass::Replicated),
+            pod("db", PodClass::SingleReplica),
+            pod("train", PodClass::Job),
+            pod("monitor", PodClass::DaemonSet),
+            UnitPod {
+                is_terminating: true,
+                ..pod("notebook", PodClass::Unmanaged)
+            },
+        ];
+        assert_eq!(
+            needed_flags(&pods),
+            ["--include-singletons", "--include-jobs"]
+        );
+        assert_eq!(needed_flags(&pods[..1]), [""; 0]);
     }
 
     #[test]

@@ -257,7 +257,7 @@ fn driver_removes(taint: &impl Display, device: &DeviceId) -> String {
 fn origin_of(template: Option<&ObjectName>) -> String {
     match template {
         // Its spec cannot be changed.
-        Some(template) => format!("a ResourceClaimTemplate that replaces {template}"),
+        Some(template) => format!("a new ResourceClaimTemplate that replaces {template}"),
         None => "a new claim".to_owned(),
     }
 }

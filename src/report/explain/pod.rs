@@ -317,7 +317,7 @@ impl PodSteps<'_, '_> {
         let (text, source) = match link.reservation {
             Reservation::Current(place) => ("reserved for this pod".to_owned(), at(place)),
             Reservation::Renamed(place) => (
-                "reserved for the UID of this pod, but the entry has another pod name".to_owned(),
+                "reserved for the UID of this pod, but this entry of reservedFor has another pod name".to_owned(),
                 at(place),
             ),
             Reservation::Group(place) => ("reserved for the pod's PodGroup".to_owned(), at(place)),

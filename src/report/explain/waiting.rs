@@ -75,7 +75,7 @@ pub struct Excluded {
     pub taint: Option<Taint>,
     /// Number of devices that this reason excludes.
     pub device_count: usize,
-    /// Number of devices that only this reason excludes.
+    /// Number of devices that only `reason` excludes.
     pub solely_excluded_device_count: usize,
     /// The devices that this reason excludes, ordered by name; at most 100.
     pub devices: Vec<String>,

@@ -15,7 +15,8 @@ pub struct GuardResult {
     /// Value of the left side of the guard, such as the number of evicted pods for `pods.evicted>20`; null if
     /// unknown.
     pub count: Option<usize>,
-    /// Total of which the guard takes a percentage; null if the guard has no percentage, or if unknown.
+    /// The number that is 100% for a guard with a percentage, such as `pods.evicted>=50%`; null for other guards, or
+    /// if unknown.
     pub total_count: Option<usize>,
     /// Whether the guard tripped: the comparison is true, or may be true because data is unknown. If so, the
     /// command changes nothing.

@@ -36,9 +36,9 @@ pub struct ClaimReplacement {
     pub unknown: Vec<String>,
     /// The requests of the claim; each subrequest of a request with firstAvailable has an entry of its own.
     pub requests: Vec<RequestReplacement>,
-    /// Codes for the properties of this claim that are not taken into account in `maxPlaceableClaimCount`: Constraints
-    /// (constraints between devices), Counters (counters that partitions share), Capacity (capacity of shared devices),
-    /// AllDevices (a request for all devices of a node), SeveralDevices (several devices that must be on one node).
+    /// Properties of the claim that `maxPlaceableClaimCount` ignores. Constraints: constraints between devices.
+    /// Counters: counters that partitions share. Capacity: capacity of shared devices. AllDevices: a request for all
+    /// devices of a node. SeveralDevices: several devices that must be on one node.
     pub not_modelled: Vec<String>,
 }
 

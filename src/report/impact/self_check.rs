@@ -30,7 +30,8 @@ pub(super) fn contradiction(report: &ImpactReport) -> Option<String> {
             pod.namespace, pod.name
         ));
     }
-    (counted(report) != report.summary).then(|| "its summary does not match its pods".to_owned())
+    (counted(report) != report.summary)
+        .then(|| "the counts in its summary do not match the pods that it lists".to_owned())
 }
 
 /// The summary as it follows from the rest of the report.

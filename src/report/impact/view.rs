@@ -66,8 +66,8 @@ pub struct ImpactReport {
     /// Whether the claims of evicted pods could be reallocated.
     #[serde(default)]
     pub replacements: Replacements,
-    /// Devices in use on the same hardware as selected devices, each with the pods that use it and would not
-    /// be evicted. Ordered by name.
+    /// Devices that share hardware with a selected device and stay in use, each with its pods that would not be
+    /// evicted. Ordered by name.
     #[serde(default)]
     pub siblings: Vec<Sibling>,
     /// With `preview --publish`: the rules that it created, and what the eviction controller reported on each, in the order of
@@ -76,9 +76,9 @@ pub struct ImpactReport {
     pub published_rules: Vec<Published>,
     /// The guards that were given, and whether each tripped.
     pub guard_results: Vec<GuardResult>,
-    /// Violations of the policy files given with --policy: devices that a policy file protects (`neverTaint`), and
-    /// reasons or tickets that it requires (`require`). Absent if there are none. The guards of policy files are in
-    /// guardResults.
+    /// Violations of the policy files given with --policy: protected devices that a rule would select (`neverTaint`),
+    /// and required reasons or tickets that are missing (`require`). Absent if there are none. The guards of policy
+    /// files are in guardResults.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<Violation>,
     /// Warnings that do not prevent the report.
@@ -110,7 +110,7 @@ pub struct TaintImpact {
     pub selector_scope: SelectorScope,
     /// The proposed taint; a proposed effect None is shown as NoExecute.
     pub taint: Taint,
-    /// Counts that the eviction controller would report for this taint alone.
+    /// Counts that the eviction controller would report if the proposed taint were the only one.
     pub counts: Counts,
     /// Message that the eviction controller would write to the condition EvictionInProgress if the effect was
     /// None. Null up to Kubernetes 1.34, which has no such condition; also null if the proposed effect is
@@ -246,8 +246,8 @@ pub struct Summary {
     /// Numbers of evicted pods, by the severity of the worst hazard of each.
     #[serde(default)]
     pub severities: Severities,
-    /// Claims that cannot be reallocated when their pods are evicted; each claim is checked as if it were the only
-    /// one. For these claims, `placeable` is false in replacements.claimReplacements.
+    /// Claims that cannot be reallocated when their pods are evicted; each claim is checked as if no other claim were
+    /// reallocated. For these claims, `placeable` is false in replacements.claimReplacements.
     #[serde(default)]
     pub unplaceable_claim_count: usize,
     /// Devices that claims without tolerations could still get with the taints, counted in the DeviceClasses of the selected
@@ -464,8 +464,7 @@ pub struct Device {
     /// observedTime if the device is free now; null if it does not become free, or if unknown.
     #[serde(default)]
     pub release_time: Option<Time>,
-    /// Why the device does not become free, or may not become free; null if releaseTime is set, or if
-    /// unknown.
+    /// Why the evictions do not free the device, or possibly do not; null if `releaseTime` is set, or if unknown.
     #[serde(default)]
     pub not_released_reason: Option<NotReleased>,
     /// Whether a claim that waits for devices tolerates the taints of the device, so that this claim may

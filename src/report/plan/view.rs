@@ -59,8 +59,8 @@ pub struct PlanReport {
     pub workloads: Vec<Workload>,
     /// Whether the claims of evicted pods could be reallocated.
     pub replacements: Replacements,
-    /// Devices in use on the same hardware as selected devices, each with the pods that use it and would not
-    /// be evicted. Ordered by name.
+    /// Devices that share hardware with a selected device and stay in use, each with its pods that would not be
+    /// evicted. Ordered by name.
     pub siblings: Vec<Sibling>,
     /// The guards that were given, and whether each tripped.
     pub guard_results: Vec<GuardResult>,

@@ -577,6 +577,6 @@ fn whoever_cannot_watch_pods_is_told_that_force_deletions_are_unknown() {
     });
     waited
         .ended(0)
-        .saying("force-deleted pods are not detected")
+        .saying("detected only if they were stuck in Terminating")
         .saying("no evicted pod is left; whether pods were force-deleted is unknown");
 }
