@@ -1,5 +1,6 @@
 //! Conflicting writes: whether a decision still holds for the changed rule.
 
+use super::draft::RulePatch;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, FieldManager, RuleMetadata};
 use crate::naming::device;
@@ -12,6 +13,41 @@ pub enum ConflictOutcome {
     Ours,
     /// Somebody else has changed it: what differs, and who it was. Nothing may be forced.
     Theirs(Failure),
+}
+
+/// What becomes of a change of a rule that the server refused, or whose answer was lost.
+#[derive(Debug)]
+pub enum ConflictingChange {
+    /// What was asked for is there: the answer to an earlier try was lost.
+    Made,
+    /// It can be sent again, for the rule as it is now.
+    SentAgain,
+    /// It is not made, for this reason.
+    Refused(Failure),
+    /// It is not made, for this reason; the same command would make it.
+    Repeatable(Failure),
+}
+
+/// What becomes of the change `patch` that was decided on `decided_on`, for the rule as it is `found` now; `is_ours` if this
+/// run has changed it, and `again` where the same command would change it as it is now.
+#[must_use]
+pub fn conflicting_change(
+    decided_on: &DeviceTaintRule,
+    found: Option<&DeviceTaintRule>,
+    patch: &RulePatch,
+    is_ours: bool,
+    again: impl Fn(Option<&DeviceTaintRule>) -> bool,
+) -> ConflictingChange {
+    if is_ours && found.is_some_and(|found| patch.is_in(found)) {
+        return ConflictingChange::Made;
+    }
+    match conflict(decided_on, found) {
+        ConflictOutcome::Ours => ConflictingChange::SentAgain,
+        ConflictOutcome::Theirs(failure) if is_still_there(decided_on, found) && again(found) => {
+            ConflictingChange::Repeatable(failure)
+        }
+        ConflictOutcome::Theirs(failure) => ConflictingChange::Refused(failure),
+    }
 }
 
 /// Whether what was decided on `decided_on` still holds for the rule as it is now, `None` when it is
@@ -216,6 +252,48 @@ mod tests {
     use super::*;
     use crate::decide::testing::{manager, named, rule, selector};
     use crate::model::{DeviceSelector, Effect, EvictionCondition};
+
+    #[test]
+    fn a_change_is_made_sent_again_or_refused_by_what_became_of_the_rule() {
+        let before = named("drain", "None");
+        let patch = RulePatch {
+            effect: Some(Effect::NoExecute),
+            ..RulePatch::default()
+        };
+        let changed = named("drain", "NoExecute");
+        let labelled = {
+            let mut rule = before.clone();
+            rule.metadata.labels.insert("team".into(), "x".into());
+            rule
+        };
+        let anew = DeviceTaintRule {
+            uid: "anew".into(),
+            ..labelled.clone()
+        };
+        let of = |found: Option<&DeviceTaintRule>, is_ours, again: bool| match conflicting_change(
+            &before,
+            found,
+            &patch,
+            is_ours,
+            |_| again,
+        ) {
+            ConflictingChange::Made => "made",
+            ConflictingChange::SentAgain => "sent again",
+            ConflictingChange::Refused(_) => "refused",
+            ConflictingChange::Repeatable(_) => "repeatable",
+        };
+        assert_eq!(of(Some(&changed), true, true), "made");
+        // Somebody else has made the same change: this command says so.
+        assert_eq!(of(Some(&changed), false, true), "repeatable");
+        // This run has changed the rule, but not in this way.
+        assert_eq!(of(Some(&labelled), true, false), "refused");
+        assert_eq!(of(Some(&before), false, true), "sent again");
+        assert_eq!(of(Some(&before), true, false), "sent again");
+        assert_eq!(of(Some(&labelled), false, true), "repeatable");
+        assert_eq!(of(Some(&labelled), false, false), "refused");
+        assert_eq!(of(Some(&anew), false, true), "refused", "another rule");
+        assert_eq!(of(None, false, true), "refused");
+    }
 
     #[test]
     fn another_rule_of_the_same_name_is_not_the_one_that_was_decided_on() {

@@ -17,13 +17,12 @@ use crate::cluster::{
 };
 use crate::commands::context::Context;
 use crate::decide::chooser::gone;
-use crate::decide::conflict::{is_still_there, look_first};
+use crate::decide::conflict::{ConflictingChange, conflicting_change, look_first};
 use crate::decide::effect::{Revert, too_old_for_none};
 use crate::decide::ledger::{LedgerResult, RuleGoal, Sending};
 use crate::decide::outcomes::{RuleOutcome, RuleResult, as_it_was, changed_by, made_as};
 use crate::decide::{
-    self, AddStep, ConflictOutcome, Downgrade, Existing, Outcomes, RuleDraft, RulePatch, Terms,
-    Writer, conflict, downgrade,
+    self, AddStep, Downgrade, Existing, Outcomes, RuleDraft, RulePatch, Terms, Writer, downgrade,
 };
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
@@ -253,18 +252,22 @@ impl<'a> Changer<'a> {
         let made = self.rules.change(&name, first, mode, |found| {
             let fact = found.map(|stored| &stored.fact);
             is_ours = fact.is_some_and(|rule| self.writer.has_changed(rule));
-            match (conflict(decided_on, fact), found) {
-                // The answer to an earlier try was lost: what it asked for is there.
-                (_, Some(found)) if is_ours && patch.is_in(&found.fact) => {
-                    ConflictAction::End(Ok(found.clone()))
-                }
-                (ConflictOutcome::Ours, Some(found)) => {
+            match (
+                conflicting_change(decided_on, fact, &patch, is_ours, &again),
+                found,
+            ) {
+                (ConflictingChange::Made, Some(found)) => ConflictAction::End(Ok(found.clone())),
+                (ConflictingChange::SentAgain, Some(found)) => {
                     ConflictAction::Send(patched(&found.fact, &patch))
                 }
-                (ConflictOutcome::Ours, None) => ConflictAction::End(Err((gone(&name), false))),
-                (ConflictOutcome::Theirs(failure), _) => {
-                    let completes = is_still_there(decided_on, fact) && again(fact);
-                    ConflictAction::End(Err((failure, completes)))
+                (ConflictingChange::Made | ConflictingChange::SentAgain, None) => {
+                    ConflictAction::End(Err((gone(&name), false)))
+                }
+                (ConflictingChange::Refused(failure), _) => {
+                    ConflictAction::End(Err((failure, false)))
+                }
+                (ConflictingChange::Repeatable(failure), _) => {
+                    ConflictAction::End(Err((failure, true)))
                 }
             }
         });

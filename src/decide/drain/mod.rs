@@ -107,13 +107,13 @@ pub use recorded_workloads::{
 };
 pub use refusing_budgets::refusing_budgets;
 pub use released::{kept_back, may_be_released};
-pub use removal_safety::{RemovalSafety, removal_safety};
+pub use removal_safety::{RemovalSafety, nodes_of_unit, removal_safety};
 pub use replacements::{cordoned_nodes, drain_replacements};
 pub use requesters::{
     Restorer, Withdrawal, joined, parse_requester, requesters, restoring_requester, withdraw,
 };
 pub use restart::{RestartState, restart_states, tainted_since};
-pub use restart_plan::{RestartFacts, RestartPlan, replaced_already};
+pub use restart_plan::{RestartFacts, RestartPlan, still_to_place};
 pub use restart_run::RestartReply;
 pub use restoration::{RestorationRecord, restoration_record, restored_by, restorer};
 pub use stage::UnitStage;

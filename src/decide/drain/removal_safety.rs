@@ -1,6 +1,9 @@
 //! Whether the devices of an idle unit are safe to pull.
 
-use crate::model::NodeName;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::engine::DeviceState;
+use crate::model::{DeviceId, NodeName};
 use crate::naming::phrase::few;
 
 /// Whether the devices of a unit are safe to pull.
@@ -12,21 +15,47 @@ pub enum RemovalSafety {
     Unsafe(Vec<String>),
 }
 
-/// The safety of a unit that no claim holds: the kubelets of the nodes `asked` hold nothing of it but what is in `held`, and
-/// what is `unknown` about its hardware leaves the question open.
+/// The nodes of a unit's devices among `inventory`; absent for a device whose node is unknown, or which is unknown itself.
+#[must_use]
+pub fn nodes_of_unit(
+    devices: &BTreeSet<DeviceId>,
+    inventory: &[DeviceState<'_>],
+) -> BTreeSet<Option<NodeName>> {
+    let nodes = devices.iter().map(|device| {
+        let state = inventory.iter().find(|state| state.id == *device)?;
+        state.node.cloned()
+    });
+    nodes.collect()
+}
+
+/// The safety of a unit that no claim holds, and that has devices on these `nodes`: `kubelets` holds what each kubelet that
+/// was queried still holds of it, or why the kubelet did not answer. What is `unknown` about its hardware leaves the question
+/// open, as does a node that is unknown or was not queried.
 #[must_use]
 pub fn removal_safety(
-    asked: &[NodeName],
-    held: Vec<String>,
+    nodes: &BTreeSet<Option<NodeName>>,
+    kubelets: &BTreeMap<NodeName, Result<Vec<String>, String>>,
     unknown: Vec<String>,
 ) -> RemovalSafety {
-    let mut reasons = held;
+    let mut reasons: Vec<String> = kubelets
+        .iter()
+        .flat_map(|(node, held)| match held {
+            Ok(held) => held.clone(),
+            Err(failure) => vec![format!("kubelet of node {node}: {failure}")],
+        })
+        .collect();
     reasons.extend(unknown);
-    if asked.is_empty() && reasons.is_empty() {
+    let unqueried = nodes.iter().filter_map(|node| match node {
+        Some(node) if kubelets.contains_key(node) => None,
+        Some(node) => Some(format!("the kubelet of node {node} was not queried")),
+        None => Some("the node of a device is unknown, so its kubelet was not queried".to_owned()),
+    });
+    reasons.extend(unqueried);
+    if nodes.is_empty() && reasons.is_empty() {
         reasons.push("no kubelet was queried".to_owned());
     }
     if reasons.is_empty() {
-        RemovalSafety::Safe(asked.iter().map(ToString::to_string).collect())
+        RemovalSafety::Safe(kubelets.keys().map(ToString::to_string).collect())
     } else {
         RemovalSafety::Unsafe(reasons)
     }
@@ -57,16 +86,23 @@ impl RemovalSafety {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::testing::{device, device_state};
 
-    fn safety(asked: &[&str], held: &[&str], unknown: &[&str]) -> RemovalSafety {
+    type Answers<'a> = &'a [(&'a str, Result<&'a [&'a str], &'a str>)];
+
+    fn safety(nodes: &[Option<&str>], answers: Answers<'_>, unknown: &[&str]) -> RemovalSafety {
         let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
-        let asked: Vec<NodeName> = asked.iter().map(|&node| NodeName::from(node)).collect();
-        removal_safety(&asked, texts(held), texts(unknown))
+        let nodes = nodes.iter().map(|node| node.map(NodeName::from)).collect();
+        let answers = answers.iter().map(|(node, answer)| {
+            let answer = answer.map(texts).map_err(str::to_owned);
+            (NodeName::from(*node), answer)
+        });
+        removal_safety(&nodes, &answers.collect(), texts(unknown))
     }
 
     #[test]
     fn only_what_every_source_calls_free_is_safe_to_pull() {
-        let safe = safety(&["node-1"], &[], &[]);
+        let safe = safety(&[Some("node-1")], &[("node-1", Ok(&[]))], &[]);
         assert_eq!(
             safe.line("node-1").as_deref(),
             Some(
@@ -74,14 +110,59 @@ mod tests {
                 the kubelet of node-1 has released them"
             )
         );
-        for (asked, held, unknown) in [
-            (&["node-1"][..], &["gpu-0 is held"][..], &[][..]),
-            (&["node-1"], &[], &["other hardware"]),
-            (&[], &["the kubelet is silent"], &[]),
-            (&[], &[], &[]),
+        let (one, two) = (Some("node-1"), Some("node-2"));
+        let free: (&str, Result<&[&str], &str>) = ("node-1", Ok(&[]));
+        for (nodes, answers, unknown, reason) in [
+            (
+                &[one][..],
+                &[("node-1", Ok(&["gpu-0 is held"][..]))][..],
+                &[][..],
+                "gpu-0 is held",
+            ),
+            (&[one], &[free], &["other hardware"], "other hardware"),
+            (
+                &[one],
+                &[("node-1", Err("no answer"))],
+                &[],
+                "kubelet of node node-1: no answer",
+            ),
+            (
+                &[one, two],
+                &[free],
+                &[],
+                "the kubelet of node node-2 was not queried",
+            ),
+            (
+                &[one, None],
+                &[free],
+                &[],
+                "the node of a device is unknown, so its kubelet was not queried",
+            ),
+            (&[], &[], &[], "no kubelet was queried"),
         ] {
-            let found = safety(asked, held, unknown);
+            let found = safety(nodes, answers, unknown);
+            assert_eq!(found, RemovalSafety::Unsafe(vec![reason.to_owned()]));
             assert_eq!(found.line("node-1"), None, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_device_that_is_not_known_has_an_unknown_node() {
+        let node = NodeName::from("node-7");
+        let known = DeviceState {
+            node: Some(&node),
+            ..device_state(device("gpu-0"))
+        };
+        let everywhere = device_state(device("fabric"));
+        let inventory = [known, everywhere];
+        let nodes = |names: &[&str]| {
+            let devices = names.iter().map(|name| device(name)).collect();
+            nodes_of_unit(&devices, &inventory)
+        };
+        assert_eq!(nodes(&["gpu-0"]), BTreeSet::from([Some(node.clone())]));
+        for unknown in ["fabric", "away"] {
+            let found = nodes(&["gpu-0", unknown]);
+            assert_eq!(found, BTreeSet::from([Some(node.clone()), None]));
         }
     }
 }

@@ -236,10 +236,26 @@ impl RestartFacts<'_> {
     }
 }
 
+/// `impact` without the pods that need no other device, see [`replaced_already`].
+#[must_use]
+pub fn still_to_place<'a>(
+    impact: &Impact<'a>,
+    reading: &Reading,
+    rules: &[DeviceTaintRule],
+) -> Impact<'a> {
+    let replaced = replaced_already(impact, reading, rules);
+    let pods = impact.pods.iter();
+    let pods = pods.filter(|pod| !replaced.contains(&pod.pod.uid));
+    Impact {
+        pods: pods.cloned().collect(),
+        ..impact.clone()
+    }
+}
+
 /// Pods of `impact` that need no other device: a restart since the `rules` were made is bringing up their replacements, which
 /// have devices or wait for them already. Of the pods of such an owner, as many as are not updated yet still need one.
 #[must_use]
-pub fn replaced_already(
+fn replaced_already(
     impact: &Impact<'_>,
     reading: &Reading,
     rules: &[DeviceTaintRule],
@@ -544,6 +560,11 @@ mod tests {
             let impact = impact(impacts.collect());
             let found = replaced_already(&impact, &scene.cluster.reading, &[rule(since)]);
             assert_eq!(found.len(), expected, "{updated} since {since}");
+            let rest = still_to_place(&impact, &scene.cluster.reading, &[rule(since)]);
+            let rest: BTreeSet<&Uid> = rest.pods.iter().map(|pod| &pod.pod.uid).collect();
+            let of = impact.pods.iter().map(|pod| &pod.pod.uid);
+            let of: BTreeSet<&Uid> = of.filter(|uid| !found.contains(*uid)).collect();
+            assert_eq!(rest, of);
         }
     }
 

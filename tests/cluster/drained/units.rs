@@ -56,8 +56,9 @@ fn nodes_are_drained_one_after_the_other_and_no_budget_is_violated() {
     dry.ended(0).saying("Drain ");
     assert_eq!(block_on(stage.world.rules()), Vec::<Value>::new());
     let run = stage
-        .run(&format!("{line} --include-singletons --settle 1s"))
-        .ended(0);
+        .run(&format!("{line} --include-singletons --settle 3s"))
+        .ended(0)
+        .saying("for the scheduler to see the taints");
     assert!(
         run.stderr.contains("no claim holds its devices"),
         "{run:#?}"

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::scene::{Scene, among_others};
 use crate::cluster::drained::stage::plane;
-use crate::cluster::rules::support::World;
+use crate::cluster::rules::support::{Run, World};
 use crate::harness::block_on;
 
 #[test]
@@ -164,13 +164,31 @@ fn who_lacks_a_permission_hears_it_before_the_first_rule_is_made() {
         ),
     ] {
         let granted: Vec<Value> = [read.clone()].into_iter().chain(granted).collect();
-        let user = block_on(plane().kubeconfig_for(&granted));
-        let mut world = World::bare(plane(), scene.stage.world.driver.clone(), String::new());
-        world.namespace.clone_from(&scene.stage.world.namespace);
-        let world = world.seen_by(&user.kubeconfig);
-        let run = world.run(&scene.line("--yes")).ended(1);
+        let run = run_with(&scene, &granted).ended(1);
         run.saying(missing).saying("nothing was changed");
         scene.without_rules();
     }
+    // Without the budgets it is unknown which pods may leave.
+    let all = |groups: &[&str]| json!({"apiGroups": groups, "resources": ["*"], "verbs": ["*"]});
+    let groups = [
+        "",
+        "apps",
+        "batch",
+        "resource.k8s.io",
+        "scheduling.k8s.io",
+        "events.k8s.io",
+    ];
+    let run = run_with(&scene, &[all(&groups)]).ended(4);
+    run.saying("cannot choose pods to evict")
+        .saying("poddisruptionbudgets");
+    scene.without_rules();
     assert_eq!(scene.stage.fewest("web"), 2);
+}
+
+/// The command by a user with these permissions.
+fn run_with(scene: &Scene, granted: &[Value]) -> Run {
+    let user = block_on(plane().kubeconfig_for(granted));
+    let mut world = World::bare(plane(), scene.stage.world.driver.clone(), String::new());
+    world.namespace.clone_from(&scene.stage.world.namespace);
+    world.seen_by(&user.kubeconfig).run(&scene.line("--yes"))
 }

@@ -23,8 +23,8 @@ use crate::decide::drain::{
     Terminations, Unit, UnitKind, UnitLimits, UnitPod, cordoned_nodes, drain_replacements,
     drains as drain_states, failing_jobs, grace_time, in_planned_order, joined, plan_lines,
     planned_devices, pods_of, progress_now, refuse_aborted, refuse_other_cluster, refuse_outdated,
-    refuse_shared_hardware, refuse_start, refuse_unpublished, refusing_budgets, replaced_already,
-    rest_of_grace, scope, units, wanted, workload_states,
+    refuse_shared_hardware, refuse_start, refuse_unpublished, refusing_budgets, rest_of_grace,
+    scope, still_to_place, units, wanted, workload_states,
 };
 use crate::decide::identity::{identities, with_identities};
 use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
@@ -395,9 +395,7 @@ impl DrainRequest {
         };
         let rules = prepared.rules(mutation.view.rules()?);
         // An earlier run may have restarted their owners.
-        let replaced = replaced_already(&of_leaving, &view.reading, &rules);
-        let mut to_place = of_leaving.clone();
-        to_place.pods.retain(|pod| !replaced.contains(&pod.pod.uid));
+        let to_place = still_to_place(&of_leaving, &view.reading, &rules);
         let raised = prepared.raised(mutation.view.rules()?);
         let by_taint = raised > 0 || limits.may_evict_by_taint();
         let replacements = drain_replacements(&to_place, &proposed, by_taint, &basis);

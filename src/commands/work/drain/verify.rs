@@ -4,7 +4,7 @@
 //! through a debug pod, also for other names and parts of the same hardware.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use tokio::time::Instant;
 
@@ -14,7 +14,7 @@ use crate::commands::work::cluster_view::{ClusterView, Pods};
 use crate::commands::work::debug_pod::DebugPodPlan;
 use crate::commands::work::kubelet::{AwaitedRelease, NodeClaim, Verifier};
 use crate::commands::work::kubelet_node::NodeTrust;
-use crate::decide::drain::{RemovalSafety, Unit, removal_safety};
+use crate::decide::drain::{RemovalSafety, Unit, nodes_of_unit, removal_safety};
 use crate::engine::{self, ProposedTaint};
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, NodeName};
@@ -40,16 +40,8 @@ impl DrainOrder<'_> {
         // Of devices that are local to no node, pods show where they are; an idle unit mostly has none.
         let view = Box::pin(view.with_pods_of(&proposed)).await?;
         let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
-        let nodes: BTreeSet<Option<NodeName>> = unit
-            .devices
-            .iter()
-            .map(|device| {
-                let state = inventory.iter().find(|state| state.id == *device)?;
-                state.node.cloned()
-            })
-            .collect();
-        let mut held = Vec::new();
-        let mut asked = Vec::new();
+        let nodes = nodes_of_unit(&unit.devices, &inventory);
+        let mut kubelets = BTreeMap::new();
         for node in nodes.iter().flatten() {
             let awaited = AwaitedRelease { rules, end };
             let line = format!("asking the kubelet of node {node} through a debug pod");
@@ -57,26 +49,17 @@ impl DrainOrder<'_> {
                 .printer
                 .note(&format!("unit {}: {line}", unit.name));
             self.context.ledger.left(&line);
-            match Box::pin(self.held_on(node, query, &view, awaited)).await {
-                Ok(lines) => {
-                    asked.push(node.clone());
-                    held.extend(lines);
-                }
+            let held = match Box::pin(self.held_on(node, query, &view, awaited)).await {
+                Ok(held) => Ok(held),
                 // Who stops the program is not told that a kubelet is silent.
                 Err(failure) if failure.status().is_signal() => return Err(failure),
-                Err(failure) => {
-                    // A kubelet that cannot be queried confirms nothing: the unit is blocked.
-                    held.push(format!("kubelet of node {node}: {failure}"));
-                }
-            }
+                Err(failure) => Err(failure.to_string()),
+            };
+            kubelets.insert(node.clone(), held);
         }
         let warnings = view.identity_warnings(rules);
         let unknown = warnings.into_iter().map(|warning| warning.message);
-        let unknown =
-            unknown.chain(nodes.contains(&None).then(|| {
-                "the node of a device is unknown, so its kubelet was not queried".to_owned()
-            }));
-        Ok(Some(removal_safety(&asked, held, unknown.collect())))
+        Ok(Some(removal_safety(&nodes, &kubelets, unknown.collect())))
     }
 
     /// What the kubelet of the node holds when the time is over.
