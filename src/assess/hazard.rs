@@ -374,7 +374,7 @@ hazards! {
         of: All,
         after: MadeAgain,
         reads: [Taints],
-        meaning: "is evicted by another rule or by a driver's taint",
+        meaning: "is also evicted by an existing rule or by a driver's taint",
         find: evidence::foreign_taint,
     }
 }

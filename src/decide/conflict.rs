@@ -23,9 +23,12 @@ pub enum ConflictingChange {
     /// It can be sent again, for the rule as it is now.
     SentAgain,
     /// It is not made, for this reason.
-    Refused(Failure),
-    /// It is not made, for this reason; the same command would make it.
-    Repeatable(Failure),
+    Refused {
+        /// What somebody else has changed.
+        failure: Failure,
+        /// Whether the same command would make the change.
+        is_repeatable: bool,
+    },
 }
 
 /// What becomes of the change `patch` that was decided on `decided_on`, for the rule as it is `found` now; `is_ours` if this
@@ -43,10 +46,10 @@ pub fn conflicting_change(
     }
     match conflict(decided_on, found) {
         ConflictOutcome::Ours => ConflictingChange::SentAgain,
-        ConflictOutcome::Theirs(failure) if is_still_there(decided_on, found) && again(found) => {
-            ConflictingChange::Repeatable(failure)
-        }
-        ConflictOutcome::Theirs(failure) => ConflictingChange::Refused(failure),
+        ConflictOutcome::Theirs(failure) => ConflictingChange::Refused {
+            failure,
+            is_repeatable: is_still_there(decided_on, found) && again(found),
+        },
     }
 }
 
@@ -279,8 +282,11 @@ mod tests {
         ) {
             ConflictingChange::Made => "made",
             ConflictingChange::SentAgain => "sent again",
-            ConflictingChange::Refused(_) => "refused",
-            ConflictingChange::Repeatable(_) => "repeatable",
+            ConflictingChange::Refused {
+                is_repeatable: true,
+                ..
+            } => "repeatable",
+            ConflictingChange::Refused { .. } => "refused",
         };
         assert_eq!(of(Some(&changed), true, true), "made");
         // Somebody else has made the same change: this command says so.

@@ -103,7 +103,7 @@ fn wide_adds_what_an_owner_wants_to_know() {
     Hazards:
       unmanaged (team-b/bare-0): has no controller, or its controller was deleted: nothing recreates it
       long-grace (team-a/train-0 and 2 more): has a grace period of more than 10s, and may keep the device that long
-      foreign-taint (team-a/infer-0 and 1 more): is evicted by another rule or by a driver's taint
+      foreign-taint (team-a/infer-0 and 1 more): is also evicted by an existing rule or by a driver's taint
 
     3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at 2026-11-21T03:30:34Z).
     3 more pods use a selected device: 1 tolerating the taint, 1 already terminating, 1 staying for other reasons.
@@ -168,7 +168,7 @@ fn a_document_carries_the_warnings_too() {
 
     - unmanaged (team-b/bare-0): has no controller, or its controller was deleted: nothing recreates it
     - long-grace (team-a/train-0 and 2 more): has a grace period of more than 10s, and may keep the device that long
-    - foreign-taint (team-a/infer-0 and 1 more): is evicted by another rule or by a driver's taint
+    - foreign-taint (team-a/infer-0 and 1 more): is also evicted by an existing rule or by a driver's taint
 
     ### Warnings
 
@@ -287,7 +287,7 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
       findings:
       - hazard: ForeignTaint
         severity: Notice
-        message: is evicted by another rule or by a driver's taint
+        message: is also evicted by an existing rule or by a driver's taint
       notes:
       - reason: Tolerates
         message: tolerates the taint
@@ -440,7 +440,7 @@ fn yaml_has_all_of_it_in_the_order_of_the_contract() {
         message: has a grace period of 30s, and may keep the device that long
       - hazard: ForeignTaint
         severity: Notice
-        message: is evicted by another rule or by a driver's taint
+        message: is also evicted by an existing rule or by a driver's taint
       notes:
       - reason: EvictedAnyway
         message: rule drain-node-7 evicts the pod too, at 2026-11-21T01:10:34Z

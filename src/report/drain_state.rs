@@ -38,6 +38,7 @@ pub fn reported(
             .iter()
             .map(|unit| of_unit(unit, published, basis))
             .collect(),
+        removed_unit_count: drain.removed_units(),
     }
 }
 

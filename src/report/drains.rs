@@ -53,8 +53,12 @@ pub struct Drain {
     /// Ticket or discussion link given with --ticket; several are separated by `; `. Null if not recorded.
     #[serde(default)]
     pub ticket: Option<String>,
-    /// The units of the drain, ordered by name.
+    /// The units of the drain that have rules, or whose reversal is recorded on the rules of the other units. Ordered by
+    /// name.
     pub units: Vec<DrainUnit>,
+    /// Number of units that are missing in `units`, because all of their rules were removed; null if unknown.
+    #[serde(default)]
+    pub removed_unit_count: Option<usize>,
 }
 
 /// A unit of a drain.
@@ -135,11 +139,25 @@ impl DrainList {
                 messages.map(|message| format!("{}: {message}", unit.name))
             });
         let drains = self.items.iter().filter_map(Drain::notes);
-        drains.chain(units).collect()
+        let removed = self.items.iter().filter_map(Drain::removed);
+        drains.chain(units).chain(removed).collect()
     }
 }
 
 impl Drain {
+    /// That units are missing, if so.
+    fn removed(&self) -> Option<String> {
+        let count = self.removed_unit_count.filter(|count| *count > 0)?;
+        let (units, their) = match count {
+            1 => ("1 more unit has".to_owned(), "its"),
+            _ => (format!("{count} more units have"), "their"),
+        };
+        Some(format!(
+            "drain {}: {units} no rule any more: {their} rules were removed, so new pods can use {their} devices",
+            self.name
+        ))
+    }
+
     /// Requesters, reason and ticket in a line, if any is recorded.
     fn notes(&self) -> Option<String> {
         let requesters = (!self.requesters.is_empty())

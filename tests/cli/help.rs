@@ -254,8 +254,8 @@ fn hazards_are_explained() {
                                       evicted, too
     claim-stays-allocated    warning  replacements are evicted again: they use the
                                       same claim, which stays allocated
-    foreign-taint            notice   is evicted by another rule or by a driver's
-                                      taint
+    foreign-taint            notice   is also evicted by an existing rule or by a
+                                      driver's taint
 
     JSON and YAML write these codes in PascalCase: PdbViolated for pdb-violated.
     [exit status: 0]

@@ -949,8 +949,8 @@ fn effect_none_is_looked_at_as_no_execute_and_that_is_said() {
     let run = preview("gpu.example.com/node-7/gpu-0 example.com/maintenance:None -o name");
     assert!(
         run.stderr.contains(
-            "a rule with effect None, or without an effect, evicts no pods; this preview \
-                shows which pods the rule would evict with effect NoExecute"
+            "a rule with effect None, or without an effect, evicts no pods; the pods \
+                shown are those that the rule would evict with effect NoExecute"
         ),
         "{}",
         run.shown()

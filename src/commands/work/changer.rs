@@ -17,7 +17,8 @@ use crate::cluster::{
 };
 use crate::commands::context::Context;
 use crate::decide::chooser::gone;
-use crate::decide::conflict::{ConflictingChange, conflicting_change, look_first};
+use crate::decide::conflict::ConflictingChange::{Made, Refused, SentAgain};
+use crate::decide::conflict::{conflicting_change, look_first};
 use crate::decide::effect::{Revert, too_old_for_none};
 use crate::decide::ledger::{LedgerResult, RuleGoal, Sending};
 use crate::decide::outcomes::{RuleOutcome, RuleResult, as_it_was, changed_by, made_as};
@@ -247,28 +248,23 @@ impl<'a> Changer<'a> {
             self.done(changed_by(decided_on, &patch))?;
             return Ok(None);
         };
-        let first = patched(decided_on, &patch);
         let mut is_ours = false;
+        let first = patched(decided_on, &patch);
         let made = self.rules.change(&name, first, mode, |found| {
             let fact = found.map(|stored| &stored.fact);
             is_ours = fact.is_some_and(|rule| self.writer.has_changed(rule));
-            match (
-                conflicting_change(decided_on, fact, &patch, is_ours, &again),
-                found,
-            ) {
-                (ConflictingChange::Made, Some(found)) => ConflictAction::End(Ok(found.clone())),
-                (ConflictingChange::SentAgain, Some(found)) => {
-                    ConflictAction::Send(patched(&found.fact, &patch))
-                }
-                (ConflictingChange::Made | ConflictingChange::SentAgain, None) => {
-                    ConflictAction::End(Err((gone(&name), false)))
-                }
-                (ConflictingChange::Refused(failure), _) => {
-                    ConflictAction::End(Err((failure, false)))
-                }
-                (ConflictingChange::Repeatable(failure), _) => {
-                    ConflictAction::End(Err((failure, true)))
-                }
+            let change = conflicting_change(decided_on, fact, &patch, is_ours, &again);
+            match (change, found) {
+                (Made, Some(found)) => ConflictAction::End(Ok(found.clone())),
+                (SentAgain, Some(found)) => ConflictAction::Send(patched(&found.fact, &patch)),
+                (Made | SentAgain, None) => ConflictAction::End(Err((gone(&name), false))),
+                (
+                    Refused {
+                        failure,
+                        is_repeatable,
+                    },
+                    _,
+                ) => ConflictAction::End(Err((failure, is_repeatable))),
             }
         });
         match made.await {

@@ -356,7 +356,9 @@ impl Wait<'_> {
             if progress.shows_progress() {
                 last_state.clone_from(&progress.state);
                 if let Some(status) = &mut status {
-                    context.ledger.left(&progress.line);
+                    // Whoever interrupts the wait reads it later, and times have passed.
+                    let left = format!("{}, when it was last observed", progress.line);
+                    context.ledger.left(&left);
                     if self.goal.is_about_pods() {
                         status.say(&progress.state, &progress.line);
                     }

@@ -88,8 +88,8 @@ fn looked_at_as_no_execute() -> Warning {
     Warning {
         code: "previewed-as-no-execute",
         message:
-            "a rule with effect None, or without an effect, evicts no pods; this preview shows which pods \
-            the rule would evict with effect NoExecute"
+            "a rule with effect None, or without an effect, evicts no pods; the pods shown are those \
+            that the rule would evict with effect NoExecute"
                 .to_owned(),
         fix: None,
     }

@@ -90,6 +90,12 @@ impl UnitFacts {
         self.not_idle.clone()
     }
 
+    /// A line for the unschedulable pod of each workload that `is_meant`.
+    pub(super) fn unschedulable_lines(&self, is_meant: impl Fn(&Uid) -> bool) -> Vec<String> {
+        let meant = self.unschedulable.iter().filter(|(uid, _)| is_meant(uid));
+        meant.map(|(_, pod)| format!("pod {pod}")).collect()
+    }
+
     /// The end of a unit of which nothing is left to evict. New pods can run on devices that no rule selects, and waiting
     /// does not change that: only another run creates rules.
     pub(super) fn end(&self, end: UnitEnd) -> UnitEnd {
@@ -98,6 +104,12 @@ impl UnitFacts {
             None => end,
         }
     }
+}
+
+/// Those of the `lines` that are no part of a reason.
+pub(super) fn not_named(lines: Vec<String>, reasons: &[String]) -> Vec<String> {
+    let is_named = |line: &String| reasons.iter().any(|reason| reason.contains(line.as_str()));
+    lines.into_iter().filter(|line| !is_named(line)).collect()
 }
 
 /// Whether the rules of a unit are as the drain made them.

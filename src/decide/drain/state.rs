@@ -140,9 +140,16 @@ impl DrainState {
 
     /// Whether as many units are there, or known to be reversed, as once were.
     fn has_all_units(&self) -> bool {
+        self.removed_units() == Some(0)
+    }
+
+    /// How many units have no rule left, and no record of the reason on the other rules; absent if no rule records how many
+    /// units there were.
+    #[must_use]
+    pub fn removed_units(&self) -> Option<usize> {
         let rules = self.units.iter().flat_map(|unit| &unit.rules);
         let most = rules.filter_map(DrainSize::of).map(|size| size.units).max();
-        most.is_some_and(|most| self.units.len() >= most)
+        most.map(|most| most.saturating_sub(self.units.len()))
     }
 
     /// The unit of that name.
@@ -283,7 +290,10 @@ pub fn drains(rules: &[DeviceTaintRule]) -> Vec<DrainState> {
             // removal, whatever the stage was: new pods may use the device.
             let recorded = removed.remove(&name);
             let progress = match (progress(&rules), removal(&rules).or(recorded)) {
-                (reversed @ UnitProgress::Reversed(_), _) => reversed,
+                (UnitProgress::Reversed(why), _) => {
+                    let removed = removal(&rules).map(|removed| format!("; {removed}"));
+                    UnitProgress::Reversed(why + &removed.unwrap_or_default())
+                }
                 (_, Some(why)) => UnitProgress::Reversed(why),
                 (progress, None) => progress,
             };
@@ -462,7 +472,7 @@ pub fn restorable(
             let failure = Failure::new(
                 crate::error::ExitStatus::Failed,
                 format!(
-                    "no drain {name:?}, and no drain includes a node, pool or device of that name"
+                    "no drain {name:?}, and no unit of a drain is a node, pool or device of that name"
                 ),
             );
             Err(match names.as_slice() {
@@ -869,6 +879,21 @@ mod tests {
     fn the_largest_recorded_size_says_how_many_units_there_were() {
         let known = drains(&[sized("a", "node-1", "1/1"), sized("b", "node-2", "3/1")]);
         assert!(!known[0].has_all_units());
+        assert_eq!(known[0].removed_units(), Some(1));
+        let removed = |rules: &[DeviceTaintRule]| drains(rules)[0].removed_units();
+        assert_eq!(removed(&[sized("a", "node-1", "1/1")]), Some(0));
+        assert_eq!(removed(&[rule("a", "node-1", None)]), None, "not recorded");
+    }
+
+    #[test]
+    fn a_unit_is_reversed_by_all_that_was_done_to_its_rules() {
+        let mut weakened = sized("a", "node-1", "1/2");
+        weakened.taint.effect = Effect::None;
+        let UnitProgress::Reversed(why) = &drains(&[weakened])[0].units[0].progress else {
+            panic!("it is reversed");
+        };
+        assert!(why.starts_with("rule a was set to effect None"), "{why}");
+        assert!(why.ends_with("; 1 of 2 rules were removed"), "{why}");
     }
 
     #[test]

@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::facts::{EvictionObstacle, RuleState, UnitFacts, UnitPod, WorkloadState};
+use super::facts::{EvictionObstacle, RuleState, UnitFacts, UnitPod, WorkloadState, not_named};
 use super::means::Means;
 use super::pod_class::{PodClass, Treatment};
 use super::recorded_workloads::RecordedWorkloads;
@@ -147,8 +147,7 @@ impl UnitRun {
     #[must_use]
     pub fn unplaced_pod<'a>(&self, facts: &'a UnitFacts) -> Option<&'a NamespacedName> {
         let mut unplaced = facts.unschedulable.iter();
-        let blocking =
-            unplaced.find(|(uid, _)| self.touched.contains(*uid) && !self.was_short(facts, uid));
+        let blocking = unplaced.find(|(uid, _)| self.lacks_device(facts, uid));
         let (_, pod) = blocking.filter(|_| !self.limits.accepts_unplaceable)?;
         Some(&pod.name)
     }
@@ -465,11 +464,13 @@ impl UnitRun {
     fn is_starved(&self, facts: &UnitFacts) -> bool {
         let mut unplaced = facts.unschedulable.keys();
         !self.refused.is_empty()
-            && unplaced.any(|uid| {
-                self.touched.contains(uid)
-                    && !self.restarts.is_ongoing(uid, facts)
-                    && !self.was_short(facts, uid)
-            })
+            && unplaced
+                .any(|uid| self.lacks_device(facts, uid) && !self.restarts.is_ongoing(uid, facts))
+    }
+
+    /// Whether a replacement of the workload that is unschedulable counts: its pods were evicted, and it was not short before.
+    fn lacks_device(&self, facts: &UnitFacts, uid: &Uid) -> bool {
+        self.touched.contains(uid) && !self.was_short(facts, uid)
     }
 
     /// The next step if no pod is left to evict, or if the controller evicts the pods.
@@ -560,6 +561,10 @@ impl UnitRun {
             });
         }
         reasons.extend(self.broken_workloads(facts));
+        if self.is_starved(facts) {
+            let lines = facts.unschedulable_lines(|uid| self.lacks_device(facts, uid));
+            reasons.extend(not_named(lines, &reasons));
+        }
         for pod in &facts.pods {
             if let Treatment::Stays(why) = pod.class.treatment(self.limits.included)
                 && !self.leaves(pod)
@@ -1213,6 +1218,12 @@ mod tests {
         });
         let step = accepting.next(&starved(vec![two.clone()]), seconds(1));
         assert_eq!(evicts(&step), Some("web-2"));
+        // Why it ends early is named, whoever accepts it.
+        accepting.replied(&two, &refused, seconds(1));
+        let reasons = blocked(accepting.next(&starved(vec![two.clone()]), seconds(2)));
+        let why = "pod team-a/web-3 is unschedulable: no device";
+        let named = reasons.iter().filter(|reason| reason.contains(why));
+        assert_eq!(named.count(), 1, "{reasons:?}");
         // A pod of another workload that waits is none of this drain's.
         let mut unrelated = UnitRun::new(limits());
         let step = unrelated.next(&starved(vec![two]), seconds(0));

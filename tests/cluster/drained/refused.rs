@@ -140,22 +140,27 @@ fn who_may_not_evict_hears_it_before_anything_is_tainted() {
             "verbs": ["create", "patch", "delete"],
         }),
     ];
-    let user = block_on(plane().kubeconfig_for(&rules));
-    let mut world = World::bare(plane(), stage.world.driver.clone(), String::new());
-    world.namespace.clone_from(&stage.world.namespace);
-    let world = world.seen_by(&user.kubeconfig);
-    // Its Deployment would be restarted, and its pods are evicted where that is asked for.
-    for (by, said) in [
-        ("", "to evict the pods instead: --by evict"),
-        ("--by evict", "create pods/eviction"),
-    ] {
-        world
-            .run(&format!("drain --node {node} --yes --settle 1s {by}"))
-            .ended(1)
-            .saying(said)
-            .saying("nothing was changed");
+    let run_with = |rules: &[Value], by: &str| {
+        let user = block_on(plane().kubeconfig_for(rules));
+        let mut world = World::bare(plane(), stage.world.driver.clone(), String::new());
+        world.namespace.clone_from(&stage.world.namespace);
+        let line = format!("drain --node {node} --yes --settle 1s {by}");
+        let run = world.seen_by(&user.kubeconfig).run(&line).ended(1);
         nothing_is_tainted(&stage);
-    }
+        run.saying("nothing was changed")
+    };
+    // Its Deployment would be restarted, and its pods are evicted where that is asked for.
+    let neither = run_with(&rules, "");
+    let (evictions, restarts) = ("create pods/eviction", "patch deployments.apps");
+    let way = "to evict the pods instead: --by evict";
+    let neither = neither.saying(evictions).saying(restarts);
+    assert!(!neither.stderr.contains(way), "{neither:#?}");
+    run_with(&rules, "--by evict").saying(evictions);
+    let evict = json!({"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]});
+    let [read, change] = rules;
+    run_with(&[read, change, evict], "")
+        .saying(restarts)
+        .saying(way);
 }
 
 #[test]

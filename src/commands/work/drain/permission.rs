@@ -16,11 +16,11 @@ const RESTART: &str = "to restart the owners of pods, without evictions: --by re
 
 impl DrainRequest {
     /// Whether the user may record the drain on its rules and ask kubelets; and whether they may evict, asked in each
-    /// namespace by an eviction that is not carried out.
+    /// namespace by an eviction that is not carried out. The owners in `restarts` may be restarted.
     pub(super) async fn check_permission(
         &self,
         leaving: &[&UnitPod],
-        restarts: &RestartPlan,
+        restarts: Option<&RestartPlan>,
         mutation: &MutationContext,
     ) -> Result<(), Failure> {
         let client = &mutation.live.client;
@@ -43,7 +43,8 @@ impl DrainRequest {
                 let is_denied = error.denied().is_some();
                 let failure = failed(error).detail("nothing was changed");
                 // No way out if one of the pods has an owner that cannot be restarted.
-                let can_restart = !restarts.owners.is_empty() && restarts.others.is_empty();
+                let can_restart =
+                    restarts.is_some_and(|plan| !plan.owners.is_empty() && plan.others.is_empty());
                 if is_denied && can_restart {
                     failure.hint(RESTART)
                 } else {

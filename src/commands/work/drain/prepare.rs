@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::look::{recordable, unread};
 use super::order::{DrainRun, begun_first, names_by_unit};
 use super::prepared::{CheckedDrain, Prepared};
-use super::restart::may_restart;
+use super::restart::{EVICT, may_restart};
 use crate::assess::Sibling;
 use crate::cluster::{NodeDetail, WriteMode};
 use crate::commands::context::Context;
@@ -450,8 +450,16 @@ impl DrainRequest {
         let lines = plan_lines(&plan);
         // A dry run by this plugin sends nothing that could change anything.
         if self.mode.is_some() {
-            may_restart(&restarts, &mutation.live.client, mutation.view.now).await?;
-            self.check_permission(&leaving, &restarts, mutation).await?;
+            let client = &mutation.live.client;
+            let may_restart = may_restart(&restarts, client, mutation.view.now).await;
+            // A way that is not open either is no way out.
+            let restartable = may_restart.is_ok().then_some(&restarts);
+            let may_evict = self.check_permission(&leaving, restartable, mutation).await;
+            match (may_restart, may_evict) {
+                (Ok(()), may_evict) => may_evict?,
+                (Err(refused), Ok(())) => return Err(refused.hint(EVICT)),
+                (Err(refused), Err(failure)) => return Err(failure.detail(refused.to_string())),
+            }
         }
         let workloads = recordable(&prepared.units, &impact, &view.reading);
         let kept = pods.iter().filter(|pod| !pod.is_evicted(limits.included));

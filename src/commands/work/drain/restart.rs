@@ -11,6 +11,9 @@ use crate::model::{Kind, Uid};
 use crate::report::command_event::{EventDetail, RequestResult};
 use crate::report::reference::Owner;
 
+/// The way on for whoever may not restart the owners of pods.
+pub(super) const EVICT: &str = "to evict the pods instead: --by evict";
+
 /// Whether the user may restart all owners of the plan, asked by restarts that are not carried out.
 ///
 /// # Errors
@@ -25,11 +28,7 @@ pub(super) async fn may_restart(
         let state = &planned.state;
         let on = version(uid, state);
         let tried = restart(client, &state.owner, &on, now, WriteMode::DryRun).await;
-        let advised = |failure: Failure| {
-            failure
-                .detail("nothing was changed")
-                .hint("to evict the pods instead: --by evict")
-        };
+        let advised = |failure: Failure| failure.detail("nothing was changed");
         match tried.map_err(|error| advised(failed(error)))? {
             // Who may not is told so before the state of the object is compared.
             RestartAnswer::Accepted | RestartAnswer::Changed => {}
