@@ -236,7 +236,7 @@ impl RestartFacts<'_> {
     }
 }
 
-/// `impact` without the pods that need no other device, see [`replaced_already`].
+/// `impact` without the pods that need no other device: a restart is bringing up their replacements.
 #[must_use]
 pub fn still_to_place<'a>(
     impact: &Impact<'a>,
