@@ -107,7 +107,9 @@ pub fn propose(
 #[must_use]
 pub fn kept_for_good(rule: &DeviceTaintRule) -> String {
     let (name, effect) = (&rule.name, &rule.taint.effect);
-    format!("rule {name} already had effect {effect}, so --for will not lower this effect")
+    format!(
+        "rule {name} had effect {effect} before this command, so it keeps the effect when the time of --for is over"
+    )
 }
 
 /// A rule whose effect this run has raised, or was about to raise.
@@ -373,7 +375,7 @@ mod tests {
         let told = kept_for_good(&rules[0]);
         assert_eq!(
             told,
-            "rule for-good already had effect NoSchedule, so --for will not lower this effect"
+            "rule for-good had effect NoSchedule before this command, so it keeps the effect when the time of --for is over"
         );
     }
 

@@ -63,8 +63,8 @@ pub struct ChangedRule {
     pub effect_expiration_time: Option<Time>,
     /// Why the change failed, as text; null if it did not fail.
     pub error: Option<String>,
-    /// The whole rule after the change (with --dry-run: as it would be), only in the ChangeReport of `add`. Set only
-    /// in the ChangeReport of `add`; otherwise, and if the change failed, null.
+    /// The whole rule after the change (with --dry-run: as it would be). Set only in the ChangeReport of `add`; null
+    /// in other reports, and if the change failed.
     #[serde(default)]
     pub manifest: Option<Value>,
 }

@@ -117,7 +117,7 @@ pub(crate) async fn carry_over(
         let are = if names.len() == 1 { "is" } else { "are" };
         failure
             .context(format!(
-                "the devices whose release was not confirmed could not be recorded on {on}, so {} {are} kept",
+                "the record of devices whose release is not confirmed could not be added to {on}, so {} {are} not removed",
                 few(&names)
             ))
             .hint(format!(

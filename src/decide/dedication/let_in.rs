@@ -29,7 +29,7 @@ pub fn let_in(name: &str, policies: &Policies, namespaces: &KnownNamespaces) -> 
     }
     let Some(terms) = terms else {
         let message = format!(
-            "dedication {name} has no policies: claims have to tolerate its taint themselves"
+            "dedication {name} has no admission policies: claims have to tolerate its taint themselves"
         );
         return warning("dedication-without-policies", message, None);
     };

@@ -91,7 +91,7 @@ impl DrainEnd {
             UnitEnd::Idle(_) | UnitEnd::Held(_) | UnitEnd::Reversed(_) => self.refuse_reversed(),
             UnitEnd::TakenOver(by) => Err(Failure::new(
                 ExitStatus::Failed,
-                format!("drain {} is continued by {by}", self.name),
+                format!("drain {} was taken over by {by}", self.name),
             )
             .hint(format!(
                 "to watch it: kubectl devicetaint drain status {name}"

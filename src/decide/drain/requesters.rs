@@ -131,7 +131,7 @@ pub fn withdraw(
     }
     let Some(me) = me.filter(|_| is_requester) else {
         return Err(Failure::refused(format!(
-            "drain {name} has other requesters: {}; nothing was changed",
+            "drain {name} is also requested by {} (see `drain --requester`); nothing was changed",
             few(&names)
         ))
         .hint("to withdraw the request of one of them: --requester NAME")
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(unknown.status(), ExitStatus::Refused);
         assert_eq!(
             unknown.to_string(),
-            "drain fw has other requesters: firmware, power; nothing was changed"
+            "drain fw is also requested by firmware, power (see `drain --requester`); nothing was changed"
         );
         let other = withdraw("fw", &[&shared], &by(Some("storage"), Some("power"))).unwrap_err();
         assert_eq!(

@@ -105,7 +105,7 @@ fn another_drain_of_the_same_devices_is_refused_by_name_and_the_same_one_is_take
     scene.stage.run(&bob).ended(5).saying("disruption budget");
     let run = ended(anna).ended(1);
     let told = format!(
-        "drain {} is continued by another run (user {})",
+        "drain {} was taken over by another run (user {})",
         scene.drain, scene.bob.name
     );
     assert!(run.stderr.contains(&told), "{run:#?}");

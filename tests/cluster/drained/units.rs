@@ -331,7 +331,7 @@ fn a_second_run_takes_over_and_the_first_says_so() {
     let messages = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{messages}");
     assert!(
-        messages.contains("is continued by another run"),
+        messages.contains("was taken over by another run"),
         "{messages}"
     );
     stage.run(&format!("restore {drain} --yes")).ended(0);
