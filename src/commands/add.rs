@@ -344,7 +344,7 @@ impl AddArgs {
         if steps.len() > 1 {
             let rules = counted(steps.len(), "rule");
             changer.context().printer.note(&format!(
-                "the devices are tainted by {rules}: one for each device or pattern on the command line"
+                "the devices are tainted by {rules}: one for each selected device or pattern"
             ));
         }
         let mut objects = Vec::new();

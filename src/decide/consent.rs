@@ -262,7 +262,9 @@ fn refuse_more_than_expected(
     let refused = others
         .iter()
         .fold(refused, |failure, text| failure.detail(text.to_string()));
-    Err(refused.hint("to review the current impact, run the same command with --dry-run"))
+    Err(refused.hint(
+        "to review the current impact, run the same command with --dry-run and without --expect",
+    ))
 }
 
 /// Whether the answer still holds of what is found `now`, after somebody took the time to give it:

@@ -406,7 +406,7 @@ impl Recovery {
         let ends = format!("{lost}{without_pods}");
         match &open[..] {
             [] if self.pods == 0 => {
-                "no pod was evicted by a taint, so no workload has to recover".to_owned()
+                "no eviction by these rules was found, so no workload has to recover".to_owned()
             }
             [] if !has_other_end => format!("{evicted}; all workloads recovered"),
             [] if lost.is_empty() && self.recovered > 0 => {
@@ -761,7 +761,7 @@ mod tests {
             "2 pods evicted; no workload is still recovering; will not recover: 2 pods"
         );
         let none = bare(0);
-        let line = "no pod was evicted by a taint, so no workload has to recover";
+        let line = "no eviction by these rules was found, so no workload has to recover";
         assert_eq!(none.line(), line);
     }
 
@@ -801,7 +801,7 @@ mod tests {
             found.with_unreported(&unreported).line()
         };
         let open = "0 pods evicted; ml/train-0 is not evicted yet";
-        let nothing = "no pod was evicted by a taint, so no workload has to recover";
+        let nothing = "no eviction by these rules was found, so no workload has to recover";
         assert_eq!(due(&[rule("NoExecute")], &reading), open);
         assert_eq!(due(&[rule("NoSchedule")], &reading), nothing);
         assert_eq!(due(&[rule("None")], &reading), nothing, "it is no preview");

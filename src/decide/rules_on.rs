@@ -112,6 +112,33 @@ impl<'a> RuleWords<'a> {
         DeviceFilter::parse(&self.filters)
     }
 
+    /// Refuses `words` that name no rule and of which it is unknown whether they are hardware IDs, since slices were not
+    /// read: a rule that is meant may be there.
+    fn refuse_unknown_words(
+        &self,
+        words: &[&str],
+        is_number: impl Fn(&str) -> bool,
+        reading: &Reading,
+    ) -> Result<(), Failure> {
+        let Some(gap) = reading.without(Kind::ResourceSlice) else {
+            return Ok(());
+        };
+        // Beside devices, only the first word is no key of a taint.
+        let has_device = self.others.iter().any(|word| word.contains('/'));
+        let first = self.ways.targets.first().map(String::as_str);
+        let is_unknown = |word: &&&str| !is_number(word) && (!has_device || first == Some(**word));
+        match words.iter().find(is_unknown) {
+            None => Ok(()),
+            Some(word) => Err(Failure::new(
+                ExitStatus::Failed,
+                format!(
+                    "no rule has the name {word}, and it is unknown whether {word} is a hardware ID"
+                ),
+            )
+            .detail(format!("{}: {}", gap.what, gap.why))),
+        }
+    }
+
     /// Which rules are meant in `reading`, where attributes were read of slices that could be: words that are
     /// no names of rules may be numbers.
     ///
@@ -138,6 +165,11 @@ impl<'a> RuleWords<'a> {
             }
         }
         let is_number = |text: &String| hardware.iter().any(|found| found.number == *text);
+        self.refuse_unknown_words(
+            &words,
+            |word| hardware.iter().any(|it| it.number == word),
+            reading,
+        )?;
         let (_, others): (Vec<String>, Vec<String>) =
             self.others.iter().cloned().partition(is_number);
         let mut filters = self.filters.clone();
@@ -834,6 +866,30 @@ mod tests {
         assert_eq!(failure.to_string(), "no device with GPU-77");
         let failure = found(&["nothing"]).unwrap_err();
         assert_eq!(failure.to_string(), "no rule \"nothing\"");
+    }
+
+    #[test]
+    fn a_word_that_may_be_hardware_is_not_missing_where_slices_were_not_read() {
+        let mut unread = reading();
+        unread.known.remove(&Kind::ResourceSlice);
+        let found = |targets: &[&str]| {
+            let found = found_in(&unread, targets, SiblingRules::Selected);
+            found
+                .map(|(names, _)| names)
+                .map_err(|failure| failure.to_string())
+        };
+        let unknown = "no rule has the name node-1-gpu-3, and it is unknown whether node-1-gpu-3 is a hardware ID";
+        for targets in [
+            &["node-1-gpu-3"][..],
+            &["pool", "node-1-gpu-3"],
+            &["node-1-gpu-3", "example.com/raw"],
+        ] {
+            assert_eq!(found(targets), Err(unknown.to_owned()), "{targets:?}");
+        }
+        assert_eq!(found(&["pool"]), Ok(vec!["pool".to_owned()]));
+        let by_device = ["gpu.example.com/node-7/gpu-1", "maintenance"];
+        let told = found(&by_device).unwrap_or_else(|failure| vec![failure]);
+        assert!(!told.concat().contains("hardware ID"), "{told:?}");
     }
 
     #[test]

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+/// How similar a name is of which another one is a misspelling.
+const CORRECTION: f64 = 0.8;
+
 /// How much less similar than the best a name may be.
 const TOLERANCE: f64 = 0.25;
 
@@ -29,13 +32,15 @@ pub fn nearest(wanted: &str, known: impl IntoIterator<Item = String>) -> Vec<Str
     scored.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
-/// At most three of `known` that look like `wanted`, without those that differ only in their numbers, such as the name of
-/// a rule for another node: whoever takes such a name for a correction changes something else.
+/// At most three of `known` of which `wanted` is a misspelling by a few letters, without those that differ only in their
+/// numbers, such as the name of a rule for another node: whoever takes such a name for a correction changes something else.
 #[must_use]
 pub fn corrections(wanted: &str, known: impl IntoIterator<Item = String>) -> Vec<String> {
     let is_same_text = |name: &String| without_digits(name) == without_digits(wanted);
-    let known = known.into_iter();
-    nearest(wanted, known.filter(|name| !is_same_text(name)))
+    let is_near = |name: &String| {
+        strsim::normalized_damerau_levenshtein(wanted, name) >= CORRECTION && !is_same_text(name)
+    };
+    nearest(wanted, known.into_iter().filter(is_near))
 }
 
 /// The name without its decimal digits.

@@ -130,14 +130,18 @@ impl DrainList {
     }
 
     fn messages(&self) -> Vec<String> {
-        let units = self
-            .items
-            .iter()
-            .flat_map(|drain| &drain.units)
-            .flat_map(|unit| {
+        let units = self.items.iter().flat_map(|drain| {
+            // Several drains may have a unit of one name.
+            let of = match self.items.len() {
+                1 => String::new(),
+                _ => format!("drain {}, ", drain.name),
+            };
+            drain.units.iter().flat_map(move |unit| {
+                let name = format!("{of}{}", unit.name);
                 let messages = unit.messages.iter();
-                messages.map(|message| format!("{}: {message}", unit.name))
-            });
+                messages.map(move |message| format!("{name}: {message}"))
+            })
+        });
         let drains = self.items.iter().filter_map(Drain::notes);
         let removed = self.items.iter().filter_map(Drain::removed);
         drains.chain(units).chain(removed).collect()

@@ -126,7 +126,7 @@ impl Watched {
             Err(ClusterError::Forbidden { permission, .. }) => {
                 self.by_name.confined = true;
                 self.client.notice(&format!(
-                    "no permission to {permission}: reading each pod by its name instead, and force-deleted pods \
+                    "no permission to {permission}: trying to read each pod by its name instead, and force-deleted pods \
                      are detected only if they were stuck in Terminating"
                 ));
             }

@@ -6,7 +6,7 @@ use super::terms::Existing;
 use crate::decide::draft::RuleDraft;
 use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Effect};
+use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
 use crate::naming::device;
 
 /// Nothing can be added to what is on its way out.
@@ -53,7 +53,13 @@ pub(super) fn different(draft: &RuleDraft, rule: &DeviceTaintRule, existing: Exi
     );
     let same_devices =
         rule.selector.as_ref() == Some(&draft.selector) && rule.taint.key == draft.taint.key;
-    if same_devices && existing == Existing::Kept {
+    if draft.labels.contains_key(RuleMetadata::DRAIN) {
+        // A drain changes no rule of others.
+        failure.hint(format!(
+            "if the rule is no longer needed: kubectl devicetaint remove {}",
+            rule.name
+        ))
+    } else if same_devices && existing == Existing::Kept {
         failure
             .hint("to change its effect or value, add --overwrite")
             .hint("to change only its effect, use `escalate` or `deescalate`")
