@@ -458,7 +458,9 @@ impl DrainRequest {
             match (may_restart, may_evict) {
                 (Ok(()), may_evict) => may_evict?,
                 (Err(refused), Ok(())) => return Err(refused.hint(EVICT)),
-                (Err(refused), Err(failure)) => return Err(failure.detail(refused.to_string())),
+                (Err(refused), Err(failure)) => {
+                    return Err(failure.detail(format!("in addition: {refused}")));
+                }
             }
         }
         let workloads = recordable(&prepared.units, &impact, &view.reading);
