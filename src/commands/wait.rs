@@ -35,7 +35,7 @@ use crate::decide::chooser::Absence;
 use crate::decide::device_nodes::DeviceNodes;
 use crate::decide::recovery::gone_rule;
 use crate::decide::rules_on::SiblingRules;
-use crate::decide::wait_advice::NextWait;
+use crate::decide::wait_advice::{NextWait, also_verified};
 use crate::decide::{Chooser, RuleArguments, RuleWords};
 use crate::engine::ProposedTaint;
 use crate::engine::device_removal::RemovalObjection;
@@ -265,8 +265,11 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
         last_look: None,
     };
     let waited = args.stoppable(args.waited(&wait, &live, context), context);
-    let (waited, nodes) = waited.await?;
     let is_verified = verifier.is_some();
+    let (waited, nodes) = waited.await.map_err(|failure| match is_verified {
+        true => also_verified(failure, &found),
+        false => failure,
+    })?;
     let unverified = verifier.as_ref().and_then(|it| it.warning().cloned());
     let waited = match verifier {
         Some(verifier) => {

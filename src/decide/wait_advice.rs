@@ -27,6 +27,17 @@ pub enum EvictionsLeft {
     Due,
 }
 
+/// The failure of a wait that also queries a kubelet, with what another wait needs for that: its hint names a wait for idle
+/// devices if the `rules` evict no pods.
+#[must_use]
+pub fn also_verified(failure: Failure, rules: &[DeviceTaintRule]) -> Failure {
+    let mut rules = rules.iter();
+    if rules.any(|rule| rule.taint.effect == Effect::NoExecute) {
+        return failure;
+    }
+    failure.hint("to also query the kubelet in another wait, add the same flags: --verify-node or --via-debug")
+}
+
 /// How to see the end of pods that are terminating within their grace period when a wait is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextWait<'a> {
@@ -455,6 +466,18 @@ mod tests {
 
     fn names(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn another_wait_queries_the_kubelet_with_the_same_flags_alone() {
+        let hints = |effect: &str| {
+            let failure = also_verified(
+                Failure::new(ExitStatus::Failed, "no"),
+                &[named("drain", effect)],
+            );
+            failure.hints().len()
+        };
+        assert_eq!((hints("NoSchedule"), hints("NoExecute")), (1, 0));
     }
 
     #[test]

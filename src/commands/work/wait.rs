@@ -357,7 +357,7 @@ impl Wait<'_> {
                 last_state.clone_from(&progress.state);
                 if let Some(status) = &mut status {
                     // Whoever interrupts the wait reads it later, and times have passed.
-                    let left = format!("{}, when it was last observed", progress.line);
+                    let left = format!("when last observed: {}", progress.line);
                     context.ledger.left(&left);
                     if self.goal.is_about_pods() {
                         status.say(&progress.state, &progress.line);
@@ -469,7 +469,7 @@ impl Wait<'_> {
                 WaitStep::Never(never) => {
                     // Reasons and deadlines of the look before are those of a rule that is different now.
                     if self.goal.is_about_pods() && status.is_some() {
-                        let state = format!("{last_state}, when it was last observed");
+                        let state = format!("when last observed: {last_state}");
                         context.ledger.left(&state);
                     }
                     return Err(wait_advice::ended(

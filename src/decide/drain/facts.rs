@@ -228,7 +228,7 @@ impl WorkloadState {
         match accepted {
             _ if has_no_fewer => format!("{line} (no fewer than before the drain)"),
             Some(pod) => format!(
-                "{line} (pod {} is pending, which --accept-unplaceable accepts)",
+                "{line} (replacements are pending, such as pod {}; --accept-unplaceable accepts this)",
                 pod.name
             ),
             None => line,

@@ -911,7 +911,7 @@ mod tests {
         assert_eq!(
             end(accepting, 3, 2),
             named(
-                "ReplicaSet team-a/web: 2 of 3 ready (pod team-a/web-3 is pending, which --accept-unplaceable accepts)"
+                "ReplicaSet team-a/web: 2 of 3 ready (replacements are pending, such as pod team-a/web-3; --accept-unplaceable accepts this)"
             )
         );
         let whole = UnitStep::Finished(UnitEnd::Idle(Vec::new()));

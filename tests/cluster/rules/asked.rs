@@ -324,7 +324,7 @@ fn ctrl_c_ends_a_wait_and_says_how_to_go_on() {
     let (_, last) = shown.split_once("error: interrupted").expect("it is said");
     for said in [
         format!("  changed: {name} configured"),
-        "  left: 0 gone, 0 terminating, 1 not yet evicted".to_owned(),
+        "  left: when last observed: 0 gone, 0 terminating, 1 not yet evicted".to_owned(),
         format!("to keep waiting: kubectl devicetaint wait {name} --for evicted"),
         format!("kubectl devicetaint deescalate {name} --to NoSchedule"),
     ] {

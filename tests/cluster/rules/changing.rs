@@ -227,7 +227,7 @@ fn a_pod_that_is_terminating_is_not_gone_because_its_rule_is() {
             let ended = waiting.join().expect("no panic").ended(1);
             // Whether the wait has looked by then, and heard that it is terminating, is the server's business.
             let has_looked = ended.stderr.contains("left: ");
-            let is_left = ended.stderr.contains("left: 0 gone, ");
+            let is_left = ended.stderr.contains("left: when last observed: 0 gone, ");
             assert_eq!(has_looked, is_left, "{ended:?}");
             assert!(!ended.stderr.contains("1 gone"), "{ended:?}");
         });
