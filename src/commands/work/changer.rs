@@ -248,8 +248,8 @@ impl<'a> Changer<'a> {
             self.done(changed_by(decided_on, &patch))?;
             return Ok(None);
         };
-        let mut is_ours = false;
         let first = patched(decided_on, &patch);
+        let mut is_ours = false;
         let made = self.rules.change(&name, first, mode, |found| {
             let fact = found.map(|stored| &stored.fact);
             is_ours = fact.is_some_and(|rule| self.writer.has_changed(rule));

@@ -36,6 +36,20 @@ fn tolerant(bench: &Bench<'_>, name: &str) {
     });
 }
 
+/// A wait for evictions with these further flags, during which the pod is deleted by force.
+fn wait_while_deleted(bench: &Bench<'_>, pod: &str, flags: &[&str]) -> std::process::Output {
+    let wait = ["wait", &bench.rule, "--for", "evicted", "--settle", "0s"];
+    let question = [&wait[..], flags].concat();
+    let plane = bench.plane;
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| plane.plugin(&question));
+        // By then, the wait watches the pod, or queries the kubelet.
+        thread::sleep(Duration::from_secs(8));
+        block_on(plane.force_delete_pod(&bench.namespace, pod));
+        waiting.join().expect("a wait")
+    })
+}
+
 fn stderr(output: &std::process::Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
@@ -117,26 +131,7 @@ fn a_wait_that_saw_a_device_held_does_not_forget_it_when_the_pod_is_deleted_by_f
     bench.node.tell("freeze driver");
     bench.evict();
     bench.wait_for_reason("DriverDown");
-    let (plane, rule) = (bench.plane, bench.rule.clone());
-    let waited = thread::scope(|scope| {
-        let question = [
-            "wait",
-            &rule,
-            "--for",
-            "evicted",
-            "--settle",
-            "0s",
-            "--timeout",
-            "60s",
-            "-o",
-            "json",
-        ];
-        let waiting = scope.spawn(move || plane.plugin(&question));
-        // The wait has to watch the pod by then.
-        thread::sleep(Duration::from_secs(8));
-        block_on(plane.force_delete_pod(&bench.namespace, "train"));
-        waiting.join().expect("a wait")
-    });
+    let waited = wait_while_deleted(&bench, "train", &["--timeout", "60s", "-o", "json"]);
     let (status, left) = (waited.status.code(), data(&waited)["blockers"].clone());
     assert_eq!(bench.held().len(), 1, "the driver holds it");
     assert_eq!(status, Some(5), "{left:?}");
@@ -200,25 +195,7 @@ fn a_force_deletion_is_recorded_while_the_wait_queries_the_kubelet() {
     bench.node.tell("freeze driver");
     bench.evict();
     let flag = format!("--verify-node={}", bench.node.socket().display());
-    let (plane, rule) = (bench.plane, bench.rule.clone());
-    let question = [
-        "wait",
-        &rule,
-        "--for",
-        "evicted",
-        "--settle",
-        "0s",
-        "--timeout",
-        "30s",
-        &flag,
-    ];
-    let waited = thread::scope(|scope| {
-        let waiting = scope.spawn(|| plane.plugin(&question));
-        // By then, the wait queries the kubelet.
-        thread::sleep(Duration::from_secs(8));
-        block_on(plane.force_delete_pod(&bench.namespace, "monitor"));
-        waiting.join().expect("a wait")
-    });
+    let waited = wait_while_deleted(&bench, "monitor", &["--timeout", "30s", &flag]);
     assert_eq!(bench.held().len(), 1, "the driver holds it");
     assert_eq!(waited.status.code(), Some(5), "{}", stderr(&waited));
     let driver = format!("{}/*/*", bench.node.driver());
