@@ -33,6 +33,15 @@ pub fn is_hostile(character: char) -> bool {
         || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(character)
 }
 
+/// Says whether a text is ASCII without control characters, except for line breaks: nothing in it is hostile. Looks at
+/// the bytes in blocks, since results of megabytes pass through here.
+#[must_use]
+pub fn is_plain(text: &str) -> bool {
+    let is_plain = |byte: &u8| (b' '..=b'~').contains(byte) || *byte == b'\n';
+    let mut blocks = text.as_bytes().chunks(64);
+    blocks.all(|block| block.iter().fold(true, |all, byte| all & is_plain(byte)))
+}
+
 /// Escapes text that has to stay on one line: line breaks and tabs too.
 #[must_use]
 pub fn line(text: &str) -> Cow<'_, str> {
@@ -42,6 +51,9 @@ pub fn line(text: &str) -> Cow<'_, str> {
 /// Escapes text that is laid out already: line breaks and tabs stay.
 #[must_use]
 pub fn layout(text: &str) -> Cow<'_, str> {
+    if is_plain(text) {
+        return Cow::Borrowed(text);
+    }
     replace(text, |character| {
         is_hostile(character) && !matches!(character, '\n' | '\t')
     })
@@ -138,6 +150,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_plain_text_has_nothing_hostile(text in "(?s:[ -~\n]{0,200}.{0,2})") {
+            let has_hostile = text.chars().any(|it| is_hostile(it) && it != '\n');
+            prop_assert_eq!(is_plain(&text), text.is_ascii() && !has_hostile);
+        }
+
         #[test]
         fn nothing_hostile_is_left_in_a_line(text in "(?s:.)*") {
             prop_assert!(!line(&text).chars().any(is_hostile));

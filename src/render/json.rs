@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::output::escape::is_hostile;
+use crate::output::escape::{is_hostile, is_plain};
 
 /// One document, indented by two spaces, with a line break at its end.
 ///
@@ -19,29 +19,53 @@ pub fn render(value: &impl Serialize) -> Result<String, serde_json::Error> {
     String::from_utf8(document).map_err(|error| serde_json::Error::io(io::Error::other(error)))
 }
 
-/// Writes what [`render`] returns in many small parts, each of which is text: a report of a large cluster has tens of
+/// Writes what [`render`] returns in parts, each of which is text: a report of a large cluster has tens of
 /// megabytes, which are never in memory as a whole.
 ///
 /// # Errors
 ///
 /// As [`render`], and when `to` takes no more.
 pub fn write(value: &impl Serialize, to: &mut impl Write) -> Result<(), serde_json::Error> {
-    serde_json::to_writer_pretty(Escaping(&mut *to), value)?;
-    to.write_all(b"\n").map_err(serde_json::Error::io)
+    let mut escaping = Escaping {
+        to,
+        pending: Vec::with_capacity(PART),
+    };
+    serde_json::to_writer_pretty(&mut escaping, value)?;
+    let ended = escaping.write_all(b"\n").and_then(|()| escaping.pass());
+    ended.map_err(serde_json::Error::io)
 }
 
-/// Escapes what is written to it; every write has to be text, as those of the serializer are.
-struct Escaping<W>(W);
+/// How many bytes are escaped and passed on at a time: the serializer writes a few bytes each time, and has millions of them.
+const PART: usize = 32 * 1024;
 
-impl<W: Write> Write for Escaping<W> {
+/// Escapes what is written to it; every write has to be text, as those of the serializer are.
+struct Escaping<'w, W> {
+    to: &'w mut W,
+    /// What was not passed on yet.
+    pending: Vec<u8>,
+}
+
+impl<W: Write> Escaping<'_, W> {
+    fn pass(&mut self) -> io::Result<()> {
+        let text = str::from_utf8(&self.pending).map_err(io::Error::other)?;
+        self.to.write_all(escaped(text, push_utf16).as_bytes())?;
+        self.pending.clear();
+        Ok(())
+    }
+}
+
+impl<W: Write> Write for Escaping<'_, W> {
     fn write(&mut self, part: &[u8]) -> io::Result<usize> {
-        let text = str::from_utf8(part).map_err(io::Error::other)?;
-        self.0.write_all(escaped(text, push_utf16).as_bytes())?;
+        if self.pending.len() >= PART {
+            self.pass()?;
+        }
+        self.pending.extend_from_slice(part);
         Ok(part.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        self.pass()?;
+        self.to.flush()
     }
 }
 
@@ -59,7 +83,7 @@ pub fn line(value: &impl Serialize) -> Result<String, serde_json::Error> {
 /// strings only, where JSON allows every character to be escaped.
 pub(super) fn escaped(json: &str, push: impl Fn(&mut String, char)) -> Cow<'_, str> {
     let must_go = |character| is_hostile(character) && character != '\n';
-    if !json.chars().any(must_go) {
+    if is_plain(json) || !json.chars().any(must_go) {
         return Cow::Borrowed(json);
     }
     let mut text = String::with_capacity(json.len());
