@@ -263,6 +263,7 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
             demands,
             fitting,
             outcomes: vec![None; self.state.views.len()],
+            open: (0..self.state.views.len()).collect(),
         });
         self.groups.len().saturating_sub(1)
     }
@@ -285,35 +286,25 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
             .collect();
         let mut unknown = BTreeSet::new();
         // Its own node first, where most find their place again.
-        let others = (0..self.state.views.len()).filter(|view| !mine.contains(view));
-        for view in mine.iter().copied().chain(others) {
-            let Some(is_certain) = is_allowed(views, view) else {
-                continue;
-            };
-            let outcome = if mine.contains(&view) {
-                self.search(place, view, own)
-            } else {
-                self.outcome(place, view)
-            };
-            // One node is enough: the loop ends at the first that is certain, and what is unknown about others
-            // counts only if there is none.
-            match outcome {
-                Ok(true) => match self.doubt(view, is_certain) {
-                    None => return Placeability::Placeable,
-                    Some(doubt) => {
-                        unknown.insert(doubt);
-                    }
-                },
-                Ok(false) | Err(SearchStop::No | SearchStop::Conflict | SearchStop::TooMany)
-                    if self.state.views[view].is_doubtful =>
-                {
-                    unknown.insert(self.doubtful_nodes());
-                }
-                Ok(false) | Err(SearchStop::No | SearchStop::Conflict | SearchStop::TooMany) => {}
-                Err(SearchStop::Unknown(why)) => {
-                    unknown.insert(why);
-                }
+        for view in &mine {
+            let outcome = |session: &mut Self| session.search(place, *view, own);
+            if self.is_place(*view, views, &mut unknown, outcome) {
+                return Placeability::Placeable;
             }
+        }
+        // Nodes that are ruled out for one claim of the group are not looked at for the others.
+        let mut open = std::mem::take(&mut self.groups[place].open);
+        let found = open.iter().position(|view| {
+            let outcome = |session: &mut Self| session.outcome(place, *view);
+            !mine.contains(view) && self.is_place(*view, views, &mut unknown, outcome)
+        });
+        let mut searched = open[..found.unwrap_or(open.len())].iter();
+        if searched.any(|view| self.is_ruled_out(place, *view)) {
+            open.retain(|view| !self.is_ruled_out(place, *view));
+        }
+        self.groups[place].open = open;
+        if found.is_some() {
+            return Placeability::Placeable;
         }
         // A rule that cannot be evaluated counts as one that taints: that leaves a "yes" certain, and makes a "no"
         // doubtful.
@@ -327,6 +318,45 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
             Placeability::Unplaceable
         } else {
             Placeability::Unknown(unknown)
+        }
+    }
+
+    /// Whether it is certain that a claim could be placed on the nodes of the view, by this outcome of a search; adds to
+    /// `unknown` why it may be otherwise. One such node is enough, and what is unknown about others counts only if there is
+    /// none.
+    fn is_place(
+        &mut self,
+        view: usize,
+        views: Option<&[AllowedView]>,
+        unknown: &mut BTreeSet<Unknown>,
+        outcome: impl FnOnce(&mut Self) -> Result<bool, SearchStop>,
+    ) -> bool {
+        let Some(is_certain) = is_allowed(views, view) else {
+            return false;
+        };
+        let doubt = match outcome(self) {
+            Ok(true) => match self.doubt(view, is_certain) {
+                None => return true,
+                Some(doubt) => Some(doubt),
+            },
+            Ok(false) | Err(SearchStop::No | SearchStop::Conflict | SearchStop::TooMany) => {
+                let is_doubtful = self.state.views[view].is_doubtful;
+                is_doubtful.then(|| self.doubtful_nodes())
+            }
+            Err(SearchStop::Unknown(why)) => Some(why),
+        };
+        unknown.extend(doubt);
+        false
+    }
+
+    /// Whether it is known and certain that no claim of the group can be placed on the nodes of the view with nothing
+    /// given back.
+    fn is_ruled_out(&self, place: usize, view: usize) -> bool {
+        match &self.groups[place].outcomes[view] {
+            Some(Ok(false) | Err(SearchStop::No | SearchStop::Conflict | SearchStop::TooMany)) => {
+                !self.state.views[view].is_doubtful
+            }
+            None | Some(Ok(true) | Err(SearchStop::Unknown(_))) => false,
         }
     }
 

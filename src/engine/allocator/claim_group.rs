@@ -16,4 +16,6 @@ pub(super) struct ClaimGroup<'a> {
     pub(super) fitting: Vec<(FittingDevices<'a>, FreeDevices)>,
     /// Whether such a claim could be placed on each node, with nothing given back.
     pub(super) outcomes: Vec<Option<Result<bool, SearchStop>>>,
+    /// The nodes of which it is not known that such a claim cannot be placed there with nothing given back, in their order.
+    pub(super) open: Vec<usize>,
 }

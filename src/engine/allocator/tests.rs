@@ -3,16 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Completeness, NodeFilter, Placeability, Replacement, SearchBasis, UnmodelledTerm, replacement,
-    same_hardware, siblings,
+    ClaimReallocation, Completeness, NodeFilter, Placeability, Replacement, SearchBasis,
+    UnmodelledTerm, replacement, same_hardware, siblings,
 };
 use crate::engine::{Impact, ProposedTaint, Semantics, preview};
 use crate::model::{
     Allocation, AllocationResult, AttributeValue, CapacityPolicy, ClaimSource, ClaimSpec,
     ConstraintRule, ConsumerReference, CounterSet, CounterUse, Deletion, Device, DeviceAmount,
     DeviceClass, DeviceConstraint, DeviceId, DeviceRequest, DeviceSelector, DeviceTerms, Effect,
-    NamespacedName, Node, Operator, Phase, Pod, PodClaim, Pool, RequestKind, RequestTerms,
-    ResourceClaim, ResourceSlice, SliceNodes, SliceTerms, Snapshot, Taint, Toleration,
+    NamespacedName, Node, NodeRequirement, NodeSelector, NodeTerm, Operator, Phase, Pod, PodClaim,
+    Pool, RequestKind, RequestTerms, ResourceClaim, ResourceSlice, SliceNodes, SliceTerms,
+    Snapshot, Taint, Toleration,
 };
 
 const DRIVER: &str = "gpu.example.com";
@@ -332,6 +333,37 @@ fn what_is_not_known_is_neither_no_nor_yes() {
             .map_or(0, |available| available.devices.least);
         assert_eq!(least, 0, "{name}");
     }
+}
+
+#[test]
+fn nodes_of_which_devices_are_unknown_are_unknown_for_every_claim_that_asks_for_the_same() {
+    let mut snapshot =
+        world()
+            .with_claim("c0", &["0"], asks(terms(1)))
+            .with_claim("c1", &["1"], asks(terms(1)));
+    // Not for node `a`; of node `b` nobody here can say.
+    let zone = |operator: &str| NodeRequirement {
+        key: "zone".into(),
+        operator: operator.into(),
+        values: vec!["b".into()],
+    };
+    let labels = BTreeMap::from([("zone".to_owned(), "b".to_owned())]);
+    snapshot.nodes[1].labels = labels;
+    snapshot.slices[1].nodes = SliceNodes::Several;
+    snapshot.slices[1].terms = Some(Box::new(SliceTerms {
+        selector: Some(NodeSelector {
+            terms: vec![NodeTerm {
+                labels: vec![zone("In"), zone("Near")],
+                fields: Vec::new(),
+            }],
+        }),
+        ..SliceTerms::default()
+    }));
+    let replacement = seen(&snapshot, None, Completeness::COMPLETE);
+    let unknown =
+        |found: &&ClaimReallocation<'_>| matches!(found.placeability, Placeability::Unknown(_));
+    assert_eq!(replacement.claims.len(), 2);
+    assert_eq!(replacement.claims.iter().filter(unknown).count(), 2);
 }
 
 #[test]
