@@ -112,31 +112,44 @@ impl<'a> RuleWords<'a> {
         DeviceFilter::parse(&self.filters)
     }
 
-    /// Refuses `words` that name no rule and of which it is unknown whether they are hardware IDs, since slices were not
-    /// read: a rule that is meant may be there.
-    fn refuse_unknown_words(
+    /// Refuses words that name none of `rules` and that may be hardware IDs, where devices could not be read for this
+    /// `reason`: a rule that is meant may be there.
+    ///
+    /// # Errors
+    ///
+    /// When there is such a word.
+    pub fn refuse_unread(
         &self,
-        words: &[&str],
-        is_number: impl Fn(&str) -> bool,
-        reading: &Reading,
+        rules: &[DeviceTaintRule],
+        reason: &Failure,
     ) -> Result<(), Failure> {
-        let Some(gap) = reading.without(Kind::ResourceSlice) else {
-            return Ok(());
-        };
+        match self.unknown_word(&self.unnamed_words(rules), |_| false) {
+            None => Ok(()),
+            Some(word) => Err(unknown_word(word)
+                .detail(reason.to_string())
+                .ending(reason.status())),
+        }
+    }
+
+    /// The words that may be numbers of hardware, and name none of `rules`: a word that names a rule means the rule,
+    /// whatever hardware has it for a number.
+    fn unnamed_words(&self, rules: &[DeviceTaintRule]) -> Vec<&str> {
+        let is_rule = |word: &str| rules.iter().any(|rule| rule.name.as_str() == word);
+        let words = self.words().into_iter();
+        words.filter(|word| !is_rule(word)).collect()
+    }
+
+    /// The first of `words` that is no known hardware ID and no key of a taint.
+    fn unknown_word<'w>(
+        &self,
+        words: &[&'w str],
+        is_number: impl Fn(&str) -> bool,
+    ) -> Option<&'w str> {
         // Beside devices, only the first word is no key of a taint.
         let has_device = self.others.iter().any(|word| word.contains('/'));
         let first = self.ways.targets.first().map(String::as_str);
-        let is_unknown = |word: &&&str| !is_number(word) && (!has_device || first == Some(**word));
-        match words.iter().find(is_unknown) {
-            None => Ok(()),
-            Some(word) => Err(Failure::new(
-                ExitStatus::Failed,
-                format!(
-                    "no rule has the name {word}, and it is unknown whether {word} is a hardware ID"
-                ),
-            )
-            .detail(format!("{}: {}", gap.what, gap.why))),
-        }
+        let is_unknown = |word: &&str| !is_number(word) && (!has_device || first == Some(*word));
+        words.iter().copied().find(is_unknown)
     }
 
     /// Which rules are meant in `reading`, where attributes were read of slices that could be: words that are
@@ -151,13 +164,7 @@ impl<'a> RuleWords<'a> {
         semantics: &Semantics,
     ) -> Result<RulesOnDevices, Failure> {
         let rules = &reading.snapshot.rules;
-        // A word that names a rule means the rule, whatever hardware has it for a number.
-        let is_rule = |word: &&str| rules.iter().any(|rule| rule.name.as_str() == *word);
-        let words: Vec<&str> = self
-            .words()
-            .into_iter()
-            .filter(|word| !is_rule(word))
-            .collect();
+        let words = self.unnamed_words(rules);
         let mut hardware = numbers(&words, &reading.snapshot, &self.filters.identity_attributes);
         for noted in noted_numbers(&words, rules) {
             if !hardware.contains(&noted) {
@@ -165,11 +172,12 @@ impl<'a> RuleWords<'a> {
             }
         }
         let is_number = |text: &String| hardware.iter().any(|found| found.number == *text);
-        self.refuse_unknown_words(
-            &words,
-            |word| hardware.iter().any(|it| it.number == word),
-            reading,
-        )?;
+        let is_known = |word: &str| hardware.iter().any(|it| it.number == word);
+        if let Some(gap) = reading.without(Kind::ResourceSlice)
+            && let Some(word) = self.unknown_word(&words, is_known)
+        {
+            return Err(unknown_word(word).detail(format!("{}: {}", gap.what, gap.why)));
+        }
         let (_, others): (Vec<String>, Vec<String>) =
             self.others.iter().cloned().partition(is_number);
         let mut filters = self.filters.clone();
@@ -189,6 +197,13 @@ impl<'a> RuleWords<'a> {
         };
         on.find(reading, semantics)
     }
+}
+
+/// No rule has that name, and devices could not be read.
+fn unknown_word(word: &str) -> Failure {
+    let text =
+        format!("no rule has the name {word}, and it is unknown whether {word} is a hardware ID");
+    Failure::new(ExitStatus::Failed, text)
 }
 
 /// Devices that were chosen, and what else was typed.
@@ -890,6 +905,31 @@ mod tests {
         let by_device = ["gpu.example.com/node-7/gpu-1", "maintenance"];
         let told = found(&by_device).unwrap_or_else(|failure| vec![failure]);
         assert!(!told.concat().contains("hardware ID"), "{told:?}");
+    }
+
+    #[test]
+    fn a_word_that_may_be_hardware_is_not_missing_where_nothing_could_be_read() {
+        let rules = &reading().snapshot.rules;
+        let refusal = |targets: &[&str], status| {
+            let targets: Vec<String> = targets.iter().map(|it| (*it).to_owned()).collect();
+            let ways = RuleArguments {
+                targets: &targets,
+                ..RuleArguments::default()
+            };
+            let typed = RuleWords::new(ways, DeviceFilterFlags::default(), SiblingRules::Selected);
+            let reason = Failure::new(status, "the server does not respond");
+            typed.refuse_unread(rules, &reason).err()
+        };
+        for status in [ExitStatus::TryAgain, ExitStatus::Failed] {
+            let failure = refusal(&["pool", "node-1-gpu-3"], status).expect("it is unknown");
+            assert_eq!(failure.status(), status);
+            assert_eq!(
+                failure.to_string(),
+                "no rule has the name node-1-gpu-3, and it is unknown whether node-1-gpu-3 is a hardware ID"
+            );
+            assert_eq!(failure.details(), ["the server does not respond"]);
+        }
+        assert!(refusal(&["pool"], ExitStatus::Failed).is_none());
     }
 
     #[test]

@@ -54,8 +54,11 @@ pub(crate) async fn meant_on(
     let view = Box::pin(ClusterView::of(live.clone(), version, Detail::Names)).await;
     let view = match (view, by_name) {
         (Ok(view), _) => view,
-        // Names are what they are, also to those who may not look at devices.
-        (Err(_), Some(found)) => return Ok(found),
+        // Names of rules are what they are, also to those who may not look at devices.
+        (Err(failure), Some((chooser, found))) => {
+            typed.refuse_unread(&found.rules, &failure)?;
+            return Ok((chooser, found));
+        }
         (Err(failure), None) => return Err(failure),
     };
     let (_, chooser) = Box::pin(chosen_in(typed, view, context)).await?;
