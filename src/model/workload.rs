@@ -114,30 +114,38 @@ impl Snapshot {
     /// An owner of a kind that is not known here is none of them.
     #[must_use]
     pub fn named_workloads(&self) -> BTreeMap<Kind, BTreeSet<NamespacedName>> {
-        let of_pods = self
-            .pods
-            .iter()
-            .map(|pod| (&pod.name, pod.controller.as_ref()));
+        let of_pods = self.pods.iter().flat_map(Pod::workloads);
         let workloads = self.workloads();
         let of_workloads = workloads
             .iter()
-            .map(|(_, workload)| (&workload.name, workload.controller.as_ref()));
-        let owners = of_pods
-            .chain(of_workloads)
-            .filter_map(|(owned, controller)| {
-                let controller = controller?;
-                let name = NamespacedName {
-                    namespace: owned.namespace.clone(),
-                    name: controller.name.clone(),
-                };
-                Some((controller.workload_kind()?, name))
-            });
+            .filter_map(|(_, workload)| owner(&workload.name, workload.controller.as_ref()));
         let mut named: BTreeMap<Kind, BTreeSet<NamespacedName>> = BTreeMap::new();
-        for (kind, name) in owners.chain(self.pods.iter().flat_map(groups)) {
+        for (kind, name) in of_pods.chain(of_workloads) {
             named.entry(kind).or_default().insert(name);
         }
         named
     }
+}
+
+impl Pod {
+    /// The workloads that the pod says it belongs to: its controller and the groups that it is in.
+    pub fn workloads(&self) -> impl Iterator<Item = (Kind, NamespacedName)> + '_ {
+        let owner = owner(&self.name, self.controller.as_ref());
+        owner.into_iter().chain(groups(self))
+    }
+}
+
+/// The controller of what has that name, if its kind is known here.
+fn owner(
+    owned: &NamespacedName,
+    controller: Option<&Controller>,
+) -> Option<(Kind, NamespacedName)> {
+    let controller = controller?;
+    let name = NamespacedName {
+        namespace: owned.namespace.clone(),
+        name: controller.name.clone(),
+    };
+    Some((controller.workload_kind()?, name))
 }
 
 /// The groups that a pod is in.

@@ -2,19 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use super::kinds::Outcome;
+use super::kinds::{Outcome, Reader};
 use super::list::List;
 use super::nodes::nodes;
 use super::optional::{all, with};
+use super::owner_lists::{OwnersSoFar, with_owner_lists};
 use super::placement_inputs::{NodeDetail, PlacementInputs};
-use super::pods::read_pods;
-use super::workloads::read_workloads;
+use super::pods::read_noted_pods;
+use super::workloads::{all_of_kind, workloads_with};
 use crate::cluster::client::api::ApiClient;
 use crate::cluster::discovery::discover::ServedKinds;
 use crate::cluster::error::ClusterError;
 use crate::model::{
-    DeviceId, Gap, Kind, Node, NodeName, PodDisruptionBudget, Reading, SliceNodes, Snapshot,
+    DeviceId, Gap, Kind, Node, NodeName, Pod, PodDisruptionBudget, Reading, SliceNodes, Snapshot,
 };
+use crate::wire::Detail;
 
 /// What is read for such an answer that depends on no pod: budgets, device classes and nodes. Failures are those of
 /// the answer that uses it.
@@ -37,14 +39,14 @@ impl EarlyInputs {
     }
 }
 
-/// Adds to `reading` the pods that use a device that `selects` chooses, as [`read_pods`] does, and
+/// Adds to `reading` the pods that use a device that `selects` chooses, as `read_pods` does, and
 /// beside them all budgets and what says where claims could be placed again, then what these pods
-/// belong to and their nodes: for an answer that says how badly their loss would hurt. What was read `early` is not read
+/// belong to and their nodes, of which lists are read beside the pods: for an answer that says how badly their loss would hurt. What was read `early` is not read
 /// again.
 ///
 /// # Errors
 ///
-/// As [`read_pods`] and `read_workloads`, and when any other list cannot be read completely, unless
+/// As `read_pods` and `read_workloads`, and when any other list cannot be read completely, unless
 /// permission is missing.
 pub async fn read_pods_and_disruption_inputs(
     client: &ApiClient,
@@ -63,8 +65,16 @@ pub async fn read_pods_and_disruption_inputs(
         };
         Ok((budgets?, places?))
     };
-    let pods = read_pods(client, served, reading, selects);
-    let (reading, (budgets, places), first) = futures::try_join!(pods, inputs, first)?;
+    let reader = Reader {
+        client,
+        served,
+        detail: Detail::Names,
+    };
+    let owners = OwnersSoFar::default();
+    let note = |pod: &Pod| owners.note(pod);
+    let pods = read_noted_pods(client, served, reading, selects, &note);
+    let pods = with_owner_lists(&owners, pods, |kind| all_of_kind(&reader, kind));
+    let ((reading, listed), (budgets, places), first) = futures::try_join!(pods, inputs, first)?;
     let reading = with(reading, budgets);
     let names: BTreeSet<NodeName> = reading
         .snapshot
@@ -74,7 +84,7 @@ pub async fn read_pods_and_disruption_inputs(
         .collect();
     let others: BTreeSet<NodeName> = names.difference(&likely).cloned().collect();
     let late = nodes_called(client, served, &others);
-    let workloads = read_workloads(client, served, reading);
+    let workloads = workloads_with(&reader, reading, listed);
     let (mut reading, late) = futures::try_join!(workloads, late)?;
     match first.and_then(|first| Ok((first, late?))) {
         Ok((first, late)) => {

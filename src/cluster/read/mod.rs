@@ -18,6 +18,7 @@ mod named;
 mod names;
 mod nodes;
 mod optional;
+mod owner_lists;
 mod owners;
 mod placement_inputs;
 pub(in crate::cluster) mod pods;

@@ -47,6 +47,17 @@ pub async fn read_pods(
     reading: Reading,
     selects: impl Fn(&DeviceId) -> bool,
 ) -> Result<Reading, ClusterError> {
+    read_noted_pods(client, served, reading, selects, &|_| {}).await
+}
+
+/// As [`read_pods`], where each pod that is kept from a list is passed to `note` when it arrives.
+pub(super) async fn read_noted_pods(
+    client: &ApiClient,
+    served: &ServedKinds,
+    reading: Reading,
+    selects: impl Fn(&DeviceId) -> bool,
+    note: &(dyn Fn(&Pod) + Sync),
+) -> Result<Reading, ClusterError> {
     let mut reading = reading;
     let Some(version) = served.version_of(Kind::Pod) else {
         return Ok(reading);
@@ -56,6 +67,7 @@ pub async fn read_pods(
         client,
         version,
         wanted: &wanted,
+        note,
     };
     let found = reader.read(&reading.snapshot).await?;
     reading.snapshot.pods = found.pods.into_values().collect();
@@ -94,6 +106,8 @@ pub(in crate::cluster) struct Reader<'a> {
     pub(in crate::cluster) client: &'a ApiClient,
     pub(in crate::cluster) version: &'static Version,
     pub(in crate::cluster) wanted: &'a ClaimConsumers,
+    /// Is told of each pod that is kept from a list, when it arrives.
+    pub(in crate::cluster) note: &'a (dyn Fn(&Pod) + Sync),
 }
 
 impl Reader<'_> {
@@ -187,9 +201,15 @@ impl Reader<'_> {
         selections: impl Iterator<Item = Selection>,
         found: &mut Found,
     ) -> Result<(), ClusterError> {
-        let wanted = self.wanted;
+        let (wanted, note) = (self.wanted, self.note);
         // One way of choosing for all who list pods: what reads a list is long, and made for each.
-        let keep: &(dyn Fn(&Pod) -> bool + Sync) = &|pod: &Pod| wanted.contains(pod);
+        let keep: &(dyn Fn(&Pod) -> bool + Sync) = &|pod: &Pod| {
+            let is_wanted = wanted.contains(pod);
+            if is_wanted {
+                note(pod);
+            }
+            is_wanted
+        };
         let listings: Vec<Listing<'_>> = selections.map(|some| self.listing(some)).collect();
         let mut answers = stream::iter(listings.iter().map(|listing| async move {
             let whole = matches!(listing.selection, Selection::All);

@@ -14,15 +14,18 @@ use super::lists::{self, Listing, Selection};
 use crate::cluster::client::api::ApiClient;
 use crate::cluster::discovery::discover::ServedKinds;
 use crate::cluster::error::ClusterError;
-use crate::model::{Gap, Kind, NamespacedName, Reading, Snapshot};
+use crate::model::{Gap, Kind, NamespacedName, Pod, Reading, Snapshot};
 use crate::wire::{Detail, Object};
 
 /// Up to so many objects of a kind are read one by one; more of them with one list.
-const ONE_BY_ONE: usize = 8;
+pub(super) const ONE_BY_ONE: usize = 8;
 /// Requests at a time.
 const AT_ONCE: usize = 8;
 /// No chain of owners that makes sense is longer.
 const LEVELS: usize = 6;
+
+/// What was read of the workloads of one kind, or why they are not to be had.
+pub(super) type OwnerList = Result<List<Object>, Gap>;
 
 /// Adds to `reading` what the pods in it belong to, up to the top.
 ///
@@ -35,20 +38,33 @@ const LEVELS: usize = 6;
 pub async fn read_workloads(
     client: &ApiClient,
     served: &ServedKinds,
-    mut reading: Reading,
+    reading: Reading,
 ) -> Result<Reading, ClusterError> {
     let reader = Reader {
         client,
         served,
         detail: Detail::Names,
     };
+    workloads_with(&reader, reading, BTreeMap::new()).await
+}
+
+/// As [`read_workloads`], where some kinds were listed before, while the pods were read.
+///
+/// # Errors
+///
+/// As [`read_workloads`].
+pub(super) async fn workloads_with(
+    reader: &Reader<'_>,
+    mut reading: Reading,
+    mut listed: BTreeMap<Kind, OwnerList>,
+) -> Result<Reading, ClusterError> {
     let mut asked = BTreeSet::new();
     for _ in 0..LEVELS {
         let wanted = wanted(&reading.snapshot, &asked);
         if wanted.is_empty() {
             return Ok(reading);
         }
-        reading = with_named(&reader, reading, &wanted).await?;
+        reading = with_named(reader, reading, &wanted, &mut listed).await?;
         asked.extend(
             wanted
                 .into_iter()
@@ -74,17 +90,20 @@ pub async fn read_named_workloads(
         served,
         detail: Detail::Names,
     };
-    with_named(&reader, reading, names).await
+    with_named(&reader, reading, names, &mut BTreeMap::new()).await
 }
 
 async fn with_named(
     reader: &Reader<'_>,
     mut reading: Reading,
     names: &BTreeMap<Kind, BTreeSet<NamespacedName>>,
+    listed: &mut BTreeMap<Kind, OwnerList>,
 ) -> Result<Reading, ClusterError> {
-    let reads = names
-        .iter()
-        .map(|(kind, names)| async move { (*kind, of_kind(reader, *kind, names).await) });
+    let reads = names.iter().map(|(kind, names)| {
+        let listed = listed.remove(kind);
+        async move { (*kind, beside_listed(reader, *kind, names, listed).await) }
+    });
+    let reads: Vec<_> = reads.collect();
     let mut answers = stream::iter(reads).buffer_unordered(AT_ONCE);
     while let Some((kind, answer)) = answers.next().await {
         match answer? {
@@ -107,35 +126,102 @@ async fn with_named(
     Ok(reading)
 }
 
+/// The objects of these names, from what was `listed` of the kind before and, where that does not have them, from the server.
+async fn beside_listed(
+    reader: &Reader<'_>,
+    kind: Kind,
+    names: &BTreeSet<NamespacedName>,
+    listed: Option<OwnerList>,
+) -> Result<OwnerList, ClusterError> {
+    let mut list = match listed {
+        Some(Ok(list)) => list,
+        Some(Err(gap)) => return Ok(Err(gap)),
+        None => return of_kind(reader, kind, names).await,
+    };
+    list.items
+        .retain(|object| workload_name(object).is_some_and(|name| names.contains(name)));
+    let known: BTreeSet<&NamespacedName> = list.items.iter().filter_map(workload_name).collect();
+    let missing: BTreeSet<NamespacedName> = names
+        .iter()
+        .filter(|name| !known.contains(name))
+        .cloned()
+        .collect();
+    if missing.is_empty() {
+        return Ok(Ok(list));
+    }
+    // Pods of a later list may belong to what was created in the meantime.
+    let others = of_kind(reader, kind, &missing).await?;
+    Ok(others.map(|others| {
+        list.items.extend(others.items);
+        list.warnings.extend(others.warnings);
+        list
+    }))
+}
+
+fn workload_name(object: &Object) -> Option<&NamespacedName> {
+    Some(&object.workload()?.name)
+}
+
 /// The objects of these names, or why they are not to be had.
 async fn of_kind(
     reader: &Reader<'_>,
     kind: Kind,
     names: &BTreeSet<NamespacedName>,
-) -> Result<Result<List<Object>, Gap>, ClusterError> {
+) -> Result<OwnerList, ClusterError> {
+    if names.len() > ONE_BY_ONE {
+        let keep = |object: &Object| workload_name(object).is_some_and(|name| names.contains(name));
+        return listed(reader, kind, place(names), keep).await;
+    }
     let Some(version) = reader.served.version_of(kind) else {
-        return Ok(Err(Gap::of(kind, "the server does not serve them")));
+        return Ok(Err(unserved(kind)));
     };
-    let read = if names.len() > ONE_BY_ONE {
-        let listing = Listing {
-            client: reader.client,
-            version,
-            selection: place(names),
-            detail: reader.detail,
-        };
-        let keep = |object: Object| {
-            let workload = object.workload()?;
-            names.contains(&workload.name).then_some(object)
-        };
-        // Most of them stand between a pod and the top, and each has a whole template.
-        if kind == Kind::ReplicaSet {
-            listing.metadata(keep).await
-        } else {
-            listing.objects(keep).await
-        }
+    had(kind, by_name(reader, version, names).await)
+}
+
+/// All objects of the kind in the cluster, or why they are not to be had.
+///
+/// # Errors
+///
+/// As any read, unless permission is missing.
+pub(super) async fn all_of_kind(
+    reader: &Reader<'_>,
+    kind: Kind,
+) -> Result<OwnerList, ClusterError> {
+    listed(reader, kind, Selection::All, |_| true).await
+}
+
+/// The objects of a list that are to be kept, or why they are not to be had.
+async fn listed(
+    reader: &Reader<'_>,
+    kind: Kind,
+    selection: Selection,
+    keep: impl Fn(&Object) -> bool,
+) -> Result<OwnerList, ClusterError> {
+    let Some(version) = reader.served.version_of(kind) else {
+        return Ok(Err(unserved(kind)));
+    };
+    let listing = Listing {
+        client: reader.client,
+        version,
+        selection,
+        detail: reader.detail,
+    };
+    let keep = |object: Object| Some(object).filter(&keep);
+    // Most of them stand between a pod and the top, and each has a whole template.
+    let read = if kind == Kind::ReplicaSet {
+        listing.metadata(keep).await
     } else {
-        by_name(reader, version, names).await
+        listing.objects(keep).await
     };
+    had(kind, read)
+}
+
+fn unserved(kind: Kind) -> Gap {
+    Gap::of(kind, "the server does not serve them")
+}
+
+/// What was read of a kind, or why it is not to be had.
+fn had(kind: Kind, read: Result<List<Object>, ClusterError>) -> Result<OwnerList, ClusterError> {
     match read {
         Ok(list) => Ok(Ok(list)),
         Err(error @ ClusterError::Forbidden { .. }) => Ok(Err(Gap::of(kind, &error.to_string()))),
@@ -173,6 +259,19 @@ fn place(names: &BTreeSet<NamespacedName>) -> Selection {
     }
 }
 
+/// The workloads that a pod names: what it says it belongs to, and its Deployment.
+pub(super) fn workloads_of(pod: &Pod) -> impl Iterator<Item = (Kind, NamespacedName)> + '_ {
+    let deployment = deployment_of(pod).map(|name| (Kind::Deployment, name));
+    pod.workloads().chain(deployment)
+}
+
+/// The Deployment of a pod, as its ReplicaSet is called.
+fn deployment_of(pod: &Pod) -> Option<NamespacedName> {
+    let namespace = pod.name.namespace.clone();
+    pod.deployment()
+        .map(|name| NamespacedName { namespace, name })
+}
+
 /// What the pods and workloads so far belong to, without what was asked for already.
 fn wanted(
     snapshot: &Snapshot,
@@ -180,13 +279,11 @@ fn wanted(
 ) -> BTreeMap<Kind, BTreeSet<NamespacedName>> {
     let mut wanted = snapshot.named_workloads();
     // Named by their pods, so that they need not wait for the ReplicaSets between.
-    for pod in &snapshot.pods {
-        if let Some(name) = pod.deployment() {
-            let namespace = pod.name.namespace.clone();
-            let names = wanted.entry(Kind::Deployment).or_default();
-            names.insert(NamespacedName { namespace, name });
-        }
-    }
+    let deployments: BTreeSet<_> = snapshot.pods.iter().filter_map(deployment_of).collect();
+    wanted
+        .entry(Kind::Deployment)
+        .or_default()
+        .extend(deployments);
     for (kind, names) in &mut wanted {
         names.retain(|name| !asked.contains(&(*kind, name.clone())));
     }

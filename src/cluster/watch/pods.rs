@@ -166,6 +166,7 @@ impl Watched {
             client: &self.client,
             version,
             wanted: &missing,
+            note: &|_| {},
         };
         let mut found = Found::default();
         reader

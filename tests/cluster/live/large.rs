@@ -25,6 +25,8 @@ const HELD: usize = 8;
 /// Pods that use no device.
 const OTHERS: usize = 22_000;
 const NAMESPACES: usize = 20;
+/// The hash of the template of every Deployment's pods.
+const HASH: &str = "7d4b9c6f5";
 /// Places of pods in a ReplicaSet.
 const PODS: usize = 10;
 pub(super) const RUNS: usize = 9;
@@ -281,10 +283,11 @@ async fn load_owners(plane: &ControlPlane, nodes: usize) -> Owners {
     });
     plane.create(&budgets.collect::<Vec<_>>()).await;
     let workload = |kind: &str, number: usize, owners: Value| {
+        let name = workload_name(kind, number);
         let labels = json!({"app.kubernetes.io/name": format!("training-{number}")});
         json!({
             "apiVersion": "apps/v1", "kind": kind,
-            "metadata": {"name": format!("training-{number}"), "namespace": namespace(number), "ownerReferences": owners},
+            "metadata": {"name": name, "namespace": namespace(number), "ownerReferences": owners},
             "spec": {"replicas": PODS, "selector": {"matchLabels": labels}, "template": {
                 "metadata": {"labels": labels},
                 "spec": {"containers": [{"name": "main", "image": "registry.example/training:1"}]},
@@ -314,7 +317,16 @@ fn owner_of(place: usize) -> usize {
 }
 
 fn owner(kind: &str, number: usize, uid: &Value) -> Value {
-    json!({"apiVersion": "apps/v1", "kind": kind, "name": format!("training-{number}"), "uid": uid, "controller": true})
+    let name = workload_name(kind, number);
+    json!({"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": uid, "controller": true})
+}
+
+/// What the workload is called: a ReplicaSet after its Deployment and the hash of the template, which is a label of its pods.
+fn workload_name(kind: &str, number: usize) -> String {
+    match kind {
+        "ReplicaSet" => format!("training-{number}-{HASH}"),
+        _ => format!("training-{number}"),
+    }
 }
 
 /// The namespace of what is at this place.
@@ -356,6 +368,7 @@ fn on_node(number: usize, owners: &Owners) -> Vec<Value> {
         objects.push(held);
         let mut training = bound(large(pod(&team, &consumer, &consumer)), &node);
         let set = owner_of(place);
+        training["metadata"]["labels"]["pod-template-hash"] = json!(HASH);
         training["metadata"]["ownerReferences"] = json!([owner("ReplicaSet", set, &owners[&set])]);
         objects.push(training);
     }
