@@ -46,12 +46,6 @@ pub fn siblings<'a>(snapshot: &'a Snapshot, impact: &Impact<'_>) -> Vec<Sibling<
     for (device, names) in other_names(snapshot, &selected) {
         beside.entry(device).or_default().extend(names);
     }
-    for id in &selected {
-        beside
-            .entry((*id).clone())
-            .or_default()
-            .insert((*id).clone());
-    }
     let evicted = claims_of(impact, |verdict| matches!(verdict, Verdict::Evicted { .. }));
     let terminating = claims_of(impact, |verdict| *verdict == Verdict::Terminating);
     let mut holders: BTreeMap<&DeviceId, Vec<&'a ResourceClaim>> = BTreeMap::new();
@@ -60,19 +54,27 @@ pub fn siblings<'a>(snapshot: &'a Snapshot, impact: &Impact<'_>) -> Vec<Sibling<
     for claim in &snapshot.claims {
         for result in claim.allocation.iter().flat_map(|found| &found.results) {
             let is_selected = selected.contains(&result.device);
+            // Of a selected device, others can have shares.
+            let stays = if is_selected {
+                result.share_id.is_some()
+            } else {
+                beside.contains_key(&result.device)
+            };
             if is_selected && evicted.contains(&claim.name) {
                 left.insert(&result.device);
             } else if is_selected && terminating.contains(&claim.name) {
                 // They are on their way out whatever the taint does.
-            } else if beside.contains_key(&result.device)
-                && (!is_selected || result.share_id.is_some())
-            {
+            } else if stays {
                 holders.entry(&result.device).or_default().push(claim);
                 if !result.admin_access {
                     working.insert(&result.device);
                 }
             }
         }
+    }
+    for id in holders.keys().filter(|id| selected.contains(*id)) {
+        let names = beside.entry((*id).clone()).or_default();
+        names.insert((*id).clone());
     }
     let mut siblings = Vec::new();
     for (device, beside) in &beside {
