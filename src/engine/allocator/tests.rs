@@ -650,6 +650,17 @@ fn whoever_stays_on_a_shared_device_is_a_sibling_of_those_that_leave() {
     let found = siblings(&snapshot, &impact);
     let pods: Vec<_> = found.iter().flat_map(|sibling| sibling.pods()).collect();
     assert_eq!(pods, [name("c1")]);
+    assert_eq!(found[0].beside, BTreeSet::from([id("0")]));
+    // Administrative access to a device that is not shared takes it from nobody.
+    let mut whole = snapshot.clone();
+    for claim in &mut whole.claims {
+        let allocation = claim.allocation.as_mut().expect("allocated");
+        allocation.results[0].share_id = None;
+    }
+    let admin = whole.claims[1].allocation.as_mut().expect("allocated");
+    admin.results[0].admin_access = true;
+    let impact = self::impact(&whole, &proposed);
+    assert_eq!(siblings(&whole, &impact), []);
     // Whoever is on the way out anyway leaves because of nobody, and does not stay either.
     let mut going = snapshot.clone();
     going.pods[0].deletion = Some(Deletion {
