@@ -350,8 +350,9 @@ impl RemoveArgs {
                 gone.push(rule);
             }
         }
-        if !forgotten.is_empty() && gone.len() == count && changer.stores() {
-            changer.note(unreleased_devices::forgotten_line(&forgotten));
+        let stores = changer.stores();
+        if !forgotten.is_empty() && (gone.len() == count || !stores) {
+            changer.note(unreleased_devices::forgotten_line(&forgotten, stores));
         }
         if !gone.is_empty() {
             tell_released(&gone, mutation, changer).await;

@@ -370,11 +370,12 @@ pub fn forgotten(
     devices.filter(|name| !is_kept(name)).collect()
 }
 
-/// That rules were removed that had the last record of these devices.
+/// That rules were removed that had the last record of these devices, or would be, where the removal is only tried.
 #[must_use]
-pub fn forgotten_line(devices: &[String]) -> String {
+pub fn forgotten_line(devices: &[String], is_stored: bool) -> String {
+    let records = if is_stored { "records" } else { "would record" };
     format!(
-        "no rule records any more that the release of {} was not confirmed",
+        "no rule {records} any more that the release of {} was not confirmed",
         few(devices)
     )
 }
@@ -906,7 +907,16 @@ mod tests {
             "of no other rule"
         );
         assert_eq!(forgotten(removed, &[], &none), [first, second]);
-        assert!(forgotten_line(&[second.to_owned()]).contains(second));
+        let devices = [second.to_owned()];
+        let line = format!("that the release of {second} was not confirmed");
+        assert_eq!(
+            forgotten_line(&devices, true),
+            format!("no rule records any more {line}")
+        );
+        assert_eq!(
+            forgotten_line(&devices, false),
+            format!("no rule would record any more {line}")
+        );
         own.selector = Some(device("gpu.example.com/node-8/gpu-0").into());
         assert_eq!(carried_over(&own, removed, &none), None, "another device");
         assert!(also_recording(&[&own], &all).is_empty(), "of other devices");

@@ -178,6 +178,10 @@ fn a_device_that_is_recorded_as_unreleased_keeps_its_card_from_being_idle() {
         .ended(5)
         .saying(&check);
     world
+        .run(&format!("remove {} --dry-run=server", names[0]))
+        .ended(0)
+        .saying("no rule would record any more");
+    world
         .run(&format!("remove {} --yes", names[0]))
         .ended(0)
         .saying("no rule records any more");
