@@ -1,6 +1,9 @@
 //! Conflicting writes: whether a decision still holds for the changed rule.
 
-use super::draft::RulePatch;
+use super::add::{self, AddStep, Terms};
+use super::draft::{RuleDraft, RulePatch};
+use super::outcomes::RuleResult;
+use super::writer::Writer;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, FieldManager, RuleMetadata};
 use crate::naming::device;
@@ -51,6 +54,28 @@ pub fn conflicting_change(
             is_repeatable: is_still_there(decided_on, found) && again(found),
         },
     }
+}
+
+/// What is still to be done about a rule whose creation the server refused, or whose answer was lost, for the rule as it is
+/// `found` now; with what became of the rule once that is done. A rule that the run of this `writer` has created is
+/// created, whatever else is done about it: the answer to an earlier try was lost.
+pub fn conflicting_creation(
+    wanted: RuleDraft,
+    found: Option<&DeviceTaintRule>,
+    terms: &Terms<'_>,
+    writer: &Writer,
+) -> (RuleResult, Result<AddStep, Failure>) {
+    let step = add::step(wanted, found, terms);
+    if found.is_some_and(|rule| writer.has_made(rule)) {
+        return (RuleResult::Created, step);
+    }
+    let result = match &step {
+        Ok(AddStep::Create(_)) => RuleResult::Created,
+        Ok(AddStep::Change { .. }) => RuleResult::Configured,
+        Ok(AddStep::Keep { .. }) => RuleResult::Unchanged,
+        Err(_) => RuleResult::Failed,
+    };
+    (result, step)
 }
 
 /// Whether what was decided on `decided_on` still holds for the rule as it is now, `None` when it is
@@ -253,7 +278,9 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
+    use crate::decide::Existing;
     use crate::decide::testing::{manager, named, rule, selector};
+    use crate::engine::Semantics;
     use crate::model::{DeviceSelector, Effect, EvictionCondition};
 
     #[test]
@@ -299,6 +326,59 @@ mod tests {
         assert_eq!(of(Some(&labelled), false, false), "refused");
         assert_eq!(of(Some(&anew), false, true), "refused", "another rule");
         assert_eq!(of(None, false, true), "refused");
+    }
+
+    #[test]
+    fn a_rule_that_this_run_has_created_is_created_whatever_a_second_answer_says() {
+        let wanted = RuleDraft {
+            name: "drain".to_owned(),
+            selector: selector("gpu-0"),
+            taint: rule("None").taint,
+            labels: rule("None").metadata.labels,
+            annotations: [("note".to_owned(), "asked for".to_owned())].into(),
+            manifest: None,
+        };
+        let semantics = Semantics::newest();
+        let terms = Terms {
+            existing: Existing::Kept,
+            semantics: &semantics,
+            now: Timestamp::UNIX_EPOCH,
+        };
+        let writer = Writer {
+            user: None,
+            run: Some("1".to_owned()),
+        };
+        let of = |found: Option<&DeviceTaintRule>| {
+            let (result, step) = conflicting_creation(wanted.clone(), found, &terms, &writer);
+            let step = match step {
+                Ok(AddStep::Create(_)) => "created",
+                Ok(AddStep::Change { .. }) => "changed",
+                Ok(AddStep::Keep { .. }) => "kept",
+                Err(_) => "refused",
+            };
+            (result, step)
+        };
+        let incomplete = rule("None");
+        let mut complete = incomplete.clone();
+        complete.metadata.annotations = wanted.annotations.clone();
+        let mut leaving = complete.clone();
+        leaving.metadata.deletion = Some(Timestamp::UNIX_EPOCH);
+        let ours = |mut rule: DeviceTaintRule| {
+            let note = (RuleMetadata::CREATED_BY_RUN.to_owned(), "1".to_owned());
+            rule.metadata.annotations.extend([note]);
+            rule
+        };
+        assert_eq!(of(None), (RuleResult::Created, "created"));
+        assert_eq!(of(Some(&incomplete)), (RuleResult::Configured, "changed"));
+        assert_eq!(of(Some(&complete)), (RuleResult::Unchanged, "kept"));
+        assert_eq!(of(Some(&leaving)), (RuleResult::Failed, "refused"));
+        for (found, step) in [
+            (incomplete, "changed"),
+            (complete, "kept"),
+            (leaving, "refused"),
+        ] {
+            assert_eq!(of(Some(&ours(found))), (RuleResult::Created, step));
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::cluster::{
 use crate::commands::context::Context;
 use crate::decide::chooser::gone;
 use crate::decide::conflict::ConflictingChange::{Made, Refused, SentAgain};
-use crate::decide::conflict::{conflicting_change, look_first};
+use crate::decide::conflict::{conflicting_change, conflicting_creation, look_first};
 use crate::decide::effect::{Revert, too_old_for_none};
 use crate::decide::ledger::{LedgerResult, RuleGoal, Sending};
 use crate::decide::outcomes::{RuleOutcome, RuleResult, as_it_was, changed_by, made_as};
@@ -185,27 +185,21 @@ impl<'a> Changer<'a> {
         let wanted = draft.without_maker();
         let made = self.rules.change(&name, first, mode, |found| {
             let fact = found.map(|stored| &stored.fact);
-            // What this run has made is created, whatever a second answer says.
-            let is_ours = fact.is_some_and(|rule| self.writer.has_made(rule));
+            let (result, step) = conflicting_creation(wanted.clone(), fact, &terms, &self.writer);
             // Set anew each time, since another race may end otherwise than the one before.
-            verb = RuleResult::Created;
-            match decide::add::step(wanted.clone(), fact, &terms) {
+            verb = result;
+            match step {
                 Ok(AddStep::Create(_)) => ConflictAction::Send(cluster::ObjectChange::Create {
                     object: object.clone(),
                 }),
                 Ok(AddStep::Change { rule, patch, .. }) => {
-                    verb = made_or(is_ours, RuleResult::Configured);
                     ConflictAction::Send(patched(&rule, &self.writer.sign_patch(patch)))
                 }
                 Ok(AddStep::Keep { .. }) => {
-                    verb = made_or(is_ours, RuleResult::Unchanged);
                     let object = found.map(|stored| stored.object.clone());
                     ConflictAction::End(Ok(object.unwrap_or_default()))
                 }
-                Err(failure) => {
-                    verb = made_or(is_ours, RuleResult::Failed);
-                    ConflictAction::End(Err(failure))
-                }
+                Err(failure) => ConflictAction::End(Err(failure)),
             }
         });
         match made.await {
@@ -551,11 +545,6 @@ impl<'a> Changer<'a> {
         self.tell();
         failure
     }
-}
-
-/// Created, where this run has made it, else `other`.
-fn made_or(is_ours: bool, other: RuleResult) -> RuleResult {
-    if is_ours { RuleResult::Created } else { other }
 }
 
 /// A rule that is as wanted, and may be so by a change whose answer was lost.
