@@ -195,6 +195,12 @@ impl Failure {
         self.status
     }
 
+    /// The signal that ended the program, as it has to end then; absent if none did.
+    #[must_use]
+    pub fn signal(&self) -> Option<ExitStatus> {
+        Some(self.status).filter(|status| status.is_signal())
+    }
+
     /// Facts about it, in the order in which they were added.
     #[must_use]
     pub fn details(&self) -> &[String] {
@@ -270,6 +276,16 @@ mod tests {
         let failure = Failure::from(Layered::Named(Box::new(Layered::Cause)));
         assert_eq!(failure.to_string(), "cannot read pods.yaml: found a tab");
         assert_eq!(failure.status(), ExitStatus::Failed);
+    }
+
+    #[test]
+    fn only_the_ends_by_a_signal_are_signals() {
+        let signal = |status| Failure::new(status, "x").signal();
+        for status in [ExitStatus::Interrupted, ExitStatus::Terminated] {
+            assert_eq!(signal(status), Some(status));
+        }
+        assert_eq!(signal(ExitStatus::TryAgain), None);
+        assert_eq!(signal(ExitStatus::Failed), None);
     }
 
     #[test]

@@ -26,7 +26,7 @@ use crate::decide::effect::{escalation, no_way_back};
 use crate::decide::identity::{AcceptedIdentity, OtherHardware, with_new_identity};
 use crate::decide::proposal::{NamedOwners, ProposedRule};
 use crate::decide::rules_on::SiblingRules;
-use crate::decide::timed_effect::{EffectTerm, joined, kept_for_good, propose};
+use crate::decide::timed_effect::{EffectTerm, escalation_end, kept_for_good, propose};
 use crate::decide::{Proposal, RulePatch, RuleWords, escalate};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
@@ -363,7 +363,7 @@ async fn hold(
             status = signals.next() => Some(status),
             () = timed.hold(changer) => None,
         },
-        Err(failure) => Some(failure.status()).filter(|status| status.is_signal()),
+        Err(failure) => failure.signal(),
     };
     if applied.is_err() {
         timed.settle().await;
@@ -375,10 +375,5 @@ async fn hold(
         (Some(status), _) => Some(interrupted(status, context)),
         (None, applied) => applied.err(),
     };
-    match (first, given) {
-        (None, given) => given,
-        (Some(first), Ok(())) => Err(first),
-        (Some(_), Err(second)) if second.status().is_signal() => Err(second),
-        (Some(first), Err(failure)) => Err(joined(Some(first), failure)),
-    }
+    escalation_end(first, given)
 }

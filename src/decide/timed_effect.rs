@@ -176,6 +176,47 @@ impl TimedRule {
     }
 }
 
+/// The rules whose effect a run has raised for a time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TimedRules {
+    /// Those that have the effect, as far as that is known.
+    pub held: Vec<TimedRule>,
+    /// Those that somebody else changed meanwhile, and what became of them.
+    pub left: Vec<(TimedRule, Revert)>,
+    /// Whether the time of a rule was over when it was looked at.
+    is_due: bool,
+}
+
+impl TimedRules {
+    /// Rules that have the effect.
+    #[must_use]
+    pub fn new(held: Vec<TimedRule>) -> Self {
+        Self {
+            held,
+            ..Self::default()
+        }
+    }
+
+    /// Notes how a rule is `found` `now`, and leaves it out if somebody else has changed it.
+    pub fn observe(&mut self, rule: &TimedRule, found: Option<&DeviceTaintRule>, now: Timestamp) {
+        match step(rule.found(found), rule.until, now) {
+            TermStep::Wait(_) => {}
+            // The clock of this machine stands still while it sleeps; the server's does not.
+            TermStep::GiveBack => self.is_due = true,
+            TermStep::Leave(back) => {
+                self.held.retain(|held| held != rule);
+                self.left.push((rule.clone(), back));
+            }
+        }
+    }
+
+    /// Whether nothing is left to wait for: the time is over, or no rule has the effect any more.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.is_due || self.held.is_empty()
+    }
+}
+
 /// What to do about a rule now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TermStep {
@@ -241,6 +282,21 @@ pub fn not_restored(failure: Failure, before: &DeviceTaintRule) -> Failure {
         ))
         .ending(status)
         .hint(way_back(before))
+}
+
+/// How a timed escalation ends, which `first` ended before its time if something did, and whose effect was `given` back
+/// so. A second signal ends also that, and comes before what the first one says.
+///
+/// # Errors
+///
+/// What ended it before its time, and an effect that was not given back.
+pub fn escalation_end(first: Option<Failure>, given: Result<(), Failure>) -> Result<(), Failure> {
+    match (first, given) {
+        (None, given) => given,
+        (Some(first), Ok(())) => Err(first),
+        (Some(_), Err(second)) if second.signal().is_some() => Err(second),
+        (Some(first), Err(failure)) => Err(joined(Some(first), failure)),
+    }
 }
 
 /// The failure of several rules as one: the first, with what became of the others.
@@ -509,6 +565,50 @@ mod tests {
         assert_eq!(both.hints(), ["a", "b"]);
         let again = joined(Some(both), failure("b"));
         assert_eq!(again.hints(), ["a", "b"], "each once");
+    }
+
+    #[test]
+    fn a_rule_that_somebody_else_changed_is_left_out_and_the_rest_waits_for_its_time() {
+        let timed = |name: &str| TimedRule::new(&named(name, "None"), after(60), None);
+        let raised = |name: &str| until(named(name, "NoSchedule"), after(60));
+        let mut rules = TimedRules::new(vec![timed("a"), timed("b")]);
+        rules.observe(&timed("a"), Some(&raised("a")), after(59));
+        rules.observe(&timed("b"), None, after(59));
+        assert_eq!(rules.held, [timed("a")]);
+        assert_eq!(rules.left, [(timed("b"), Revert::Gone)]);
+        assert!(
+            !rules.is_over(),
+            "one has the effect, and its time is not over"
+        );
+
+        let mut due = rules.clone();
+        due.observe(&timed("a"), Some(&raised("a")), after(60));
+        assert_eq!(due.held, [timed("a")], "it still has to be given back");
+        assert!(due.is_over());
+        // What is seen of another rule does not make it later.
+        due.held.push(timed("c"));
+        due.observe(&timed("c"), Some(&raised("c")), after(59));
+        assert!(due.is_over());
+
+        rules.observe(&timed("a"), Some(&named("a", "NoExecute")), after(59));
+        assert_eq!(rules.left.len(), 2);
+        assert!(rules.is_over(), "no rule has the effect any more");
+    }
+
+    #[test]
+    fn whoever_stops_an_escalation_hears_also_what_was_not_given_back() {
+        let of = |status: ExitStatus| Failure::new(status, status.code().to_string());
+        let stopped = || Some(of(ExitStatus::Interrupted));
+        let end = |first, given| escalation_end(first, given).map_err(|end| end.status());
+        assert_eq!(end(None, Ok(())), Ok(()));
+        let late = || Err(of(ExitStatus::TimedOut));
+        assert_eq!(end(None, late()), Err(ExitStatus::TimedOut));
+        assert_eq!(end(stopped(), Ok(())), Err(ExitStatus::Interrupted));
+        let both = escalation_end(stopped(), late()).unwrap_err();
+        assert_eq!(both.status(), ExitStatus::Interrupted);
+        assert_eq!(both.details().len(), 1, "{both:?}");
+        let second = Err(of(ExitStatus::Terminated));
+        assert_eq!(end(stopped(), second), Err(ExitStatus::Terminated));
     }
 
     #[test]

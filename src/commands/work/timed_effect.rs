@@ -7,13 +7,12 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::changer::Changer;
 use super::mutation_context::MutationContext;
-use crate::cluster::Retryability;
 use crate::commands::clock::Clock;
 use crate::commands::context::Context;
 use crate::decide::effect::{Revert, way_back};
 use crate::decide::ledger::RuleGoal;
 use crate::decide::timed_effect::{
-    EffectTerm, TermStep, TimedRule, announcement, ending, joined, not_restored, step,
+    EffectTerm, TimedRule, TimedRules, announcement, ending, joined, not_restored,
 };
 use crate::decide::{Proposal, RulePatch};
 use crate::error::Failure;
@@ -30,10 +29,7 @@ const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(15)];
 /// The effect that a command has raised, until it is given back.
 pub(crate) struct TimedEffect<'a> {
     mutation: &'a MutationContext,
-    /// The rules that have it, as far as that is known.
-    rules: Vec<TimedRule>,
-    /// The rules that somebody else changed meanwhile, and what became of them.
-    left: Vec<(TimedRule, Revert)>,
+    rules: TimedRules,
     until: Timestamp,
     clock: Clock,
     ends: Instant,
@@ -57,10 +53,11 @@ impl<'a> TimedEffect<'a> {
         let began = Instant::now();
         Self {
             mutation,
-            rules: rules
-                .map(|rule| TimedRule::new(&rule, until, context.run.clone()))
-                .collect(),
-            left: Vec::new(),
+            rules: TimedRules::new(
+                rules
+                    .map(|rule| TimedRule::new(&rule, until, context.run.clone()))
+                    .collect(),
+            ),
             until,
             clock: Clock::set(now),
             // Of what is typed, nothing is so long that it could not be added.
@@ -76,7 +73,7 @@ impl<'a> TimedEffect<'a> {
 
     /// Waits until its time is over, or no rule has it any more.
     pub(crate) async fn hold(&mut self, changer: &mut Changer<'_>) {
-        if self.rules.is_empty() {
+        if self.rules.held.is_empty() {
             return;
         }
         changer.note(announcement(&self.names(), self.until));
@@ -92,7 +89,8 @@ impl<'a> TimedEffect<'a> {
         let mut status = StatusLine::new(&context.printer);
         loop {
             sleep(INTERVAL).await;
-            if self.look().await || self.rules.is_empty() {
+            self.look().await;
+            if self.rules.is_over() {
                 return;
             }
             let rest = self.until.duration_since(self.now());
@@ -102,27 +100,18 @@ impl<'a> TimedEffect<'a> {
         }
     }
 
-    /// Looks at the rules once, and leaves out those that somebody else has changed: whether the time is over.
-    async fn look(&mut self) -> bool {
-        let mut is_over = false;
-        for rule in self.rules.clone() {
+    /// Looks at the rules once, and leaves out those that somebody else has changed.
+    async fn look(&mut self) {
+        for rule in self.rules.held.clone() {
             let name = rule.before.name.as_str();
             // What cannot be read now is looked at again in the end.
             let Ok(found) = self.mutation.rules.get(name).await else {
                 continue;
             };
-            let found = rule.found(found.as_ref().map(|stored| &stored.fact));
-            match step(found, self.until, self.now()) {
-                TermStep::Wait(_) => {}
-                // The clock of this machine stands still while it sleeps; the server's does not.
-                TermStep::GiveBack => is_over = true,
-                TermStep::Leave(back) => {
-                    self.rules.retain(|it| *it != rule);
-                    self.left.push((rule, back));
-                }
-            }
+            let now = self.now();
+            let found = found.as_ref().map(|stored| &stored.fact);
+            self.rules.observe(&rule, found, now);
         }
-        is_over
     }
 
     fn now(&self) -> Timestamp {
@@ -131,7 +120,7 @@ impl<'a> TimedEffect<'a> {
     }
 
     fn names(&self) -> Vec<String> {
-        let rules = self.rules.iter();
+        let rules = self.rules.held.iter();
         rules.map(|rule| rule.before.name.to_string()).collect()
     }
 
@@ -149,17 +138,17 @@ impl<'a> TimedEffect<'a> {
         let ledger = &changer.context().ledger;
         let names = self.names().into_iter();
         ledger.plan(names.map(|name| (name, RuleGoal::Reverted)));
-        ledger.advise(self.rules.iter().map(|rule| way_back(&rule.before)));
+        ledger.advise(self.rules.held.iter().map(|rule| way_back(&rule.before)));
         let began = Instant::now();
         let mut failed: Option<Failure> = None;
         let mut open = Vec::new();
-        for (rule, back) in std::mem::take(&mut self.left) {
+        for (rule, back) in std::mem::take(&mut self.rules.left) {
             match ending(&rule.before, &back) {
                 Ok(line) => changer.note(line),
                 Err(failure) => failed = Some(joined(failed.take(), failure)),
             }
         }
-        for rule in std::mem::take(&mut self.rules) {
+        for rule in std::mem::take(&mut self.rules.held) {
             let back = self.restore(&rule, began, changer).await;
             if back.is_err() {
                 open.push(way_back(&rule.before));
@@ -190,7 +179,7 @@ impl<'a> TimedEffect<'a> {
                 Err(error) => error,
             };
             let rest = self.timeout.saturating_sub(began.elapsed());
-            if error.retryability() == Retryability::Stop || rest.is_zero() {
+            if !error.retryability().is_tried_for(rest) {
                 let failure = changer.failed(rule.before.name.as_str(), error);
                 return Err(not_restored(failure, &rule.before));
             }
