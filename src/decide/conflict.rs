@@ -1,11 +1,15 @@
 //! Conflicting writes: whether a decision still holds for the changed rule.
 
+use std::ops::ControlFlow;
+
 use super::add::{self, AddStep, Terms};
+use super::chooser::gone;
 use super::draft::{RuleDraft, RulePatch};
+use super::effect::{Downgrade, Revert, downgrade};
 use super::outcomes::RuleResult;
 use super::writer::Writer;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, FieldManager, RuleMetadata};
+use crate::model::{DeviceTaintRule, Effect, FieldManager, RuleMetadata};
 use crate::naming::device;
 
 /// What became of a rule between the look and the change.
@@ -76,6 +80,57 @@ pub fn conflicting_creation(
         Err(_) => RuleResult::Failed,
     };
     (result, step)
+}
+
+/// How a downgrade ends that the server refused, or whose answer was lost.
+#[derive(Debug)]
+pub enum DowngradeEnd {
+    /// This run has made it: the answer to an earlier try was lost.
+    Made,
+    /// The rule has the effect by somebody else, so that nothing was to be done.
+    Unneeded,
+    /// This run has made it, and somebody else has changed the rule since, which is the failure.
+    LostAgain(Failure),
+    /// It is not made, for this reason.
+    Refused(Failure),
+}
+
+/// What becomes of a downgrade `to` an effect that the server refused, or whose answer was lost, for the rule called `name`
+/// as it is `found` now; `is_ours` if this run was the last that changed it. It goes on with the rule that is downgraded:
+/// whatever the rule is by now, less is wanted.
+pub fn conflicting_downgrade(
+    name: &str,
+    found: Option<&DeviceTaintRule>,
+    to: &Effect,
+    is_ours: bool,
+) -> ControlFlow<DowngradeEnd, DeviceTaintRule> {
+    let Some(found) = found else {
+        return ControlFlow::Break(DowngradeEnd::Refused(gone(name)));
+    };
+    ControlFlow::Break(match downgrade(found, to) {
+        Ok(Downgrade::Send) => return ControlFlow::Continue(found.clone()),
+        Ok(Downgrade::Done) if is_ours => DowngradeEnd::Made,
+        Ok(Downgrade::Done) => DowngradeEnd::Unneeded,
+        Err(failure) if is_ours => DowngradeEnd::LostAgain(failure),
+        Err(failure) => DowngradeEnd::Refused(failure),
+    })
+}
+
+/// What becomes of giving an effect back by `patch`, which the server refused, or whose answer was lost, for the rule as it
+/// is `found` now, and where `back` says what is done about it. It goes on if the patch is to be sent again. What the
+/// patch asks for may be there by an earlier try.
+pub fn conflicting_revert(
+    found: Option<&DeviceTaintRule>,
+    patch: &RulePatch,
+    back: Revert,
+) -> ControlFlow<Revert> {
+    if found.is_some_and(|found| patch.is_in(found)) {
+        return ControlFlow::Break(Revert::GiveBack);
+    }
+    match back {
+        Revert::GiveBack => ControlFlow::Continue(()),
+        Revert::Gone | Revert::Otherwise(_) | Revert::TakenOver(_) => ControlFlow::Break(back),
+    }
 }
 
 /// Whether what was decided on `decided_on` still holds for the rule as it is now, `None` when it is
@@ -379,6 +434,52 @@ mod tests {
         ] {
             assert_eq!(of(Some(&ours(found))), (RuleResult::Created, step));
         }
+    }
+
+    #[test]
+    fn a_downgrade_whose_answer_was_lost_is_made_by_this_run_or_was_not_needed() {
+        let of = |found: Option<&DeviceTaintRule>, is_ours| match conflicting_downgrade(
+            "drain",
+            found,
+            &Effect::NoSchedule,
+            is_ours,
+        ) {
+            ControlFlow::Continue(rule) => format!("sent for {}", rule.taint.effect),
+            ControlFlow::Break(DowngradeEnd::Made) => "made".to_owned(),
+            ControlFlow::Break(DowngradeEnd::Unneeded) => "unneeded".to_owned(),
+            ControlFlow::Break(DowngradeEnd::LostAgain(_)) => "lost again".to_owned(),
+            ControlFlow::Break(DowngradeEnd::Refused(_)) => "refused".to_owned(),
+        };
+        for is_ours in [true, false] {
+            assert_eq!(of(None, is_ours), "refused");
+            let raised = rule("NoExecute");
+            assert_eq!(of(Some(&raised), is_ours), "sent for NoExecute");
+        }
+        assert_eq!(of(Some(&rule("NoSchedule")), true), "made");
+        assert_eq!(of(Some(&rule("NoSchedule")), false), "unneeded");
+        assert_eq!(of(Some(&rule("None")), true), "lost again");
+        assert_eq!(of(Some(&rule("None")), false), "refused");
+    }
+
+    #[test]
+    fn an_effect_is_given_back_once_whatever_a_second_answer_says() {
+        let patch = RulePatch {
+            effect: Some(Effect::None),
+            ..RulePatch::default()
+        };
+        let of = |found: Option<&DeviceTaintRule>, back| conflicting_revert(found, &patch, back);
+        let raised = rule("NoSchedule");
+        assert_eq!(
+            of(Some(&raised), Revert::GiveBack),
+            ControlFlow::Continue(())
+        );
+        let otherwise = Revert::Otherwise(Effect::None);
+        let made = ControlFlow::Break(Revert::GiveBack);
+        assert_eq!(of(Some(&rule("None")), otherwise), made);
+        assert_eq!(of(None, Revert::Gone), ControlFlow::Break(Revert::Gone));
+        let otherwise = Revert::Otherwise(Effect::NoExecute);
+        let left = ControlFlow::Break(otherwise.clone());
+        assert_eq!(of(Some(&rule("NoExecute")), otherwise), left);
     }
 
     #[test]

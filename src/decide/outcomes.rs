@@ -248,6 +248,16 @@ impl Removed {
         }
     }
 
+    /// As it is where the answer to an earlier try was lost, so that nobody knows who has deleted it.
+    #[must_use]
+    pub fn by_somebody(self) -> Self {
+        if self.is_there() {
+            Self::Leaving
+        } else {
+            Self::Gone
+        }
+    }
+
     /// The rule that was `before` it was to be deleted.
     #[must_use]
     pub fn describe(self, before: &DeviceTaintRule) -> RuleOutcome {
@@ -307,6 +317,20 @@ mod tests {
     fn taints(changed: &RuleOutcome) -> (Option<String>, Option<String>) {
         let text = |taint: &Option<Taint>| taint.as_ref().map(ToString::to_string);
         (text(&changed.before), text(&changed.after))
+    }
+
+    #[test]
+    fn after_a_lost_answer_nobody_knows_who_has_deleted_a_rule() {
+        for removed in [Removed::Deleted, Removed::Already, Removed::Gone] {
+            assert_eq!(removed.by_somebody(), Removed::Gone);
+        }
+        for removed in [
+            Removed::Requested,
+            Removed::RequestedBefore,
+            Removed::Leaving,
+        ] {
+            assert_eq!(removed.by_somebody(), Removed::Leaving);
+        }
     }
 
     #[test]

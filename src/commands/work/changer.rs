@@ -4,6 +4,7 @@
 //! interrupts the command. When somebody else was first it lets `decide` judge what is there then;
 //! nothing is forced.
 
+use std::ops::ControlFlow;
 use std::{iter, mem};
 
 use serde_json::Value;
@@ -18,7 +19,10 @@ use crate::cluster::{
 use crate::commands::context::Context;
 use crate::decide::chooser::gone;
 use crate::decide::conflict::ConflictingChange::{Made, Refused, SentAgain};
-use crate::decide::conflict::{conflicting_change, conflicting_creation, look_first};
+use crate::decide::conflict::{
+    DowngradeEnd, conflicting_change, conflicting_creation, conflicting_downgrade,
+    conflicting_revert, look_first,
+};
 use crate::decide::effect::{Revert, too_old_for_none};
 use crate::decide::ledger::{LedgerResult, RuleGoal, Sending};
 use crate::decide::outcomes::{RuleOutcome, RuleResult, as_it_was, changed_by, made_as};
@@ -307,7 +311,6 @@ impl<'a> Changer<'a> {
         let patch = self.writer.sign_patch(patch.clone());
         // What the rule was when the change that counts was sent: a lost race moves that on.
         let mut before = found.clone();
-        let mut is_ours = false;
         let Some(mode) = self.begin(&name, Sending::Change) else {
             self.done(changed_by(&before, &patch))?;
             return Ok(Some(before));
@@ -315,39 +318,34 @@ impl<'a> Changer<'a> {
         let made = self
             .rules
             .change(&name, patched(found, &patch), mode, |found| {
-                let Some(found) = found.map(|stored| &stored.fact) else {
-                    return ConflictAction::End(Err(gone(&name)));
-                };
-                is_ours = self.writer.has_changed(found);
-                // Whatever it is now, less is wanted.
-                match downgrade(found, to) {
-                    Ok(Downgrade::Done) => ConflictAction::End(Ok(())),
-                    Ok(Downgrade::Send) => {
-                        before = found.clone();
-                        ConflictAction::Send(patched(found, &patch))
+                let fact = found.map(|stored| &stored.fact);
+                let is_ours = fact.is_some_and(|rule| self.writer.has_changed(rule));
+                match conflicting_downgrade(&name, fact, to, is_ours) {
+                    ControlFlow::Continue(found) => {
+                        before = found;
+                        ConflictAction::Send(patched(&before, &patch))
                     }
-                    Err(failure) => ConflictAction::End(Err(failure)),
+                    ControlFlow::Break(end) => ConflictAction::End(end),
                 }
             });
         match made.await {
-            Ok(ChangeResult::Done(_) | ChangeResult::Removed(_)) => {
+            Ok(
+                ChangeResult::Done(_)
+                | ChangeResult::Removed(_)
+                | ChangeResult::Ended(DowngradeEnd::Made, _),
+            ) => {
                 self.done(changed_by(&before, &patch))?;
                 Ok(Some(before))
             }
-            // An earlier answer was lost, or came twice.
-            Ok(ChangeResult::Ended(Ok(()), _)) if is_ours => {
-                self.done(changed_by(&before, &patch))?;
-                Ok(Some(before))
-            }
-            Ok(ChangeResult::Ended(Ok(()), doubt)) => {
+            Ok(ChangeResult::Ended(DowngradeEnd::Unneeded, doubt)) => {
                 let unchanged = RuleOutcome::new(&name, RuleResult::Unchanged);
                 self.done(doubted(unchanged, doubt))?;
                 Ok(None)
             }
-            Ok(ChangeResult::Ended(Err(failure), _)) if is_ours => {
+            Ok(ChangeResult::Ended(DowngradeEnd::LostAgain(failure), _)) => {
                 Err(self.lost_again(changed_by(&before, &patch), failure))
             }
-            Ok(ChangeResult::Ended(Err(failure), doubt)) => {
+            Ok(ChangeResult::Ended(DowngradeEnd::Refused(failure), doubt)) => {
                 Err(self.refused(&name, failure, doubt))
             }
             Err(error) => {
@@ -393,10 +391,12 @@ impl<'a> Changer<'a> {
                 (back, _) => ConflictAction::End(back),
             }
         };
-        // Once it was sent, what it asks for may be there by it.
-        let again = |found: Option<&StoredRule>| match found {
-            Some(found) if patch.is_in(&found.fact) => ConflictAction::End(Revert::GiveBack),
-            Some(_) | None => decided(found),
+        let again = |found: Option<&StoredRule>| {
+            let fact = found.map(|stored| &stored.fact);
+            match conflicting_revert(fact, patch, revert(fact)) {
+                ControlFlow::Break(back) => ConflictAction::End(back),
+                ControlFlow::Continue(()) => decided(found),
+            }
         };
         let back = match decided(found.as_ref()) {
             ConflictAction::End(back) => back,

@@ -68,11 +68,9 @@ impl Changer<'_> {
             Ok(ChangeResult::Removed(Removal::Requested)) => Ok(Removed::Requested),
             Ok(ChangeResult::Removed(Removal::Leaving)) => Ok(Removed::Leaving),
             Ok(ChangeResult::Ended(Ok(removed), ChangeDoubt::None)) => Ok(removed),
-            // The answer to the first try was lost, so that it is not known who requested it.
-            Ok(ChangeResult::Ended(Ok(removed), ChangeDoubt::MayBeMade)) if removed.is_there() => {
-                Ok(Removed::Leaving)
+            Ok(ChangeResult::Ended(Ok(removed), ChangeDoubt::MayBeMade)) => {
+                Ok(removed.by_somebody())
             }
-            Ok(ChangeResult::Ended(Ok(_), ChangeDoubt::MayBeMade)) => Ok(Removed::Gone),
             Ok(ChangeResult::Ended(Err(failure), doubt)) => {
                 Err(self.refused(&name, failure, doubt))
             }
