@@ -41,3 +41,26 @@ impl Drop for CleanupSection<'_> {
         self.0.0.send_replace(false);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_signal_waits_until_the_section_is_over() {
+        let cleanup = OwnCleanup::default();
+        let moment = Duration::from_millis(1);
+        assert!(!cleanup.is_open());
+        assert!(timeout(moment, cleanup.over()).await.is_ok());
+        let section = cleanup.begin();
+        assert!(cleanup.is_open());
+        assert!(timeout(moment, cleanup.over()).await.is_err());
+        drop(section);
+        assert!(!cleanup.is_open());
+        assert!(timeout(moment, cleanup.over()).await.is_ok());
+    }
+}

@@ -31,6 +31,15 @@ pub fn rule_named<'a>(
     found.ok_or_else(|| no_such_rule(name, rules))
 }
 
+/// Those of `rules` that have one of these names.
+pub fn rules_named(
+    names: &[String],
+    rules: impl IntoIterator<Item = DeviceTaintRule>,
+) -> Vec<DeviceTaintRule> {
+    let is_named = |rule: &DeviceTaintRule| names.iter().any(|name| name == rule.name.as_str());
+    rules.into_iter().filter(is_named).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
@@ -97,5 +106,18 @@ mod tests {
         assert_eq!(text, "access denied for alice");
         assert!(hints.is_empty(), "{hints:?}");
         assert!(rules_in(&reading).is_err());
+    }
+
+    #[test]
+    fn of_all_rules_those_are_meant_that_are_named() {
+        let all = ["a", "b", "c"].map(|name| named(name, "None"));
+        let of = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            let found = rules_named(&names, all.clone());
+            let found = found.iter().map(|rule| rule.name.to_string());
+            found.collect::<Vec<_>>()
+        };
+        assert_eq!(of(&["c", "a", "absent"]), ["a", "c"]);
+        assert_eq!(of(&[]), [""; 0]);
     }
 }

@@ -13,7 +13,7 @@ use crate::cluster::{
 use crate::decide::dedication::let_in;
 use crate::decide::dedication::{
     KnownNamespaces, NamespaceFact, Overwrite, Policies, PolicyKind, PolicyListing, PolicyStep,
-    is_ours, plan, too_old_for_policies,
+    is_still_ours, plan, too_old_for_policies,
 };
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
@@ -209,10 +209,8 @@ impl PolicyObjects {
     ) -> Result<Removal, Failure> {
         let name = found["metadata"]["name"].as_str().unwrap_or_default();
         let first = cluster::ObjectChange::Delete { on: state(found) };
-        let uid = found["metadata"]["uid"].clone();
         let again = |now: Option<&Value>| match now {
-            // Another of its name is not meant.
-            Some(now) if now["metadata"]["uid"] == uid && is_ours(now, dedication) => {
+            Some(now) if is_still_ours(found, now, dedication) => {
                 ConflictAction::Send(cluster::ObjectChange::Delete { on: state(now) })
             }
             Some(_) | None => ConflictAction::End(Ok(())),

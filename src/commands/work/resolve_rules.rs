@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::connect::{Live, failed, server_time};
 use crate::cluster::{ClusterError, Rules};
 use crate::commands::context::Context;
+use crate::decide::existing_rules::rules_named;
 use crate::decide::{Chooser, SelectedRules};
 use crate::error::Failure;
 use crate::model::DeviceTaintRule;
@@ -66,14 +67,8 @@ pub(crate) async fn by_name(
         match rules.get(name).await {
             Ok(stored) => found.extend(stored.map(|stored| stored.fact)),
             Err(ClusterError::Forbidden { .. }) => {
-                let all = rules
-                    .list()
-                    .await?
-                    .objects
-                    .into_iter()
-                    .map(|stored| stored.fact);
-                let named = all.filter(|rule| names.iter().any(|name| name == rule.name.as_str()));
-                return Ok(named.collect());
+                let all = rules.list().await?.objects.into_iter();
+                return Ok(rules_named(names, all.map(|stored| stored.fact)));
             }
             Err(error) => return Err(error),
         }

@@ -40,3 +40,31 @@ fn blocker(failure: &Failure) -> Incompleteness {
         | ExitStatus::Incomplete => Incompleteness::Decided,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::Permission;
+    use crate::commands::work::connect::failed;
+    use crate::model::Kind;
+
+    #[test]
+    fn what_was_decided_or_denied_about_one_rule_keeps_no_other_from_being_changed() {
+        let decided = Failure::new(ExitStatus::Failed, "it is gone");
+        assert!(is_about_one_rule(&decided));
+        assert!(is_about_one_rule(&Failure::refused("not confirmed")));
+        let denied = failed(ClusterError::Forbidden {
+            permission: Permission::new("patch", Kind::DeviceTaintRule),
+            user: None,
+            purpose: None,
+        });
+        assert!(is_about_one_rule(&denied));
+        let passing = Failure::new(ExitStatus::TryAgain, "the server is busy");
+        assert!(!is_about_one_rule(&passing));
+        let lasting = failed(ClusterError::Invalid {
+            path: "/apis".to_owned(),
+            message: "no".to_owned(),
+        });
+        assert!(!is_about_one_rule(&lasting));
+    }
+}

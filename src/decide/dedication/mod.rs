@@ -41,7 +41,9 @@ pub use namespaces::{KnownNamespaces, Missing, NamespaceFact, refuse_namespaces}
 pub use notes::notes;
 pub use objects::{DesiredObject, PolicyKind, api_version_of, objects, snippet};
 pub use overlap::{Overlap, overlaps, refuse_overlaps};
-pub use plan::{Overwrite, PolicyStep, is_ours, plan, removable, replaced, too_old_for_policies};
+pub use plan::{
+    Overwrite, PolicyStep, is_ours, is_still_ours, plan, removable, replaced, too_old_for_policies,
+};
 pub use state::{
     DedicatedDevice, DedicationState, DeviceUser, Policies, PolicyCondition, PolicyListing,
     PolicyState, is_our_rule, left_policies, members_of_rules, names, state,

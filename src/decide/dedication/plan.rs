@@ -63,6 +63,13 @@ pub fn is_ours(object: &Value, dedication: &str) -> bool {
     is_of && labels[RuleMetadata::MANAGED_BY] == RuleMetadata::THIS_PROGRAM
 }
 
+/// Whether an object that was `found`, made for the dedication, is the one that is there `now` and still is of the
+/// dedication. Another of its name is not meant, and one that was given away since is not removed.
+#[must_use]
+pub fn is_still_ours(found: &Value, now: &Value, dedication: &str) -> bool {
+    now["metadata"]["uid"] == found["metadata"]["uid"] && is_ours(now, dedication)
+}
+
 /// What is done about one object, `found` being the one of its name, if there is one.
 ///
 /// # Errors
@@ -186,6 +193,21 @@ mod tests {
         found["status"] = json!({"observedGeneration": 1});
         let kept = decided(Some(&found), Overwrite::Refuse).unwrap();
         assert!(matches!(kept, PolicyStep::Keep(_)) && !kept.is_open());
+    }
+
+    #[test]
+    fn only_the_object_that_was_found_is_removed_and_only_while_it_is_of_the_dedication() {
+        let mut found = wanted().object;
+        found["metadata"]["uid"] = json!("u");
+        let mut changed = found.clone();
+        changed["metadata"]["resourceVersion"] = json!("8");
+        assert!(is_still_ours(&found, &changed, "a"));
+        assert!(!is_still_ours(&found, &changed, "b"));
+        changed["metadata"]["uid"] = json!("anew");
+        assert!(!is_still_ours(&found, &changed, "a"), "another of its name");
+        changed["metadata"]["uid"] = json!("u");
+        changed["metadata"]["labels"] = json!({});
+        assert!(!is_still_ours(&found, &changed, "a"), "given away");
     }
 
     #[test]
