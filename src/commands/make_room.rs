@@ -24,8 +24,9 @@ use crate::commands::work::connect::failed;
 use crate::completion::Values;
 use crate::decide::ledger::RuleGoal;
 use crate::decide::make_room::{
-    Mechanism, Protection, RoomLimits, RoomTarget, StageEnd, StageLimits, interrupted as advice,
-    left_rules, plan_lines, taken_over_line, with_scheduler,
+    CleanupApproval, Mechanism, Protection, RoomLimits, RoomTarget, StageEnd, StageLimits,
+    interrupted as advice, left_rules, plan_lines, taken_over_line, unexpired_lines, with_removal,
+    with_scheduler,
 };
 use crate::decide::{Existing, Question, Terms};
 use crate::error::{ExitStatus, Failure};
@@ -360,28 +361,29 @@ impl MakeRoomArgs {
                     ExitStatus::Success
                 });
             }
-            let is_agreed = self.safety.says_yes();
-            if !is_agreed {
-                let rules = left.lines().into_iter().map(|line| format!("  {line}"));
-                introduce(&rules.collect::<Vec<_>>(), context);
-                let action = left.action();
-                ask(&Question::Yes { action }, change.dry_run, context)?;
+            let approval =
+                CleanupApproval::of_flags(self.safety.says_yes(), self.include_unexpired);
+            match approval {
+                CleanupApproval::Expired | CleanupApproval::All => {}
+                CleanupApproval::Answer => {
+                    let rules = left.lines().into_iter().map(|line| format!("  {line}"));
+                    introduce(&rules.collect::<Vec<_>>(), context);
+                    let action = left.action();
+                    ask(&Question::Yes { action }, change.dry_run, context)?;
+                }
             }
-            // Whoever answers the question has seen which runs may still be going on.
-            let removed = left.removed(self.include_unexpired || !is_agreed);
+            let (removed, kept) = left.agreed(approval);
             let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
             let names = removed.iter().map(|rule| rule.name.to_string());
             changer.plan(names.map(|name| (name, RuleGoal::Deleted)));
             let done = remove_these(&removed, &mut changer).await;
             done.map_err(|failure| stopped(failure, context))?;
-            if is_agreed && !self.include_unexpired {
-                for line in left.kept_lines() {
-                    context.printer.warn(&format!("kept {line}"));
-                }
-                if !left.unexpired.is_empty() {
-                    let hint = "to remove these too: kubectl devicetaint make-room --cleanup --include-unexpired";
-                    context.printer.hint(hint);
-                }
+            for line in unexpired_lines(&kept) {
+                context.printer.warn(&format!("kept {line}"));
+            }
+            if !kept.is_empty() {
+                let hint = "to remove these too: kubectl devicetaint make-room --cleanup --include-unexpired";
+                context.printer.hint(hint);
             }
             Ok(if removed.is_empty() && change.error_unchanged {
                 ExitStatus::Unchanged
@@ -467,13 +469,7 @@ impl RoomWork<'_> {
             }
             (_, Err(failure)) => Err(failure),
         };
-        let status = match (status, removed) {
-            (status, Ok(None)) => status,
-            (Ok(_), Ok(Some(signal))) => Err(interrupted(signal, context)),
-            (Err(first), Ok(Some(signal))) => Err(first.ending(signal)),
-            (Ok(_), Err(failure)) => Err(failure),
-            (Err(first), Err(second)) => Err(second.detail(first.to_string())),
-        };
+        let status = with_removal(status, removed, |signal| interrupted(signal, context));
         self.report(ended.as_ref(), &status)?;
         status
     }
@@ -490,8 +486,7 @@ impl RoomWork<'_> {
         changer: &mut Changer<'_>,
     ) -> Result<Option<ExitStatus>, Failure> {
         let context = self.context;
-        let before = applied.as_ref().err().map(Failure::status);
-        let first = before.filter(|status| status.is_signal());
+        let first = applied.as_ref().err().and_then(Failure::signal);
         let was_stopped = applied.is_err();
         let mut removal = Box::pin(remove_left(&self.prepared.pod.uid, was_stopped, changer));
         let first = match first {

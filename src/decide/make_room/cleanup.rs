@@ -15,6 +15,30 @@ pub struct LeftRules {
     pub unexpired: Vec<DeviceTaintRule>,
 }
 
+/// How somebody has agreed that rules are removed which earlier runs have left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CleanupApproval {
+    /// By `--yes`: to the removal of those that have expired.
+    Expired,
+    /// By `--yes --include-unexpired`: to the removal of all.
+    All,
+    /// Not by a flag. A question is asked; whoever answers it has seen which runs may still be in progress, and agrees to
+    /// the removal of all.
+    Answer,
+}
+
+impl CleanupApproval {
+    /// What `--yes` and `--include-unexpired` agree to.
+    #[must_use]
+    pub fn of_flags(yes: bool, include_unexpired: bool) -> Self {
+        match (yes, include_unexpired) {
+            (true, true) => Self::All,
+            (true, false) => Self::Expired,
+            (false, _) => Self::Answer,
+        }
+    }
+}
+
 /// All rules of making room, as `--cleanup` takes them.
 #[must_use]
 pub fn left_rules(rules: &[DeviceTaintRule], now: Timestamp) -> LeftRules {
@@ -45,11 +69,19 @@ impl LeftRules {
         self.expired.is_empty() && self.unexpired.is_empty()
     }
 
-    /// Those that are removed: the expired ones, and the others where somebody has agreed to that.
+    /// Those that are removed, then those that are kept, where somebody has agreed in this way.
     #[must_use]
-    pub fn removed(&self, includes_unexpired: bool) -> Vec<DeviceTaintRule> {
-        let more = self.unexpired.iter().filter(|_| includes_unexpired);
-        self.expired.iter().chain(more).cloned().collect()
+    pub fn agreed(
+        &self,
+        approval: CleanupApproval,
+    ) -> (Vec<DeviceTaintRule>, Vec<DeviceTaintRule>) {
+        let (expired, unexpired) = (self.expired.clone(), self.unexpired.clone());
+        match approval {
+            CleanupApproval::Expired => (expired, unexpired),
+            CleanupApproval::All | CleanupApproval::Answer => {
+                ([expired, unexpired].concat(), Vec::new())
+            }
+        }
     }
 
     /// What is asked, as a question without its mark.
@@ -68,26 +100,25 @@ impl LeftRules {
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let expired = self.expired.iter().map(|rule| line(rule, "expired"));
-        expired.chain(self.kept_lines()).collect()
+        expired.chain(unexpired_lines(&self.unexpired)).collect()
     }
+}
 
-    /// A line for each rule whose run may still be going on.
-    #[must_use]
-    pub fn kept_lines(&self) -> Vec<String> {
-        let unexpired = self.unexpired.iter();
-        let lines = unexpired.map(|rule| {
-            let until = rule.metadata.expires();
-            let until = until.map_or_else(
-                || "expiry unknown".to_owned(),
-                |until| format!("expires at {until}"),
-            );
-            line(
-                rule,
-                &format!("{until}; the run that created it may still be in progress"),
-            )
-        });
-        lines.collect()
-    }
+/// A line for each of these rules, whose run may still be going on.
+#[must_use]
+pub fn unexpired_lines(rules: &[DeviceTaintRule]) -> Vec<String> {
+    let lines = rules.iter().map(|rule| {
+        let until = rule.metadata.expires();
+        let until = until.map_or_else(
+            || "expiry unknown".to_owned(),
+            |until| format!("expires at {until}"),
+        );
+        line(
+            rule,
+            &format!("{until}; the run that created it may still be in progress"),
+        )
+    });
+    lines.collect()
 }
 
 /// That a run takes over what others have made for the same pod; nothing where there is nothing.

@@ -9,7 +9,7 @@ use crate::engine::closed_nodes::{ClosedNode, closed_nodes, other_nodes};
 use crate::engine::explain::explain_input::taints_of;
 use crate::engine::explain::{Chain, ExplainInput, PendingPod};
 use crate::error::Failure;
-use crate::model::{NamespacedName, NodeName, Pod, ResourceClaim, Uid};
+use crate::model::{Kind, NamespacedName, NodeName, Pod, Reading, ResourceClaim, Uid};
 use crate::naming::phrase::few;
 
 /// What to do about a pod.
@@ -146,13 +146,41 @@ pub fn refuse_unknown(basis: &DeviceBasis<'_>) -> Result<(), Failure> {
     if completeness(basis.reading) == Completeness::COMPLETE {
         return Ok(());
     }
-    let refused = Failure::refused(
-        "cannot choose pods to evict, because some objects could not be read; nothing was changed",
-    );
     let gaps = basis.reading.gaps.iter();
-    Err(gaps.fold(refused, |refused, gap| {
+    Err(gaps.fold(cannot_choose(), |refused, gap| {
         refused.detail(format!("{}: {}", gap.what, gap.why))
     }))
+}
+
+/// Refuses to choose whom to evict where pods, claims or budgets could not be read.
+///
+/// # Errors
+///
+/// As [`refuse_unknown`].
+pub fn refuse_unread(reading: &Reading) -> Result<(), Failure> {
+    let needed = [Kind::Pod, Kind::ResourceClaim, Kind::PodDisruptionBudget];
+    let mut gaps = needed
+        .into_iter()
+        .filter_map(|kind| {
+            // Pods are read only for the devices in question, so the kind as a whole never counts as read.
+            // What failed is a gap.
+            let has_failed = || reading.gaps.iter().any(|gap| gap.kind() == Some(kind));
+            let gap = reading.without(kind);
+            gap.filter(|_| kind != Kind::Pod || has_failed())
+        })
+        .peekable();
+    if gaps.peek().is_none() {
+        return Ok(());
+    }
+    Err(gaps.fold(cannot_choose(), |refused, gap| {
+        refused.detail(format!("{}: {}", gap.what, gap.why))
+    }))
+}
+
+fn cannot_choose() -> Failure {
+    Failure::refused(
+        "cannot choose pods to evict, because some objects could not be read; nothing was changed",
+    )
 }
 
 /// Refuses a pod that no eviction helps.
@@ -200,5 +228,37 @@ pub fn with_scheduler(failure: Failure, pod: &Pod) -> Failure {
     match pod.has_no_place() {
         Some(said) => failure.detail(format!("scheduler message: {said}")),
         None => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Gap;
+    use crate::report::testing::reading;
+
+    #[test]
+    fn whom_to_evict_is_not_chosen_where_something_that_decides_was_not_read() {
+        let needed = [Kind::Pod, Kind::ResourceClaim, Kind::PodDisruptionBudget];
+        let mut complete = reading();
+        complete.known.extend(needed);
+        assert!(refuse_unread(&complete).is_ok());
+        // Pods are read only for the devices in question.
+        complete.known.remove(&Kind::Pod);
+        complete.gaps = vec![Gap::of(Kind::Event, "access denied")];
+        assert!(refuse_unread(&complete).is_ok());
+        for kind in needed {
+            let mut denied = complete.clone();
+            denied.known.remove(&kind);
+            denied.gaps.push(Gap::of(kind, "access denied"));
+            let failure = refuse_unread(&denied).unwrap_err();
+            assert_eq!(failure.details().len(), 1, "{failure:?}");
+            assert!(
+                failure.details()[0].contains("access denied"),
+                "{failure:?}"
+            );
+        }
+        complete.known.clear();
+        assert_eq!(refuse_unread(&complete).unwrap_err().details().len(), 2);
     }
 }

@@ -13,6 +13,7 @@
 //! | The set of pods that is evicted, or why none would help | `plan` |
 //! | What the user must be allowed to do for all of that | `needed_access` |
 //! | Taint, label and expiry of the rules | `terms` |
+//! | What is done about each rule, and which devices rules keep for other pods | `kept_devices` |
 //! | The stages until the pod is scheduled | `run` |
 //! | What is observed at each look | `facts` |
 //! | Exit status and messages of the end | `ending` |
@@ -26,6 +27,7 @@ mod cleanup;
 mod eligibility;
 mod ending;
 mod facts;
+mod kept_devices;
 mod needed_access;
 mod plan;
 mod run;
@@ -39,10 +41,15 @@ mod virtual_time_tests;
 mod words;
 
 pub use candidates::{Beneficiary, CandidatePod, Immovable, Movability, Protection, candidates};
-pub use cleanup::{LeftRules, left_of, left_rules, taken_over_line};
-pub use eligibility::{Eligibility, WaitingPod, eligibility, refuse_unknown, with_scheduler};
-pub use ending::interrupted;
+pub use cleanup::{
+    CleanupApproval, LeftRules, left_of, left_rules, taken_over_line, unexpired_lines,
+};
+pub use eligibility::{
+    Eligibility, WaitingPod, eligibility, refuse_unknown, refuse_unread, with_scheduler,
+};
+pub use ending::{interrupted, is_removal_tried_again, with_removal};
 pub use facts::{Occupants, StageView, stage_facts};
+pub use kept_devices::{first_drafts, is_to_be_raised, reserved, room_steps};
 pub use needed_access::{NeededAccess, needed_access};
 pub use plan::{
     NearSet, NothingHelps, PlannedEviction, PlannedRoom, RoomInput, RoomLimits, RoomPlan, plan,

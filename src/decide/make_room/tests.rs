@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::candidates::{Beneficiary, Immovable, Movability, Protection, candidates};
-use super::cleanup::{left_of, left_rules, taken_over_line};
+use super::cleanup::{CleanupApproval, left_of, left_rules, taken_over_line, unexpired_lines};
 use super::eligibility::{Eligibility, eligibility};
 use super::needed_access::{NeededAccess, needed_access};
 use super::plan::{PlannedEviction, PlannedRoom, RoomLimits, RoomPlan};
@@ -539,10 +539,21 @@ fn only_its_own_rules_are_cleaned_up_also_expired_ones() {
     assert_eq!(names(&left.expired), ["a-expired"]);
     // One whose expiry is unknown may be of a run that still goes on.
     assert_eq!(names(&left.unexpired), ["b", "c-going-on"]);
-    assert_eq!(names(&left.removed(false)), ["a-expired"]);
-    assert_eq!(names(&left.removed(true)), ["a-expired", "b", "c-going-on"]);
+    let all = ["a-expired", "b", "c-going-on"];
+    for (yes, include_unexpired, approval, removed, kept) in [
+        (true, false, CleanupApproval::Expired, &all[..1], &all[1..]),
+        (true, true, CleanupApproval::All, &all, &[]),
+        (false, false, CleanupApproval::Answer, &all, &[]),
+        (false, true, CleanupApproval::Answer, &all, &[]),
+    ] {
+        let found = CleanupApproval::of_flags(yes, include_unexpired);
+        assert_eq!(found, approval);
+        let (remove, keep) = left.agreed(found);
+        assert_eq!(names(&remove), removed);
+        assert_eq!(names(&keep), kept);
+    }
     assert!(left.action().contains("2 of which may still be in use"));
-    let kept = left.kept_lines();
+    let kept = unexpired_lines(&left.unexpired);
     assert_eq!(kept.len(), 2);
     assert!(kept[0].contains("expiry unknown"), "{kept:?}");
     assert!(kept[1].contains("may still be in progress"), "{kept:?}");

@@ -186,6 +186,12 @@ fn rules_of_a_run_that_lost_its_server_stay_until_they_expire_or_somebody_says_s
     assert_eq!(rules.len(), 2);
     let expires = |rule: &Value| rule["metadata"]["annotations"][EXPIRES].is_string();
     assert!(rules.iter().all(expires), "{rules:#?}");
+    // Without a terminal, nobody can answer the question.
+    stage
+        .run("make-room --cleanup")
+        .ended(4)
+        .saying("nothing was changed");
+    assert_eq!(block_on(stage.world.rules()).len(), 2);
     let cleanup = "make-room --cleanup --yes";
     let run = stage.run(cleanup).ended(0);
     run.saying("the run that created it may still be in progress")

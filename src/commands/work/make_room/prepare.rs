@@ -7,24 +7,22 @@ use crate::cluster::{
     AccessQuery, NodeDetail, Permission, PodQuery, PodQueryResult, Purpose, WriteMode, evict,
 };
 use crate::commands::work::access::refuse_missing;
-use crate::commands::work::cluster_view::{ClusterView, Disruption};
+use crate::commands::work::cluster_view::ClusterView;
 use crate::commands::work::connect::failed;
 use crate::commands::work::mutation_context::MutationContext;
 use crate::decide::explain_targets::{no_such_pod, the_one};
 use crate::decide::make_room::{
     Beneficiary, Eligibility, Mechanism, NeededAccess, NothingHelps, Occupants, RoomInput,
     RoomLimits, RoomPlan, RoomTarget, RoomTerms, WaitingPod, action, by_priority, candidates,
-    eligibility, kept_for, lacking, left_of, may_wait, needed_access, plan, refuse_lacking,
-    refuse_unknown, taint, uses_claim,
+    eligibility, first_drafts, lacking, left_of, may_wait, needed_access, plan, refuse_lacking,
+    refuse_unknown, refuse_unread, reserved, room_steps, taint, uses_claim,
 };
 use crate::decide::proposal::{NamedOwners, ProposedRule};
-use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
+use crate::decide::{AddStep, Proposal};
 use crate::engine::ProposedTaint;
 use crate::engine::allocator::room::{RoomQuestion, relevant_devices};
 use crate::error::Failure;
-use crate::model::{
-    DeviceId, DeviceSelector, DeviceTaintRule, Effect, Kind, NamespacedName, NodeName, Pod, Uid,
-};
+use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Kind, NamespacedName, NodeName, Pod};
 
 /// So many pending pods are looked at to find one that waits for devices.
 //
@@ -173,7 +171,7 @@ impl RoomRequest {
             .collect();
         let view = Box::pin(view.with_pods_for(&proposed, &[])).await?;
         let view = view.with_found(std::slice::from_ref(&pod));
-        refuse_unread(&view)?;
+        refuse_unread(&view.reading)?;
         let basis = view.basis();
         let impact = view.impact(&proposed);
         let beneficiary = Beneficiary {
@@ -195,18 +193,14 @@ impl RoomRequest {
         };
         let terms = RoomTerms::new(&pod.name, &pod.uid, view.now, self.timeout);
         let drafts = terms.drafts(&plan.chosen.set)?;
-        // Pods with budgets leave first, by the API that asks them.
-        let has_budgets = plan.chosen.has_budgets();
-        let first = drafts.iter().cloned().map(|mut draft| {
-            if has_budgets {
-                draft.taint.effect = Effect::NoSchedule;
-            }
-            draft
-        });
-        let first = steps(first.collect(), &view, &pod.uid)?;
+        let steps = |drafts| {
+            let semantics = &view.semantics;
+            room_steps(drafts, view.rules()?, &pod.uid, semantics, view.now)
+        };
+        let first = first_drafts(&drafts, plan.chosen.has_budgets());
         Ok(Preparation::Room(Box::new(Prepared {
-            wanted: steps(drafts, &view, &pod.uid)?,
-            first,
+            wanted: steps(drafts)?,
+            first: steps(first)?,
             before: Occupants::of(view.snapshot()),
             taken_over: left_of(view.rules()?, &pod.uid),
             limits: self.limits.clone(),
@@ -216,31 +210,6 @@ impl RoomRequest {
             pod: pod.clone(),
         })))
     }
-}
-
-/// Refuses to choose where pods or budgets could not be read.
-fn refuse_unread(view: &ClusterView<Disruption>) -> Result<(), Failure> {
-    let needed = [Kind::Pod, Kind::ResourceClaim, Kind::PodDisruptionBudget];
-    let mut gaps = needed
-        .into_iter()
-        .filter_map(|kind| {
-            // Pods are read only for the devices in question, so the kind as a whole never counts as read.
-            // What failed is a gap.
-            let gap = view.reading.without(kind);
-            gap.filter(|_| {
-                kind != Kind::Pod || view.reading.gaps.iter().any(|it| it.kind() == Some(kind))
-            })
-        })
-        .peekable();
-    if gaps.peek().is_none() {
-        return Ok(());
-    }
-    let refused = Failure::refused(
-        "cannot choose pods to evict, because some objects could not be read; nothing was changed",
-    );
-    Err(gaps.fold(refused, |refused, gap| {
-        refused.detail(format!("{}: {}", gap.what, gap.why))
-    }))
 }
 
 fn found(pods: PodQueryResult, asked: &str) -> Result<Vec<Pod>, Failure> {
@@ -254,41 +223,6 @@ fn found(pods: PodQueryResult, asked: &str) -> Result<Vec<Pod>, Failure> {
             "pods cannot be read: {why}; nothing was changed"
         ))),
     }
-}
-
-/// The devices that rules keep for other pods.
-fn reserved(rules: &[DeviceTaintRule], uid: &Uid) -> BTreeSet<DeviceId> {
-    let others = rules
-        .iter()
-        .filter(|rule| kept_for(rule).is_some_and(|kept_for| kept_for != uid.as_str()));
-    let devices = others.filter_map(|rule| rule.selector.as_ref()?.device_id());
-    devices.collect()
-}
-
-/// What has to be done for each rule: one that an earlier run has left for the same pod becomes what is wanted.
-fn steps(
-    drafts: Vec<RuleDraft>,
-    view: &ClusterView<Disruption>,
-    uid: &Uid,
-) -> Result<Vec<AddStep>, Failure> {
-    let rules = view.rules()?;
-    let mut steps = Vec::new();
-    for draft in drafts {
-        let there = rules.iter().find(|rule| rule.name.as_str() == draft.name);
-        let is_ours = there.and_then(kept_for) == Some(uid.as_str());
-        let terms = Terms {
-            // A rule that an earlier run left for the same pod is taken over.
-            existing: if is_ours {
-                Existing::Overwritten
-            } else {
-                Existing::Kept
-            },
-            semantics: &view.semantics,
-            now: view.now,
-        };
-        steps.extend(add(vec![draft], rules, &terms)?);
-    }
-    Ok(steps)
 }
 
 /// What the server is asked about what is needed.

@@ -6,8 +6,8 @@ use tokio::time::{Instant, sleep};
 
 use crate::commands::work::changer::Changer;
 use crate::commands::work::connect::failed;
-use crate::decide::make_room::left_of;
-use crate::error::{ExitStatus, Failure};
+use crate::decide::make_room::{is_removal_tried_again, left_of};
+use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Uid};
 
 /// Within which a server has carried out a change that was sent, and whose answer nobody waits for.
@@ -39,8 +39,7 @@ pub(crate) async fn remove_left(
             Ok(()) => return Ok(()),
             Err(failure) => failure,
         };
-        let passes = failure.status() == ExitStatus::TryAgain;
-        if !passes || began.elapsed() >= PATIENCE {
+        if !is_removal_tried_again(failure.status(), PATIENCE.saturating_sub(began.elapsed())) {
             return Err(failure
                 .context("cannot remove the rules that keep other pods off the devices")
                 .hint("remove them with `kubectl devicetaint make-room --cleanup`"));

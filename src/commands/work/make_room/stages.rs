@@ -13,7 +13,8 @@ use crate::commands::work::cluster_view::{ClusterView, ReadState};
 use crate::commands::work::connect::{Live, failed};
 use crate::decide::drain::EvictionReply;
 use crate::decide::make_room::{
-    PlannedEviction, StageEnd, StageFacts, StageLimits, StageRun, StageStep, StageView, stage_facts,
+    PlannedEviction, StageEnd, StageFacts, StageLimits, StageRun, StageStep, StageView,
+    is_to_be_raised, stage_facts,
 };
 use crate::decide::{RulePatch, Version};
 use crate::engine::{ProposedTaint, Semantics};
@@ -92,11 +93,8 @@ impl RoomOrder<'_> {
 
     fn are_raised(&self) -> bool {
         let emptying = self.emptying();
-        let mut meant = self.rules.iter().filter(|rule| {
-            let selector = rule.selector.as_ref();
-            selector.is_some_and(|selector| emptying.contains(selector))
-        });
-        meant.all(|rule| rule.taint.effect == Effect::NoExecute)
+        let mut rules = self.rules.iter();
+        !rules.any(|rule| is_to_be_raised(rule, &emptying))
     }
 
     /// What is observed now.
@@ -178,9 +176,7 @@ impl RoomOrder<'_> {
             .printer
             .note("evicting the remaining pods with effect NoExecute");
         for rule in &mut self.rules {
-            let selector = rule.selector.as_ref();
-            let is_meant = selector.is_some_and(|selector| emptying.contains(selector));
-            if !is_meant || rule.taint.effect == to {
+            if !is_to_be_raised(rule, &emptying) {
                 continue;
             }
             let now = self.live.client.server_time();
