@@ -148,6 +148,38 @@ async fn a_policy_of_that_name_that_somebody_else_made_is_left_alone() {
 }
 
 #[tokio::test]
+async fn a_dedication_is_ended_where_somebody_agreed_and_may_do_all_of_it() {
+    let (world, _shared) = stage().await;
+    let group = world.namespace.clone();
+    let yes = format!("undedicate {group} --yes");
+    world.run(&yes).ended(1).saying("not found");
+    let ignoring = format!("{yes} --ignore-not-found");
+    world.run(&ignoring).ended(0).saying("not found");
+    world.run(&format!("{ignoring} --error-unchanged")).ended(3);
+
+    world.run(&format!("dedicate GPU0 --to {group}")).ended(0);
+    // Without a terminal, nobody can answer the question.
+    let unasked = world.run(&format!("undedicate {group}")).ended(4);
+    unasked.saying("nothing was changed");
+    let may = |group: &str, verbs: &[&str]| json!({"apiGroups": [group], "resources": ["*"], "verbs": verbs});
+    let reads = ["get", "list", "watch"];
+    let granted = [
+        may("resource.k8s.io", &["*"]),
+        may(ADMISSION, &reads),
+        may("", &reads),
+    ];
+    let reader = plane().kubeconfig_for(&granted).await.kubeconfig;
+    world
+        .run(&format!("{yes} --kubeconfig {}", reader.display()))
+        .ended(1)
+        .saying("nothing was changed");
+    assert_eq!(world.rules().await.len(), 1);
+    assert_eq!(policies(&group).await.len(), 4);
+    end(&world, &group);
+    assert_eq!(world.rules().await, Vec::<Value>::new());
+}
+
+#[tokio::test]
 async fn policies_that_are_not_enforced_are_named_and_mended_when_that_is_asked_for() {
     let (world, _shared) = stage().await;
     let group = world.namespace.clone();

@@ -103,6 +103,29 @@ fn restore_waits_for_workloads_whichever_rule_another_command_has_removed() {
     }
 }
 
+/// The pod of a DaemonSet stays: it would come back to the same node.
+#[test]
+fn pods_that_stay_are_no_part_of_the_number_that_is_agreed_to() {
+    let mut stage = Stage::new();
+    let node = stage.node(2);
+    stage.workload("ReplicaSet", "web", 1);
+    stage.of_daemon_set("agent");
+    stage.node(1);
+    let line = format!("drain --node {node} --yes --settle 0s --timeout 30s");
+    stage
+        .run(&format!("{line} --confirm-pods 2"))
+        .ended(4)
+        .saying("--confirm-pods is 2");
+    nothing_is_tainted(&stage);
+    let confirmed = stage.run(&format!("{line} --confirm-pods 1"));
+    assert!(
+        !confirmed.stderr.contains("--confirm-pods is"),
+        "{confirmed:#?}"
+    );
+    assert_eq!(stage.on(&node).len(), 1, "{confirmed:#?}");
+    stage.run(&format!("restore {node} --yes")).ended(0);
+}
+
 #[test]
 fn jobs_and_bare_pods_are_evicted_only_where_somebody_said_so() {
     let mut stage = Stage::new();

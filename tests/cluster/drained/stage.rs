@@ -190,7 +190,34 @@ impl Stage {
 
     /// A pod with a device that nothing recreates, once it is ready.
     pub fn bare(&self, name: &str) {
-        let pod = json!({
+        self.bare_with(name, |_| {});
+    }
+
+    /// A pod with a device that a DaemonSet owns, once it is ready. No controller makes it: no DaemonSet is needed on the
+    /// nodes of other tests.
+    pub fn of_daemon_set(&self, name: &str) {
+        let labels = json!({"app": name});
+        let template = json!({
+            "metadata": {"labels": labels},
+            "spec": {"containers": [{"name": "main", "image": "example.com/none"}]},
+        });
+        let owner = json!({
+            "apiVersion": "apps/v1", "kind": "DaemonSet",
+            "metadata": {"name": name, "namespace": self.world.namespace},
+            "spec": {"selector": {"matchLabels": labels}, "template": template},
+        });
+        block_on(plane().create(&[owner]));
+        let owner = block_on(self.object("apps/v1", "DaemonSet", name));
+        self.bare_with(name, |pod| {
+            pod["metadata"]["ownerReferences"] = json!([{
+                "apiVersion": "apps/v1", "kind": "DaemonSet", "name": name,
+                "uid": owner["metadata"]["uid"], "controller": true,
+            }]);
+        });
+    }
+
+    fn bare_with(&self, name: &str, change: impl FnOnce(&mut Value)) {
+        let mut pod = json!({
             "apiVersion": "v1", "kind": "Pod",
             "metadata": {"name": name, "namespace": self.world.namespace, "labels": {"app": name}},
             "spec": {
@@ -202,6 +229,7 @@ impl Stage {
                 "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "gpu"}],
             },
         });
+        change(&mut pod);
         block_on(plane().create(&[pod]));
         self.until_ready(name, 1);
     }

@@ -70,6 +70,37 @@ fn who_may_not_look_at_devices_may_still_remove_and_brake() {
 }
 
 #[test]
+fn a_rule_that_may_not_be_read_is_told_and_keeps_no_other_from_being_lowered() {
+    let plane = ControlPlane::shared();
+    let world = block_on(World::new(plane));
+    let name = world.add(&format!("{KEY}:NoSchedule"));
+    let hidden = world.add(&format!("example.com/other-{}:NoSchedule", world.node));
+    let operator = block_on(plane.kubeconfig_for(&[json!({
+        "apiGroups": ["resource.k8s.io"], "resources": ["devicetaintrules"],
+        "resourceNames": [name], "verbs": ["get", "patch"],
+    })]));
+    let effect = |name: &str| {
+        let rule = block_on(world.rule(name)).expect("the rule is there");
+        rule["spec"]["taint"]["effect"].clone()
+    };
+    let lower = |names: &str| {
+        let line = format!(
+            "deescalate {names} --to None --kubeconfig {}",
+            operator.kubeconfig.display()
+        );
+        world.run(&line)
+    };
+    let denied = "cannot get devicetaintrules.resource.k8s.io";
+    lower(&hidden).ended(1).saying(denied);
+    let both = lower(&format!("{hidden} {name}")).ended(1).saying(denied);
+    assert!(both.stdout.contains("configured"), "{both:#?}");
+    assert_eq!(
+        (effect(&name), effect(&hidden)),
+        (json!("None"), json!("NoSchedule"))
+    );
+}
+
+#[test]
 fn a_rule_of_that_name_with_another_selector_is_left_alone() {
     let world = block_on(World::new(ControlPlane::shared()));
     let name = format!("mine-{}", world.driver);
