@@ -22,12 +22,12 @@ use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline, TimeoutAction}
 use super::work::stopped::stopped;
 use super::work::timed_effect::TimedEffect;
 use crate::cluster::Purpose;
-use crate::decide::effect::{escalation, no_way_back};
+use crate::decide::effect::{escalates_again, escalation, no_way_back};
 use crate::decide::identity::{AcceptedIdentity, OtherHardware, with_new_identity};
 use crate::decide::proposal::{NamedOwners, ProposedRule};
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::timed_effect::{EffectTerm, escalation_end, kept_for_good, propose};
-use crate::decide::{Proposal, RulePatch, RuleWords, escalate};
+use crate::decide::{Proposal, RulePatch, RuleWords};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
 use crate::naming::duration::parse_duration;
@@ -297,9 +297,7 @@ impl EscalateArgs {
         for rule in &proposal.changed() {
             // On a conflict it is decided again: a rule that is gone, or that does more by now, is left
             // alone.
-            let again = |found: Option<&DeviceTaintRule>| {
-                found.is_some_and(|found| escalate(std::slice::from_ref(found), &to).is_ok())
-            };
+            let again = |found: Option<&DeviceTaintRule>| escalates_again(found, &to);
             let AcceptedIdentity { patch, kept } = match self.other_hardware() {
                 OtherHardware::Refused => AcceptedIdentity {
                     patch: patch.clone(),

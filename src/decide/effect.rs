@@ -40,6 +40,13 @@ pub fn escalate(rules: &[DeviceTaintRule], to: &Effect) -> Result<Vec<ProposedRu
     Ok([open, done].concat())
 }
 
+/// Whether the same command would give a rule the effect `to` that somebody else has changed meanwhile, as it is `found`: not
+/// one that is gone, nor one that does more by now.
+#[must_use]
+pub fn escalates_again(found: Option<&DeviceTaintRule>, to: &Effect) -> bool {
+    found.is_some_and(|found| escalate(std::slice::from_ref(found), to).is_ok())
+}
+
 /// What an escalation of rules with those names does, as the beginning of a question.
 #[must_use]
 pub fn escalation(open: &[String], to: &Effect) -> String {
@@ -172,6 +179,17 @@ mod tests {
 
     fn effect(text: &str) -> Effect {
         Effect::from(text)
+    }
+
+    #[test]
+    fn a_rule_that_is_gone_or_does_more_by_now_is_not_escalated_again() {
+        let again = |found: Option<&str>| {
+            let found = found.map(rule);
+            escalates_again(found.as_ref(), &Effect::NoSchedule)
+        };
+        assert!(again(Some("None")) && again(Some("NoSchedule")));
+        assert!(!again(Some("NoExecute")));
+        assert!(!again(None));
     }
 
     #[test]

@@ -17,11 +17,12 @@ use crate::cluster::{Detail, EvictionAnswer, WriteMode, evict};
 use crate::commands::work::cluster_view::ClusterView;
 use crate::commands::work::connect::failed;
 use crate::commands::work::wait::{LastLook, ProgressLine, Wait, WaitEnd, WaitResult};
+use crate::decide::RulePatch;
 use crate::decide::drain::{
     DrainProgress, DrainView, EvictionReply, RuleState, Unit, UnitEnd, UnitFacts, UnitPod, UnitRun,
     UnitStep, interrupted, recorded_workloads,
 };
-use crate::decide::{RulePatch, escalate};
+use crate::decide::effect::escalates_again;
 use crate::engine::settle::{Goal, Patience};
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect, NamespacedName, Uid};
@@ -245,9 +246,7 @@ impl UnitDrain<'_, '_, '_> {
         let to = Effect::NoExecute;
         for rule in self.rules.iter_mut().filter(|rule| rule.taint.effect != to) {
             let patch = RulePatch::effect(&to, &order.semantics, order.live.client.server_time());
-            let again = |found: Option<&DeviceTaintRule>| {
-                found.is_some_and(|found| escalate(std::slice::from_ref(found), &to).is_ok())
-            };
+            let again = |found: Option<&DeviceTaintRule>| escalates_again(found, &to);
             if let Some(stored) = changer.patch(rule, &patch, again).await? {
                 *rule = stored.fact;
             }
