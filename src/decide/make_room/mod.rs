@@ -50,7 +50,7 @@ pub use eligibility::{
 pub use ending::{interrupted, is_removal_tried_again, with_removal};
 pub use facts::{Occupants, StageView, stage_facts};
 pub use kept_devices::{first_drafts, is_to_be_raised, reserved, room_steps};
-pub use needed_access::{NeededAccess, needed_access};
+pub use needed_access::{NeededAccess, needed_access, tried_evictions};
 pub use plan::{
     NearSet, NothingHelps, PlannedEviction, PlannedRoom, RoomInput, RoomLimits, RoomPlan, plan,
 };

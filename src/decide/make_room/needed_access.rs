@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::plan::{RoomLimits, RoomPlan};
+use super::plan::{PlannedEviction, RoomLimits, RoomPlan};
 use crate::decide::add::AddStep;
 use crate::model::Namespace;
 
@@ -50,4 +50,15 @@ pub fn needed_access(
         needed.insert(NeededAccess::DeleteRules);
     }
     needed
+}
+
+/// The evictions that are tried beforehand, without being carried out: what is evicted through the Eviction API may be
+/// refused by admission. One of each namespace is enough, since permissions are granted by namespace.
+#[must_use]
+pub fn tried_evictions(pods: &[PlannedEviction]) -> Vec<&PlannedEviction> {
+    let mut namespaces = BTreeSet::new();
+    let evicted = pods.iter().filter(|pod| pod.has_budget);
+    evicted
+        .filter(|pod| namespaces.insert(&pod.name.namespace))
+        .collect()
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::candidates::{Beneficiary, Immovable, Movability, Protection, candidates};
 use super::cleanup::{CleanupApproval, left_of, left_rules, taken_over_line, unexpired_lines};
 use super::eligibility::{Eligibility, eligibility};
-use super::needed_access::{NeededAccess, needed_access};
+use super::needed_access::{NeededAccess, needed_access, tried_evictions};
 use super::plan::{PlannedEviction, PlannedRoom, RoomLimits, RoomPlan};
 use super::run::{
     Competitor, PodProgress, RemainingPod, StageEnd, StageFacts, StageLimits, StageRun, StageStep,
@@ -582,6 +582,19 @@ fn a_run_that_takes_over_the_rules_of_another_says_so() {
     let expiry = format!("(expires at {})", after(60));
     assert!(line.contains(&expiry), "{line}");
     assert_eq!(taken_over_line(&[]), None);
+}
+
+#[test]
+fn one_eviction_of_each_namespace_is_tried_of_those_that_the_api_is_asked_for() {
+    let pods = [
+        planned("team-a", false),
+        planned("team-a", true),
+        planned("team-a", true),
+        planned("team-b", true),
+        planned("team-c", false),
+    ];
+    let tried = tried_evictions(&pods);
+    assert_eq!(tried, [&pods[1], &pods[3]]);
 }
 
 fn planned(namespace: &str, has_budget: bool) -> PlannedEviction {

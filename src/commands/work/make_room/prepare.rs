@@ -15,7 +15,7 @@ use crate::decide::make_room::{
     Beneficiary, Eligibility, Mechanism, NeededAccess, NothingHelps, Occupants, RoomInput,
     RoomLimits, RoomPlan, RoomTarget, RoomTerms, WaitingPod, action, by_priority, candidates,
     eligibility, first_drafts, lacking, left_of, may_wait, needed_access, plan, refuse_lacking,
-    refuse_unknown, refuse_unread, reserved, room_steps, taint, uses_claim,
+    refuse_unknown, refuse_unread, reserved, room_steps, taint, tried_evictions, uses_claim,
 };
 use crate::decide::proposal::{NamedOwners, ProposedRule};
 use crate::decide::{AddStep, Proposal};
@@ -277,14 +277,10 @@ impl Prepared {
         let needed = needed_access(&self.plan, &self.first, &self.limits);
         let queries = needed.into_iter().map(query);
         refuse_missing(queries, Purpose::MakeRoom, &mutation.live.client).await?;
-        let mut asked = BTreeSet::new();
-        for pod in self.plan.chosen.pods.iter().filter(|pod| pod.has_budget) {
-            // Permissions are granted by namespace, so one pod of each is tried.
-            if asked.insert(&pod.name.namespace) {
-                let client = &mutation.live.client;
-                let tried = evict(client, &pod.name, &pod.uid, WriteMode::DryRun).await;
-                tried.map_err(|error| failed(error).detail("nothing was changed"))?;
-            }
+        for pod in tried_evictions(&self.plan.chosen.pods) {
+            let client = &mutation.live.client;
+            let tried = evict(client, &pod.name, &pod.uid, WriteMode::DryRun).await;
+            tried.map_err(|error| failed(error).detail("nothing was changed"))?;
         }
         Ok(())
     }
