@@ -148,6 +148,9 @@ fn a_run_after_one_that_was_killed_completes_it() {
     let world = &stand.scene.stage.world;
     let run = stand.proxy.harm(world, &stand.line(), first, harm);
     assert_eq!(run.code, -1, "{run:#?}");
+    // A run that nobody agrees to removes nothing that another has left.
+    stand.scene.make_room("").ended(4);
+    assert_eq!(block_on(world.rules()).len(), 1);
     let run = stand.scene.make_room("--yes").ended(0);
     run.saying("takes over 1 rule that another `make-room` for this pod");
     assert!(stand.scene.node_of("critical").is_some());

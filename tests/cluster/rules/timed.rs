@@ -72,6 +72,18 @@ fn the_effect_is_taken_back_when_its_time_is_over() {
 }
 
 #[test]
+fn a_dry_run_raises_no_effect_and_waits_for_no_time() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    let name = world.add(&format!("{KEY}=x"));
+    for dry_run in ["client", "server"] {
+        let line = format!("escalate {name} --to NoSchedule --for 2s --yes --dry-run={dry_run}");
+        let run = world.run(&line).ended(0);
+        assert!(!run.stderr.contains("restore"), "{run:#?}");
+        assert_eq!(effect(&world, &name), "None");
+    }
+}
+
+#[test]
 fn whoever_stops_the_command_has_the_effect_taken_back() {
     let world = block_on(World::new(ControlPlane::shared()));
     let name = world.add(&format!("{KEY}=x"));
