@@ -80,3 +80,85 @@ impl Prepared {
         rules.unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::drain::UnitProgress;
+    use crate::decide::testing::{named, selector, taint};
+    use crate::decide::{RuleDraft, RulePatch};
+    use crate::engine::testing::semantics;
+
+    fn draft(name: &str) -> RuleDraft {
+        RuleDraft {
+            name: name.to_owned(),
+            selector: selector("gpu-0"),
+            taint: taint("NoSchedule"),
+            labels: BTreeMap::new(),
+            annotations: BTreeMap::new(),
+            manifest: None,
+        }
+    }
+
+    /// A drain of one unit with the rules `a` and `b`, for which these steps are left.
+    fn prepared(steps: Vec<AddStep>) -> Prepared {
+        let unit = Unit {
+            name: "node-1".to_owned(),
+            devices: BTreeSet::new(),
+        };
+        let run = DrainRun {
+            unit,
+            rules: vec!["a".to_owned(), "b".to_owned()],
+            progress: UnitProgress::Waiting,
+        };
+        Prepared {
+            terms: DrainTerms {
+                name: "fw".to_owned(),
+            },
+            units: Vec::new(),
+            steps,
+            runs: vec![run],
+            count: 1,
+            skipped: BTreeMap::new(),
+            settled: BTreeSet::new(),
+        }
+    }
+
+    #[test]
+    fn a_drain_is_new_without_rules_and_changes_some_unless_all_are_as_wanted() {
+        let create = || AddStep::Create(draft("a"));
+        let change = || AddStep::Change {
+            draft: draft("a"),
+            rule: Box::new(named("a", "None")),
+            patch: RulePatch::effect(&Effect::NoSchedule, &semantics(37), None),
+        };
+        let keep = || AddStep::Keep {
+            draft: draft("b"),
+            rule: Box::new(named("b", "NoSchedule")),
+        };
+        for (steps, is_new, changes_rules) in [
+            (vec![create(), create()], true, true),
+            (vec![create(), keep()], false, true),
+            (vec![change(), keep()], false, true),
+            (vec![keep(), keep()], false, false),
+        ] {
+            let found = prepared(steps.clone());
+            let found = (found.is_new(), found.changes_rules());
+            assert_eq!(found, (is_new, changes_rules), "{steps:?}");
+        }
+    }
+
+    #[test]
+    fn rules_of_its_units_count_as_raised_and_are_rules_only_together() {
+        let drain = prepared(Vec::new());
+        let known = [
+            named("a", "NoExecute"),
+            named("b", "NoSchedule"),
+            named("c", "NoExecute"),
+        ];
+        assert_eq!(drain.raised(&known), 1);
+        assert_eq!(drain.raised(&known[1..]), 0);
+        assert_eq!(drain.rules(&known), known[..2]);
+        assert_eq!(drain.rules(&known[1..]), []);
+    }
+}

@@ -315,3 +315,106 @@ fn terminating(left: &[Blocker]) -> BTreeMap<NamespacedName, String> {
 fn messages(left: &[Blocker]) -> Vec<String> {
     left.iter().map(|left| left.message.clone()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::drain::testing::{owned, unit_pod};
+    use crate::decide::drain::{Inclusions, Means, PodClass, UnitLimits};
+    use crate::report::blocker::BlockerReason;
+
+    fn blocker() -> Blocker {
+        Blocker {
+            reason: BlockerReason::DriverDown,
+            namespace: None,
+            name: None,
+            node: None,
+            uid: None,
+            since_time: None,
+            until_time: None,
+            message: "it was deleted by force".to_owned(),
+            workload_kind: None,
+            leaving: Vec::new(),
+        }
+    }
+
+    fn waited(ending: WaitEnd) -> WaitResult {
+        WaitResult {
+            ending,
+            pods: 0,
+            staying: Vec::new(),
+            warnings: Vec::new(),
+            misses_force_deletions: false,
+            recorded: Vec::new(),
+            took: std::time::Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn devices_are_idle_only_when_the_wait_has_seen_that_and_blocked_where_they_are_not_released() {
+        let unreleased = UnitEnd::Blocked(vec!["it was deleted by force".to_owned()]);
+        for (ending, idle, end) in [
+            (None, false, None),
+            (Some(WaitEnd::Met), true, None),
+            (Some(WaitEnd::TimedOut(vec![blocker()])), false, None),
+            (
+                Some(WaitEnd::NotReleased(vec![blocker()])),
+                false,
+                Some(unreleased),
+            ),
+        ] {
+            let has_ended = ending.is_some();
+            let idleness = RefCell::new(ending.map(|ending| Ok(waited(ending))));
+            let mut facts = UnitFacts::default();
+            assert_eq!(is_idle(&idleness, &mut facts).expect("no failure"), end);
+            assert_eq!(facts.is_idle, idle);
+            assert_eq!(
+                idleness.borrow().is_some(),
+                has_ended,
+                "the next look sees it, too"
+            );
+        }
+    }
+
+    #[test]
+    fn a_wait_that_failed_ends_the_unit_unless_its_rules_say_why() {
+        let failed = |rules| {
+            let idleness = RefCell::new(Some(Err(Failure::refused("the rule has changed"))));
+            let mut facts = UnitFacts {
+                rules,
+                ..UnitFacts::default()
+            };
+            is_idle(&idleness, &mut facts).is_err()
+        };
+        assert!(failed(RuleState::AsMade));
+        let why = || "restored by eve".to_owned();
+        assert!(!failed(RuleState::Reversed(why())));
+        assert!(!failed(RuleState::EffectChanged(why())));
+        assert!(!failed(RuleState::TakenOver(why())));
+    }
+
+    #[test]
+    fn a_workload_is_occupied_from_the_step_that_takes_a_pod_of_it() {
+        let web = Uid::from("web");
+        let mut pod = unit_pod(&owned("web-0", None), PodClass::Replicated);
+        pod.workload = Some(web.clone());
+        let evict = UnitStep::Evict(pod.name.clone(), pod.uid.clone());
+        let other = UnitStep::Evict(pod.name.clone(), Uid::from("another"));
+        let facts = UnitFacts {
+            pods: vec![pod],
+            ..UnitFacts::default()
+        };
+        let run = UnitRun::new(UnitLimits {
+            means: Means::Eviction,
+            included: Inclusions::default(),
+            force_after: None,
+            timeout: std::time::Duration::ZERO,
+            accepts_unplaceable: false,
+        });
+        let is_occupied = |step: &UnitStep| occupied(&run, &facts, step).contains(&web);
+        assert!(is_occupied(&evict));
+        assert!(is_occupied(&UnitStep::Restart(web.clone())));
+        assert!(!is_occupied(&other));
+        assert!(!is_occupied(&UnitStep::RaiseEffect));
+    }
+}

@@ -461,3 +461,28 @@ fn missing(run: &DrainRun, rules: &[DeviceTaintRule]) -> Option<String> {
     let missing = run.rules.iter().find(|name| !is_there(name))?;
     Some(format!("rule {missing} was removed"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::decide::drain::UnitProgress;
+    use crate::decide::testing::named;
+
+    #[test]
+    fn a_unit_lacks_a_rule_that_nobody_has() {
+        let run = DrainRun {
+            unit: Unit {
+                name: "node-1".to_owned(),
+                devices: BTreeSet::new(),
+            },
+            rules: vec!["a".to_owned(), "b".to_owned()],
+            progress: UnitProgress::Draining,
+        };
+        let there = [named("a", "NoSchedule"), named("b", "NoSchedule")];
+        assert_eq!(missing(&run, &there), None);
+        let why = "rule b was removed";
+        assert_eq!(missing(&run, &there[..1]).as_deref(), Some(why));
+    }
+}
