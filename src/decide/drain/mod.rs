@@ -53,6 +53,7 @@ mod current_stage;
 mod ending;
 mod facts;
 mod means;
+mod open_units;
 mod order;
 mod pause;
 mod planned;
@@ -94,6 +95,7 @@ pub use facts::{
     unschedulable_by_workload, workload_states,
 };
 pub use means::Means;
+pub use open_units::OpenUnits;
 pub use pause::{AbortAction, PauseStep, abort_patch, pause_step, refuse_aborted};
 pub use planned::{
     Hardware, PlanFile, PlannedFacts, in_planned_order, plan_file, planned_devices,

@@ -19,12 +19,12 @@ use crate::decide::choice::{
 };
 use crate::decide::drafts::RuleAnnotations;
 use crate::decide::drain::{
-    DrainPlan, DrainTerms, PlanFile, PlannedFacts, PublishedHardware, RestartFacts, RestartPlan,
-    Terminations, Unit, UnitKind, UnitLimits, UnitPod, cordoned_nodes, drain_replacements,
-    drains as drain_states, failing_jobs, grace_time, in_planned_order, joined, plan_lines,
-    planned_devices, pods_of, progress_now, refuse_aborted, refuse_other_cluster, refuse_outdated,
-    refuse_shared_hardware, refuse_start, refuse_unpublished, refusing_budgets, rest_of_grace,
-    scope, still_to_place, units, wanted, workload_states,
+    DrainPlan, DrainTerms, OpenUnits, PlanFile, PlannedFacts, PublishedHardware, RestartFacts,
+    RestartPlan, Terminations, Unit, UnitKind, UnitLimits, UnitPod, cordoned_nodes,
+    drain_replacements, drains as drain_states, failing_jobs, grace_time, in_planned_order, joined,
+    plan_lines, planned_devices, pods_of, progress_now, refuse_aborted, refuse_other_cluster,
+    refuse_outdated, refuse_shared_hardware, refuse_start, refuse_unpublished, refusing_budgets,
+    rest_of_grace, scope, still_to_place, units, wanted, workload_states,
 };
 use crate::decide::identity::{identities, with_identities};
 use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
@@ -188,38 +188,21 @@ impl DrainRequest {
         let names = names_by_unit(&drafts);
         let steps = add(drafts, rules, &existing)?;
         let state = known.iter().find(|drain| drain.name == terms.name);
-        let mut settled: BTreeSet<String> = left_out.keys().cloned().collect();
-        let over = state.into_iter().flat_map(|state| &state.units);
-        let over = over.filter(|unit| unit.progress.is_over());
-        settled.extend(over.map(|unit| unit.name.clone()));
         let rules_of = |unit: &Unit| names.get(&unit.name).cloned().unwrap_or_default();
         let progress = |unit: &Unit| progress_now(state, unit, &rules_of(unit), &published, &basis);
-        for unit in units
-            .iter()
-            .filter(|unit| !left_out.contains_key(&unit.name))
-        {
-            // A finished unit may have got devices or pods since. Then it is open again.
-            if !progress(unit).is_over() {
-                settled.remove(&unit.name);
-            }
-        }
+        let OpenUnits {
+            open,
+            settled,
+            count,
+        } = OpenUnits::new(units.clone(), &left_out, state, progress);
         // Only devices so far, before anything else is read; `check` compares the pods.
         self.refuse_outdated(&units, &settled, &[], view)?;
-        // Units of earlier runs count, too: the number is recorded on the rules as the size of the drain.
-        let mut names_of_units: BTreeSet<&str> = units.iter().map(|unit| &*unit.name).collect();
-        let known_units = state.into_iter().flat_map(|state| &state.units);
-        names_of_units.extend(known_units.map(|unit| &*unit.name));
-        let count = names_of_units.len();
-        let units = units.into_iter();
-        let runs: Vec<DrainRun> = units
-            .filter(|unit| !left_out.contains_key(&unit.name))
-            .map(|unit| DrainRun {
-                rules: rules_of(&unit),
-                progress: progress(&unit),
-                unit,
-            })
-            .filter(|run| !run.progress.is_over())
-            .collect();
+        let open = open.into_iter().map(|(unit, progress)| DrainRun {
+            rules: rules_of(&unit),
+            progress,
+            unit,
+        });
+        let runs: Vec<DrainRun> = open.collect();
         // While the driver of a node is away, only its allocated devices are known.
         let open = runs.iter().map(|run| &run.unit);
         refuse_unpublished(open, &view.snapshot().slices, self.unit_kind())?;

@@ -139,6 +139,7 @@ mod tests {
         for (steps, is_new, changes_rules) in [
             (vec![create(), create()], true, true),
             (vec![create(), keep()], false, true),
+            (vec![create(), change()], false, true),
             (vec![change(), keep()], false, true),
             (vec![keep(), keep()], false, false),
         ] {
