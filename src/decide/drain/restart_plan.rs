@@ -48,6 +48,12 @@ pub struct RestartFacts<'a> {
 }
 
 impl RestartPlan {
+    /// Whether restarts alone are a way: every pod that leaves has an owner that is restarted, and there are such pods.
+    #[must_use]
+    pub fn replaces_evictions(&self) -> bool {
+        !self.owners.is_empty() && self.others.is_empty()
+    }
+
     /// What is restarted of the owners of the pods that leave by `means`.
     #[must_use]
     pub fn of(means: Means, facts: &RestartFacts<'_>) -> Self {
@@ -428,6 +434,10 @@ mod tests {
         let other = RestartBlocker::OtherKind("StatefulSet".to_owned());
         let db = crate::report::testing::name("team-a", "db-0");
         assert_eq!(plan.others, [(db, other)]);
+        assert!(!plan.replaces_evictions());
+        let mut alone = plan.clone();
+        alone.others.clear();
+        assert!(alone.replaces_evictions());
         assert_eq!(
             plan.refuse_others(Means::Auto)
                 .err()
@@ -446,6 +456,7 @@ mod tests {
         for means in [Means::Eviction, Means::Taint] {
             let plan = Scene::new().plan(means);
             assert!(plan.owners.is_empty() && plan.others.is_empty());
+            assert!(!plan.replaces_evictions());
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::facts::UnitPod;
 use super::means::Means;
 use super::pod_class::Inclusions;
 
@@ -21,6 +22,13 @@ pub struct UnitLimits {
 }
 
 impl UnitLimits {
+    /// Whether effect NoExecute evicts pods, too, of those that are `leaving`: as this run may set it, or as rules of the
+    /// drain have it already.
+    #[must_use]
+    pub fn evict_by_taint(&self, leaving: &[&UnitPod]) -> bool {
+        self.may_evict_by_taint() || leaving.iter().any(|pod| pod.is_evicted_by_rule)
+    }
+
     /// Whether the rules of a unit may get effect NoExecute.
     #[must_use]
     pub fn may_evict_by_taint(&self) -> bool {
@@ -29,5 +37,38 @@ impl UnitLimits {
                 Means::Taint => true,
                 Means::Auto | Means::Restart | Means::Eviction => false,
             }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pod_class::PodClass;
+    use super::super::testing::{owned, unit_pod};
+    use super::*;
+
+    #[test]
+    fn effect_no_execute_evicts_where_this_run_may_set_it_or_a_rule_has_it() {
+        let limits = |means, force_after| UnitLimits {
+            means,
+            included: Inclusions::default(),
+            force_after,
+            timeout: Duration::ZERO,
+            accepts_unplaceable: false,
+        };
+        let pod = unit_pod(&owned("web-0", None), PodClass::Replicated);
+        let mut by_rule = pod.clone();
+        by_rule.is_evicted_by_rule = true;
+        let evicts = |means, force_after| {
+            let limits = limits(means, force_after);
+            (
+                limits.evict_by_taint(&[&pod]),
+                limits.evict_by_taint(&[&pod, &by_rule]),
+            )
+        };
+        let force = Some(Duration::from_secs(60));
+        assert_eq!(evicts(Means::Eviction, None), (false, true));
+        assert_eq!(evicts(Means::Restart, None), (false, true));
+        assert_eq!(evicts(Means::Taint, None), (true, true));
+        assert_eq!(evicts(Means::Eviction, force), (true, true));
     }
 }

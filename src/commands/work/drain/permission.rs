@@ -42,10 +42,7 @@ impl DrainRequest {
             tried.map_err(|error| {
                 let is_denied = error.denied().is_some();
                 let failure = failed(error).detail("nothing was changed");
-                // No way out if one of the pods has an owner that cannot be restarted.
-                let can_restart =
-                    restarts.is_some_and(|plan| !plan.owners.is_empty() && plan.others.is_empty());
-                if is_denied && can_restart {
+                if is_denied && restarts.is_some_and(RestartPlan::replaces_evictions) {
                     failure.hint(RESTART)
                 } else {
                     failure

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::look::{recordable, unread};
 use super::order::{DrainRun, begun_first, names_by_unit};
 use super::prepared::{CheckedDrain, Prepared};
-use super::restart::{EVICT, may_restart};
+use super::restart::{both_allowed, may_restart};
 use crate::assess::Sibling;
 use crate::cluster::{NodeDetail, WriteMode};
 use crate::commands::context::Context;
@@ -438,20 +438,13 @@ impl DrainRequest {
             // A way that is not open either is no way out.
             let restartable = may_restart.is_ok().then_some(&restarts);
             let may_evict = self.check_permission(&leaving, restartable, mutation).await;
-            match (may_restart, may_evict) {
-                (Ok(()), may_evict) => may_evict?,
-                (Err(refused), Ok(())) => return Err(refused.hint(EVICT)),
-                (Err(refused), Err(failure)) => {
-                    return Err(failure.detail(format!("in addition: {refused}")));
-                }
-            }
+            both_allowed(may_restart, may_evict)?;
         }
         let workloads = recordable(&prepared.units, &impact, &view.reading);
         let kept = pods.iter().filter(|pod| !pod.is_evicted(limits.included));
         let kept = kept.map(|pod| pod.uid.clone()).collect();
         Ok(CheckedDrain {
-            by_taint: limits.may_evict_by_taint()
-                || leaving.iter().any(|pod| pod.is_evicted_by_rule),
+            by_taint: limits.evict_by_taint(&leaving),
             restarts,
             workloads,
             lines,

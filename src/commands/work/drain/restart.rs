@@ -12,7 +12,7 @@ use crate::report::command_event::{EventDetail, RequestResult};
 use crate::report::reference::Owner;
 
 /// The way on for whoever may not restart the owners of pods.
-pub(super) const EVICT: &str = "to evict the pods instead: --by evict";
+const EVICT: &str = "to evict the pods instead: --by evict";
 
 /// Whether the user may restart all owners of the plan, asked by restarts that are not carried out.
 ///
@@ -40,6 +40,22 @@ pub(super) async fn may_restart(
         }
     }
     Ok(())
+}
+
+/// That the user may both restart owners and evict pods.
+///
+/// # Errors
+///
+/// When one is denied, with the other as the way on; when both are, both.
+pub(super) fn both_allowed(
+    may_restart: Result<(), Failure>,
+    may_evict: Result<(), Failure>,
+) -> Result<(), Failure> {
+    match (may_restart, may_evict) {
+        (Ok(()), may_evict) => may_evict,
+        (Err(refused), Ok(())) => Err(refused.hint(EVICT)),
+        (Err(refused), Err(failure)) => Err(failure.detail(format!("in addition: {refused}"))),
+    }
 }
 
 impl UnitDrain<'_, '_, '_> {
@@ -104,5 +120,36 @@ fn version(uid: &Uid, state: &RestartState) -> ObjectVersion {
     ObjectVersion {
         uid: uid.to_string(),
         resource_version: state.resource_version.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_may_not_restart_or_not_evict_is_refused_with_the_other_way_if_it_is_open() {
+        let denied = |what: &str| Err(Failure::refused(format!("cannot {what}")));
+        let found = |may_restart, may_evict| {
+            let failure = both_allowed(may_restart, may_evict).err()?;
+            let (details, hints) = (failure.details().to_vec(), failure.hints().to_vec());
+            Some((failure.to_string(), details, hints))
+        };
+        assert_eq!(found(Ok(()), Ok(())), None);
+        let (evict, restart) = ("cannot evict".to_owned(), "cannot restart".to_owned());
+        let hint = vec![EVICT.to_owned()];
+        assert_eq!(
+            found(denied("restart"), Ok(())),
+            Some((restart, vec![], hint))
+        );
+        assert_eq!(
+            found(Ok(()), denied("evict")),
+            Some((evict.clone(), vec![], vec![]))
+        );
+        let both = vec!["in addition: cannot restart".to_owned()];
+        assert_eq!(
+            found(denied("restart"), denied("evict")),
+            Some((evict, both, vec![]))
+        );
     }
 }
