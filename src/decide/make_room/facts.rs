@@ -206,6 +206,16 @@ mod tests {
         }
     }
 
+    #[test]
+    fn each_pod_of_a_plan_is_found_by_its_uid() {
+        let (web, db) = (pod("team-a", "web"), pod("team-a", "db"));
+        let chosen = plan(&[&web, &db]).chosen;
+        let found = |pod: &Pod| chosen.pod(&pod.uid).map(|planned| planned.name.clone());
+        assert_eq!(found(&web), Some(web.name.clone()));
+        assert_eq!(found(&db), Some(db.name.clone()));
+        assert_eq!(found(&pod("team-a", "other")), None);
+    }
+
     /// The facts of a look at `snapshot`, in which the plan evicts web and `critical` waits.
     fn facts(snapshot: &Snapshot, before: &Occupants, rules: &[DeviceTaintRule]) -> StageFacts {
         let waiting = critical();

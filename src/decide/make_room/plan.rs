@@ -80,6 +80,12 @@ pub struct PlannedRoom {
 }
 
 impl PlannedRoom {
+    /// The pod with that UID, if it is to be evicted.
+    #[must_use]
+    pub fn pod(&self, uid: &Uid) -> Option<&PlannedEviction> {
+        self.pods.iter().find(|pod| pod.uid == *uid)
+    }
+
     /// Whether a PodDisruptionBudget covers one of the pods.
     #[must_use]
     pub fn has_budgets(&self) -> bool {

@@ -56,8 +56,7 @@ impl RoomOrder<'_> {
             let facts = Box::pin(self.facts()).await?;
             match run.next(&facts, began.elapsed()) {
                 StageStep::Evict(uid) => {
-                    let mut pods = self.prepared.plan.chosen.pods.iter();
-                    let Some(pod) = pods.find(|pod| pod.uid == uid) else {
+                    let Some(pod) = self.prepared.plan.chosen.pod(&uid) else {
                         continue;
                     };
                     let reply = self.evict(pod).await?;
