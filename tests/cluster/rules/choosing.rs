@@ -460,8 +460,18 @@ fn what_devices_are_is_shown_where_it_is_asked_for() {
         .run(&format!("devices DRIVER {uuid} -o name"))
         .ended(0);
     assert_eq!(one.stdout.trim(), world.device("part-2"));
-    world.run(&format!("add DRIVER {uuid} {KEY}:None")).ended(0);
-    world.run(&format!("remove DRIVER {uuid} {KEY}-")).ended(0);
+    let keys = [KEY, "example.com/other"];
+    for key in keys {
+        world.run(&format!("add DRIVER {uuid} {key}:None")).ended(0);
+    }
+    // One of them was meant.
+    world
+        .run(&format!("escalate {uuid} --to NoSchedule --yes"))
+        .ended(2)
+        .saying("has 2 rules");
+    for key in keys {
+        world.run(&format!("remove DRIVER {uuid} {key}-")).ended(0);
+    }
     assert_eq!(block_on(world.rules()), Vec::<Value>::new());
 }
 
