@@ -58,24 +58,18 @@ impl Scene {
         let mut changes = Vec::new();
         let mut last = String::new();
         for seen in self.proxy.seen() {
-            let number = match seen.method.as_str() {
-                "POST" => &mut posts,
-                "PATCH" => &mut patches,
+            let (method, number) = match seen.method.as_str() {
+                "POST" => ("POST", &mut posts),
+                // What met a conflict is sent again to the same rule: no further change, and none that every run sends.
+                "PATCH" if seen.path == last => continue,
+                "PATCH" => ("PATCH", &mut patches),
                 _ => continue,
             };
             *number += 1;
             let is_change = seen.path.contains("/devicetaintrules")
                 || seen.path.contains("/eviction") && !seen.body.contains("dryRun");
             if is_change && !seen.path.contains("dryRun") {
-                let method = if seen.method == "POST" {
-                    "POST"
-                } else {
-                    "PATCH"
-                };
-                // What met a conflict is sent again to the same rule, which is no further change.
-                if seen.path != last || method == "POST" {
-                    changes.push(At::Method(method, *number));
-                }
+                changes.push(At::Method(method, *number));
                 last.clone_from(&seen.path);
             }
         }
