@@ -125,7 +125,7 @@ impl<'a> RuleWords<'a> {
     ) -> Result<(), Failure> {
         match self.unknown_word(&self.unnamed_words(rules), |_| false) {
             None => Ok(()),
-            Some(word) => Err(unknown_word(word)
+            Some(word) => Err(unknown_hardware_id(word)
                 .detail(reason.to_string())
                 .ending(reason.status())),
         }
@@ -176,7 +176,7 @@ impl<'a> RuleWords<'a> {
         if let Some(gap) = reading.without(Kind::ResourceSlice)
             && let Some(word) = self.unknown_word(&words, is_known)
         {
-            return Err(unknown_word(word).detail(format!("{}: {}", gap.what, gap.why)));
+            return Err(unknown_hardware_id(word).detail(format!("{}: {}", gap.what, gap.why)));
         }
         let (_, others): (Vec<String>, Vec<String>) =
             self.others.iter().cloned().partition(is_number);
@@ -199,8 +199,8 @@ impl<'a> RuleWords<'a> {
     }
 }
 
-/// No rule has that name, and devices could not be read.
-fn unknown_word(word: &str) -> Failure {
+/// That no rule has that name, and that it is unknown whether it is a hardware ID.
+fn unknown_hardware_id(word: &str) -> Failure {
     let text =
         format!("no rule has the name {word}, and it is unknown whether {word} is a hardware ID");
     Failure::new(ExitStatus::Failed, text)

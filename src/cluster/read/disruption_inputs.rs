@@ -41,8 +41,8 @@ impl EarlyInputs {
 
 /// Adds to `reading` the pods that use a device that `selects` chooses, as `read_pods` does, and
 /// beside them all budgets and what says where claims could be placed again, then what these pods
-/// belong to and their nodes, of which lists are read beside the pods: for an answer that says how badly their loss would hurt. What was read `early` is not read
-/// again.
+/// belong to and their nodes: for an answer that says how badly their loss would hurt. Where these pods belong to many
+/// workloads, those are listed while the pods arrive. What was read `early` is not read again.
 ///
 /// # Errors
 ///

@@ -7,11 +7,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Notify;
 
-use super::workloads::{ONE_BY_ONE, workloads_of};
+use super::workloads::{is_listed_everywhere, workloads_of};
 use crate::cluster::error::ClusterError;
 use crate::model::{Kind, NamespacedName, Pod};
 
-/// The owners of the pods that have arrived so far: of each kind as many as decide that the kind is listed.
+/// The owners of the pods that have arrived so far: of each kind as many as decide that the kind is listed in the whole
+/// cluster.
 #[derive(Debug, Default)]
 pub(super) struct OwnersSoFar {
     names: Mutex<BTreeMap<Kind, BTreeSet<NamespacedName>>>,
@@ -24,16 +25,21 @@ impl OwnersSoFar {
         for (kind, name) in workloads_of(pod) {
             let mut names = self.names();
             let of_kind = names.entry(kind).or_default();
-            if of_kind.len() <= ONE_BY_ONE && of_kind.insert(name) && of_kind.len() > ONE_BY_ONE {
+            if !is_listed_everywhere(of_kind)
+                && of_kind.insert(name)
+                && is_listed_everywhere(of_kind)
+            {
                 self.grown.notify_one();
             }
         }
     }
 
-    /// The kinds of which there are more owners than are read one by one.
+    /// The kinds that are listed in the whole cluster, whatever other owners are still to come.
     fn listed_kinds(&self) -> Vec<Kind> {
         let names = self.names();
-        let listed = names.iter().filter(|(_, names)| names.len() > ONE_BY_ONE);
+        let listed = names
+            .iter()
+            .filter(|(_, names)| is_listed_everywhere(names));
         listed.map(|(kind, _)| *kind).collect()
     }
 
@@ -42,8 +48,8 @@ impl OwnersSoFar {
     }
 }
 
-/// What `pods` gives, and the answers of `list` for the kinds of which the owners `so_far` became too many to be read one by
-/// one: each kind is listed as soon as that is so. Each list is newer than the pods from which the names of owners came.
+/// What `pods` gives, and the answers of `list` for the kinds that are listed in the whole cluster for the owners `so_far`:
+/// each kind is listed as soon as that is so. Each list is newer than the pods from which the names of owners came.
 ///
 /// # Errors
 ///
@@ -84,12 +90,13 @@ where
 
 #[cfg(test)]
 mod tests {
+    use super::super::workloads::ONE_BY_ONE;
     use super::*;
     use crate::engine::testing::pod;
     use crate::model::Controller;
 
-    /// Pods of so many ReplicaSets.
-    fn pods(sets: usize) -> Vec<Pod> {
+    /// Pods of so many ReplicaSets, which are in these namespaces in turn.
+    fn pods(sets: usize, namespaces: &[&str]) -> Vec<Pod> {
         let sets = 0..sets;
         sets.map(|set| Pod {
             controller: Some(Controller {
@@ -98,21 +105,21 @@ mod tests {
                 name: format!("set-{set}").as_str().into(),
                 uid: format!("uid-{set}").as_str().into(),
             }),
-            ..pod("ml", &format!("pod-{set}"))
+            ..pod(namespaces[set % namespaces.len()], &format!("pod-{set}"))
         })
         .collect()
     }
 
-    /// The kinds that are listed before the last of these pods arrives, which waits for the first list.
-    async fn listed_meanwhile(sets: usize) -> Vec<Kind> {
+    /// The kinds that are listed before the last of these pods arrives, which waits for the first list where one `is_expected`.
+    async fn listed_meanwhile(sets: usize, namespaces: &[&str], is_expected: bool) -> Vec<Kind> {
         let (so_far, listed) = (OwnersSoFar::default(), Notify::new());
         let arriving = async {
-            for pod in pods(sets) {
+            for pod in pods(sets, namespaces) {
                 so_far.note(&pod);
                 so_far.note(&pod);
                 tokio::task::yield_now().await;
             }
-            if sets > ONE_BY_ONE {
+            if is_expected {
                 listed.notified().await;
             }
             Ok("pods")
@@ -130,7 +137,14 @@ mod tests {
 
     #[tokio::test]
     async fn owners_are_listed_before_all_pods_are_there_where_they_are_many() {
-        assert_eq!(listed_meanwhile(ONE_BY_ONE).await, []);
-        assert_eq!(listed_meanwhile(ONE_BY_ONE + 1).await, [Kind::ReplicaSet]);
+        let many = ONE_BY_ONE + 1;
+        assert_eq!(
+            listed_meanwhile(ONE_BY_ONE, &["ml", "web"], false).await,
+            []
+        );
+        // One namespace is listed alone, which is known only when all pods are there.
+        assert_eq!(listed_meanwhile(many, &["ml"], false).await, []);
+        let listed = listed_meanwhile(many, &["ml", "web"], true).await;
+        assert_eq!(listed, [Kind::ReplicaSet]);
     }
 }

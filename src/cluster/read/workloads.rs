@@ -252,11 +252,18 @@ async fn by_name(
 
 /// Where they are: one namespace, if that is all.
 fn place(names: &BTreeSet<NamespacedName>) -> Selection {
-    let namespaces: BTreeSet<_> = names.iter().map(|name| &name.namespace).collect();
-    match namespaces.first() {
-        Some(only) if namespaces.len() == 1 => Selection::Namespace(only.to_string()),
-        Some(_) | None => Selection::All,
+    // Namespaces come first in the order of names.
+    match (names.first(), names.last()) {
+        (Some(first), Some(last)) if first.namespace == last.namespace => {
+            Selection::Namespace(first.namespace.to_string())
+        }
+        (Some(_) | None, _) => Selection::All,
     }
+}
+
+/// Whether objects of these names are read with one list of the whole cluster, which stays so if there are more.
+pub(super) fn is_listed_everywhere(names: &BTreeSet<NamespacedName>) -> bool {
+    names.len() > ONE_BY_ONE && matches!(place(names), Selection::All)
 }
 
 /// The workloads that a pod names: what it says it belongs to, and its Deployment.
