@@ -22,7 +22,7 @@ use crate::model::{Kind, Warning};
 /// Everything that was decoded from text so far.
 #[derive(Debug, Default)]
 pub struct Documents {
-    found: ParseContext,
+    pub(super) found: ParseContext,
     documents: usize,
 }
 
@@ -70,14 +70,24 @@ impl Documents {
         // The direct pass replaces everything found so far, so it can only be tried on the first text.
         if self.documents == 0 {
             let mut direct = Self::keeping(self.found.kept.iter().copied());
-            direct.found.pass = ParsePass::Direct;
             // What is wrong, and where, is for the second pass to say.
-            if direct.decode_json_by(text).is_ok() {
+            if direct.decode_json_directly(text).is_ok() {
                 *self = direct;
                 return Ok(());
             }
         }
         self.decode_json_by(text)
+    }
+
+    pub(super) fn decode_json_directly(&mut self, text: &str) -> Result<(), DecodeError> {
+        self.found.pass = ParsePass::Direct;
+        self.decode_json_by(text)
+    }
+
+    /// Whether objects of some kinds are kept as they are written.
+    #[must_use]
+    pub fn is_keeping(&self) -> bool {
+        !self.found.kept.is_empty()
     }
 
     fn decode_json_by(&mut self, text: &str) -> Result<(), DecodeError> {

@@ -46,6 +46,7 @@ mod object;
 mod parse_context;
 mod pod;
 pub mod podresources;
+mod portions;
 mod properties;
 mod protobuf;
 mod quantity;

@@ -124,7 +124,7 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
 
 /// What has been read of an object.
 #[derive(Default)]
-struct Head {
+pub(super) struct Head {
     api_version: Option<String>,
     kind: Option<String>,
     other: Fields,
@@ -132,7 +132,11 @@ struct Head {
 
 impl Head {
     /// Takes the value of `key` if it is one of the two that say what the object is.
-    fn take<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<bool, A::Error> {
+    pub(super) fn take<'de, A: MapAccess<'de>>(
+        &mut self,
+        key: &str,
+        map: &mut A,
+    ) -> Result<bool, A::Error> {
         let place = match key {
             "apiVersion" => &mut self.api_version,
             "kind" => &mut self.kind,
@@ -160,7 +164,10 @@ impl Head {
     }
 
     /// Passes over all other fields of an object that nobody asked for; it may not become another one.
-    fn skip_rest<'de, A: MapAccess<'de>>(&mut self, map: &mut A) -> Result<(), A::Error> {
+    pub(super) fn skip_rest<'de, A: MapAccess<'de>>(
+        &mut self,
+        map: &mut A,
+    ) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
             if !self.take(&key, map)? {
                 map.next_value::<IgnoredAny>()?;
@@ -179,7 +186,7 @@ impl Head {
         ))
     }
 
-    fn type_meta(&self, inherited: Option<&TypeMeta>) -> Option<TypeMeta> {
+    pub(super) fn type_meta(&self, inherited: Option<&TypeMeta>) -> Option<TypeMeta> {
         let (api_version, kind) = self.stated(inherited)?;
         Some(TypeMeta {
             api_version: api_version.to_owned(),
@@ -194,7 +201,7 @@ impl Head {
 }
 
 /// Whether an object that says so is passed over.
-fn is_of_no_interest(api_version: &str, kind: &str) -> bool {
+pub(super) fn is_of_no_interest(api_version: &str, kind: &str) -> bool {
     !is_list(kind)
         && !is_status(api_version, kind)
         && matches!(lookup(api_version, kind), Lookup::NotRead)
@@ -234,7 +241,7 @@ impl ParseContext {
     }
 
     /// Counts an object.
-    fn count(&mut self, type_meta: TypeMeta) {
+    pub(super) fn count(&mut self, type_meta: TypeMeta) {
         let count = self.objects.entry(type_meta).or_default();
         *count = count.saturating_add(1);
     }
@@ -277,7 +284,7 @@ impl ParseContext {
     }
 
     /// The fact that an object states, added to those that were found; `None` if it is of no interest.
-    fn convert<E: Error>(
+    pub(super) fn convert<E: Error>(
         &mut self,
         version: &Version,
         decoded: &WireObject,

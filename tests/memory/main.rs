@@ -82,6 +82,15 @@ users:
     fs::write(path, config).expect("a file");
 }
 
+/// A list as kubectl prints it, with 128 MB of objects of which none is needed.
+fn long_list(path: &Path) {
+    let data = "x".repeat(1 << 20);
+    let object = format!(r#"{{"apiVersion":"v1","kind":"Secret","data":{{"a":"{data}"}}}}"#);
+    let objects = vec![object; 128].join(",");
+    let list = format!(r#"{{"apiVersion":"v1","items":[{objects}],"kind":"List"}}"#);
+    fs::write(path, list).expect("a file");
+}
+
 /// Where `yes` comes out.
 fn yes() -> Stdio {
     let (reader, mut writer) = io::pipe().expect("a pipe");
@@ -94,6 +103,8 @@ fn what_does_not_end_takes_no_more_memory_than_a_large_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let place = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     let (packed, config) = (place("bomb.json.gz"), place("config"));
+    let list = place("list.json");
+    long_list(Path::new(&list));
     bomb(Path::new(&packed));
     talkative(Path::new(&config));
     // Each is a process of its own, and most of them wait.
@@ -104,15 +115,20 @@ fn what_does_not_end_takes_no_more_memory_than_a_large_file() {
         for questions in server::Question::ALL.chunks(7) {
             scope.spawn(|| at_an_api_server(questions));
         }
-        at_files(&packed, &config);
+        at_files(&packed, &config, &list);
     });
 }
 
 /// Everything that is read from files, plugins and standard input.
-fn at_files(packed: &str, config: &str) {
+fn at_files(packed: &str, config: &str, list: &str) {
     for (arguments, stdin, expected) in [
         (
-            &["devices", "--from", "/dev/zero"][..],
+            &["devices", "--from", list][..],
+            Stdio::null(),
+            "128 × Secret",
+        ),
+        (
+            &["devices", "--from", "/dev/zero"],
             Stdio::null(),
             "is not text",
         ),

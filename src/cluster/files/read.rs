@@ -156,6 +156,11 @@ pub(in crate::cluster) fn decode_file(
         file: file.name(),
         source,
     };
+    if !documents.is_keeping()
+        && let Some(list) = bytes::long_file(file, limits).and_then(Documents::list_from)
+    {
+        return Ok(list.finish());
+    }
     match bytes::content(file, stdin, limits)? {
         Content::Text(text) => {
             decode_text(&mut documents, &text).map_err(failed)?;

@@ -243,3 +243,109 @@ fn what_needs_quotes_to_be_a_text_must_have_them() {
         assert!(error.contains("quoted"), "{word}: {error}");
     }
 }
+
+/// Lists as kubectl prints them, with what else may be in such a file.
+fn long_lists() -> Vec<String> {
+    let pod = format!(r#"{{"apiVersion":"v1","kind":"Pod",{POD}}}"#);
+    let other = pod.replace("train-0", "träin-1 \u{1f980}");
+    let secret = r#"{"apiVersion":"v1","kind":"Secret","data":{"a":"x","items":[1]}}"#;
+    let list = format!(
+        r#"{{"apiVersion":"v1","items":[{pod},{secret},{other}],"kind":"List","metadata":{{"resourceVersion":"7"}}}}"#
+    );
+    let noted = format!(
+        r#"{{"kind":"List","metadata":{{"annotations":{{"a":"\"items\":[{{"}}}},"apiVersion":"v1","items":[{pod}]}}"#
+    );
+    vec![
+        list.replace(',', " ,\n\t").replace(']', "\r\n ]"),
+        format!("{noted}\n{pod}\n"),
+        format!(" {list}\n"),
+        noted,
+        list,
+    ]
+}
+
+#[test]
+fn a_list_that_is_read_by_portions_gives_what_it_gives_as_a_whole() {
+    for text in long_lists() {
+        let whole = json(&text).expect(&text);
+        for portion in [1, 2, 3, 7, 64, 1 << 20] {
+            let documents = Documents::list_by_portions(text.as_bytes(), portion);
+            let decoded = documents.expect(&text).finish();
+            assert_eq!(
+                format!("{decoded:?}"),
+                format!("{whole:?}"),
+                "{portion}: {text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_list_with_anything_odd_is_left_to_be_read_as_a_whole() {
+    let lists = long_lists();
+    let [.., list] = lists.as_slice() else {
+        panic!("a list");
+    };
+    for (name, text) in [
+        ("nothing", String::new()),
+        ("a word", "kind".to_owned()),
+        ("no list", list.replace(r#""items""#, r#""others""#)),
+        (
+            "not a list's items",
+            list.replace(r#"{"apiVersion":"v1","items""#, r#"{"kind":"Pod","items""#),
+        ),
+        (
+            "no objects",
+            r#"{"apiVersion":"v1","kind":"List","items":[]}"#.to_owned(),
+        ),
+        ("null among the objects", list.replace("[{", "[null,{")),
+        (
+            "two lists of items",
+            list.replace(r#""kind":"List""#, r#""kind":"List","items":[]"#),
+        ),
+        ("no comma", list.replace("},{", "} {")),
+        (
+            "a comma too many",
+            list.replace("}],\"kind\":\"List", "},],\"kind\":\"List"),
+        ),
+        ("no kind of the list", list.replace(r#","kind":"List""#, "")),
+        (
+            "no kind of an object",
+            list.replacen(r#""kind":"Pod","#, "", 1),
+        ),
+        (
+            "a kind at the end",
+            list.replacen(r#""kind":"Pod","#, "", 1).replacen(
+                r#""}]}},"#,
+                r#""}]},"kind":"Pod"},"#,
+                1,
+            ),
+        ),
+        (
+            "a list within the list",
+            format!(r#"{{"apiVersion":"v1","items":[{list}],"kind":"List"}}"#),
+        ),
+        (
+            "a wrong type",
+            list.replace(r#""name":"gpu""#, r#""name":5"#),
+        ),
+        (
+            "an unknown version",
+            list.replace(r#""v1","kind":"Pod""#, r#""v9","kind":"Pod""#),
+        ),
+        ("text behind it", format!("{list} x")),
+    ] {
+        assert_ne!(&text, list, "{name}");
+        assert!(
+            Documents::list_by_portions(text.as_bytes(), 1 << 20).is_none(),
+            "{name}"
+        );
+    }
+    for end in 0..list.len() {
+        let cut = &list.as_bytes()[..end];
+        assert!(Documents::list_by_portions(cut, 1 << 20).is_none(), "{end}");
+    }
+    let mut noise = list.clone().into_bytes();
+    noise.extend(b" \xff");
+    assert!(Documents::list_by_portions(&*noise, 1 << 20).is_none());
+}
