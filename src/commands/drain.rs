@@ -445,7 +445,13 @@ impl DrainArgs {
         let found = Box::pin(request.devices(choices, mutation, context)).await;
         let (mutation, devices) =
             found.map_err(|failure| hints.into_iter().fold(failure, Failure::hint))?;
-        let prepared = request.prepare(&devices, &mutation, context)?;
+        let view = &mutation.view;
+        let prepared = request.prepare(&devices, view.rules()?, &view.device_basis())?;
+        for (unit, why) in &prepared.skipped {
+            context
+                .printer
+                .warn(&format!("unit {unit} is skipped: {why}"));
+        }
         if prepared.runs.is_empty() {
             if prepared.changes_rules() {
                 // Such as a requester that joins a drain whose units are all done.

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::future::Future;
 
-use super::prepare::{DrainRequest, hypothetical};
+use super::prepare::DrainRequest;
 use super::prepared::Prepared;
+use super::prepared::hypothetical;
 use crate::commands::context::Context;
 use crate::commands::work::mutation_context::MutationContext;
 use crate::commands::work::publish::{Publication, changer};

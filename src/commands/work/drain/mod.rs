@@ -3,6 +3,7 @@
 //! | what | module |
 //! |---|---|
 //! | The work of a drain, and reasons to refuse it before anything is tainted | `prepare` |
+//! | What it does to pods, and further reasons to refuse it | `assess` |
 //! | Permissions that are asked for before that | `permission` |
 //! | The requester with which a drain is restored | `requester` |
 //! | Comparison with the controller before the first taint | `announce` |
@@ -16,6 +17,7 @@
 //! | Force deletions in units that wait | `waiting_units` |
 
 mod announce;
+mod assess;
 mod board;
 mod look;
 mod order;

@@ -19,7 +19,7 @@ impl DrainRequest {
     /// namespace by an eviction that is not carried out. The owners in `restarts` may be restarted.
     pub(super) async fn check_permission(
         &self,
-        leaving: &[&UnitPod],
+        leaving: &[UnitPod],
         restarts: Option<&RestartPlan>,
         mutation: &MutationContext,
     ) -> Result<(), Failure> {

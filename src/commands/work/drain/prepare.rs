@@ -2,15 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::look::{recordable, unread};
 use super::order::{DrainRun, begun_first, names_by_unit};
-use super::prepared::{CheckedDrain, Prepared};
+use super::prepared::{CheckedDrain, Prepared, hypothetical, of_units};
 use super::restart::{both_allowed, may_restart};
-use crate::assess::Sibling;
+use crate::assess::DeviceBasis;
 use crate::cluster::{NodeDetail, WriteMode};
 use crate::commands::context::Context;
 use crate::commands::work::changer::Changer;
-use crate::commands::work::cluster_view::{ClusterView, ReadState};
+use crate::commands::work::cluster_view::ClusterView;
 use crate::commands::work::mutation_context::MutationContext;
 use crate::commands::work::stopped::stopped;
 use crate::decide::choice::{
@@ -19,22 +18,18 @@ use crate::decide::choice::{
 };
 use crate::decide::drafts::RuleAnnotations;
 use crate::decide::drain::{
-    DrainPlan, DrainTerms, OpenUnits, PlanFile, PlannedFacts, PublishedHardware, RestartFacts,
-    RestartPlan, Terminations, Unit, UnitKind, UnitLimits, UnitPod, cordoned_nodes,
-    drain_replacements, drains as drain_states, failing_jobs, grace_time, in_planned_order, joined,
-    plan_lines, planned_devices, pods_of, progress_now, refuse_aborted, refuse_other_cluster,
-    refuse_outdated, refuse_shared_hardware, refuse_start, refuse_unpublished, refusing_budgets,
-    rest_of_grace, scope, still_to_place, units, wanted, workload_states,
+    DrainTerms, OpenUnits, PlanFile, PlannedFacts, PublishedHardware, Unit, UnitKind, UnitLimits,
+    UnitPod, drains as drain_states, in_planned_order, joined, planned_devices, progress_now,
+    refuse_aborted, refuse_other_cluster, refuse_outdated, refuse_shared_hardware,
+    refuse_unpublished, scope, units, wanted,
 };
 use crate::decide::identity::{identities, with_identities};
 use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
-use crate::decide::unreleased_devices;
 use crate::decide::{Existing, Proposal, RuleDraft, Terms, add};
 use crate::engine::hardware::Hardware;
-use crate::engine::job_fate::job_fates;
-use crate::engine::{self, Impact, ProposedTaint};
+use crate::engine::{self, ProposedTaint};
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Source};
+use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, RuleMetadata, Source};
 use crate::naming::phrase::few;
 
 /// Flags and arguments of a drain.
@@ -154,49 +149,41 @@ impl DrainRequest {
         Ok((mutation, devices))
     }
 
-    /// The units, and the step for each rule.
+    /// The units, and the step for each rule; `rules` are all rules.
     pub(crate) fn prepare(
         &self,
         devices: &BTreeSet<DeviceId>,
-        mutation: &MutationContext,
-        context: &Context,
+        rules: &[DeviceTaintRule],
+        basis: &DeviceBasis<'_>,
     ) -> Result<Prepared, Failure> {
-        let view = &mutation.view;
-        let basis = view.device_basis();
-        let published = PublishedHardware::of(&basis);
+        let published = PublishedHardware::of(basis);
         let units = self.units(devices, &published)?;
         let terms = self.terms(devices)?;
-        let rules = view.rules()?;
         let known = drain_states(rules);
         if let Some(drain) = known.iter().find(|drain| drain.name == terms.name) {
             refuse_aborted(&drain.name, &drain.units)?;
         }
         let drafts = self.drafts(&units, &terms)?;
         let (drafts, left_out) = wanted(drafts, &units, &known, &terms.name)?;
-        for (unit, why) in &left_out {
-            context
-                .printer
-                .warn(&format!("unit {unit} is skipped: {why}"));
-        }
         let drafts = self.with_scope(self.with_requester(drafts, rules));
-        let drafts = with_identities(drafts, view.snapshot(), &view.semantics, &[]);
+        let drafts = with_identities(drafts, &basis.reading.snapshot, basis.semantics, &[]);
         let existing = Terms {
             existing: Existing::Kept,
-            semantics: &view.semantics,
-            now: view.now,
+            semantics: basis.semantics,
+            now: basis.now,
         };
         let names = names_by_unit(&drafts);
         let steps = add(drafts, rules, &existing)?;
         let state = known.iter().find(|drain| drain.name == terms.name);
         let rules_of = |unit: &Unit| names.get(&unit.name).cloned().unwrap_or_default();
-        let progress = |unit: &Unit| progress_now(state, unit, &rules_of(unit), &published, &basis);
+        let progress = |unit: &Unit| progress_now(state, unit, &rules_of(unit), &published, basis);
         let OpenUnits {
             open,
             settled,
             count,
         } = OpenUnits::new(units.clone(), &left_out, state, progress);
         // Only devices so far, before anything else is read; `check` compares the pods.
-        self.refuse_outdated(&units, &settled, &[], view)?;
+        self.refuse_outdated(&units, &settled, &[], basis)?;
         let open = open.into_iter().map(|(unit, progress)| DrainRun {
             rules: rules_of(&unit),
             progress,
@@ -205,7 +192,7 @@ impl DrainRequest {
         let runs: Vec<DrainRun> = open.collect();
         // While the driver of a node is away, only its allocated devices are known.
         let open = runs.iter().map(|run| &run.unit);
-        refuse_unpublished(open, &view.snapshot().slices, self.unit_kind())?;
+        refuse_unpublished(open, &basis.reading.snapshot.slices, self.unit_kind())?;
         Ok(Prepared {
             units: runs.iter().map(|run| run.unit.clone()).collect(),
             terms,
@@ -287,25 +274,20 @@ impl DrainRequest {
     }
 
     /// Refuses a plan that was overtaken.
-    fn refuse_outdated(
+    pub(super) fn refuse_outdated(
         &self,
         units: &[Unit],
         settled: &BTreeSet<String>,
         pods: &[UnitPod],
-        view: &ClusterView<impl ReadState>,
+        basis: &DeviceBasis<'_>,
     ) -> Result<(), Failure> {
         let Some(plan) = &self.plan else {
             return Ok(());
         };
-        let devices = units.iter().flat_map(|unit| &unit.devices);
-        let proposed: Vec<ProposedTaint> = devices
-            .cloned()
-            .map(|device| hypothetical(device.into(), view.now))
-            .collect();
         let facts = PlannedFacts {
             units,
             settled,
-            hardware: &identities(&proposed, view.snapshot(), &[]),
+            hardware: &identities(&of_units(units, basis.now), &basis.reading.snapshot, &[]),
             pods,
             included: self.limits.included,
         };
@@ -338,119 +320,29 @@ impl DrainRequest {
         Ok(all)
     }
 
-    /// Refuses a drain that cannot succeed, before anything is tainted, and gives the owners to restart and the lines
-    /// to show.
+    /// Refuses a drain that cannot succeed, or that the user may not carry out, before anything is tainted, and gives
+    /// the owners to restart and the lines to show.
     pub(crate) async fn check(
         &self,
         prepared: &Prepared,
         mutation: &MutationContext,
     ) -> Result<CheckedDrain, Failure> {
-        let (view, limits) = (&mutation.view, &self.limits);
-        let all_devices = || prepared.units.iter().flat_map(|unit| &unit.devices);
-        let proposed: Vec<ProposedTaint> = all_devices()
-            .cloned()
-            .map(|device| hypothetical(device.into(), view.now))
-            .collect();
+        let view = &mutation.view;
+        let proposed = prepared.hypothetical(view.now);
         let view = Box::pin(view.clone().with_pods_for(&proposed, &[])).await?;
         // Also whether nodes are cordoned.
         let view = view.with_places(NodeDetail::Whole).await?;
-        let cordoned = cordoned_nodes(view.snapshot());
-        let basis = view.basis();
-        let impact = view.impact(&proposed);
-        let pods = pods_of(&impact, &basis);
-        self.refuse_outdated(&prepared.units, &prepared.settled, &pods, &view)?;
-        let (_, unknown) = workload_states(view.pods(), &view.reading);
-        let unread: Vec<String> = unread(&view.reading).into_iter().chain(unknown).collect();
-        let leaving: Vec<&UnitPod> = pods
-            .iter()
-            .filter(|pod| pod.is_evicted(limits.included))
-            .collect();
-        let uids: BTreeSet<_> = leaving.iter().map(|pod| &pod.uid).collect();
-        // Pods that are not evicted need no other device.
-        let of_leaving = Impact {
-            pods: impact
-                .pods
-                .iter()
-                .filter(|pod| uids.contains(&pod.pod.uid))
-                .cloned()
-                .collect(),
-            ..impact.clone()
-        };
-        let rules = prepared.rules(mutation.view.rules()?);
-        // An earlier run may have restarted their owners.
-        let to_place = still_to_place(&of_leaving, &view.reading, &rules);
-        let raised = prepared.raised(mutation.view.rules()?);
-        let by_taint = raised > 0 || limits.may_evict_by_taint();
-        let replacements = drain_replacements(&to_place, &proposed, by_taint, &basis);
-        let facts = RestartFacts {
-            impact: &of_leaving,
-            basis: &basis,
-            replacements: &replacements,
-            rules: &rules,
-        };
-        let restarts = RestartPlan::of(limits.means, &facts);
-        let siblings = Sibling::of(&impact, &basis);
-        let leaves_partitions = siblings
-            .iter()
-            .any(|sibling| !sibling.is_shared() && !sibling.is_of_other_driver);
-        let siblings: Vec<String> = siblings
-            .iter()
-            .filter(|sibling| !sibling.is_shared())
-            .map(Sibling::line)
-            .collect();
-        let unreleased = unreleased_devices::of_hardware(all_devices(), view.snapshot());
-        let unreleased: Vec<String> = unreleased.into_iter().map(|found| found.message).collect();
-        let fates = job_fates(&of_leaving, &view.reading);
-        let ending: Vec<&UnitPod> = pods
-            .iter()
-            .filter(|pod| pod.is_terminating || pod.is_evicted(limits.included))
-            .collect();
-        let terminations = Terminations::of(&ending, &impact, &view.reading);
-        let rest = rest_of_grace(&pods, view.now);
-        let time = |from| grace_time(&prepared.units, &leaving, &of_leaving, from).max(rest);
-        let from = by_taint.then_some(view.now);
-        let longest = time(from);
-        let plan = DrainPlan {
-            refusing_budgets: &refusing_budgets(&to_place, &basis, &restarts, limits),
-            siblings: &siblings,
-            unreleased: &unreleased,
-            failing_jobs: &failing_jobs(&of_leaving, &fates),
-            longest,
-            tolerates: longest > time(None),
-            raised,
-            terminations: &terminations,
-            name: &prepared.terms.name,
-            units: &prepared.units,
-            parallel: self.parallel,
-            pods: &pods,
-            replacements: &replacements,
-            cordoned: &cordoned,
-            limits,
-            restarts: &restarts,
-            unread: &unread,
-        };
-        refuse_start(&plan)?;
-        let lines = plan_lines(&plan);
+        let (checked, leaving) = self.assess(prepared, mutation.view.rules()?, &view.basis())?;
         // A dry run by this plugin sends nothing that could change anything.
         if self.mode.is_some() {
             let client = &mutation.live.client;
-            let may_restart = may_restart(&restarts, client, mutation.view.now).await;
+            let may_restart = may_restart(&checked.restarts, client, mutation.view.now).await;
             // A way that is not open either is no way out.
-            let restartable = may_restart.is_ok().then_some(&restarts);
+            let restartable = may_restart.is_ok().then_some(&checked.restarts);
             let may_evict = self.check_permission(&leaving, restartable, mutation).await;
             both_allowed(may_restart, may_evict)?;
         }
-        let workloads = recordable(&prepared.units, &impact, &view.reading);
-        let kept = pods.iter().filter(|pod| !pod.is_evicted(limits.included));
-        let kept = kept.map(|pod| pod.uid.clone()).collect();
-        Ok(CheckedDrain {
-            by_taint: limits.evict_by_taint(&leaving),
-            restarts,
-            workloads,
-            lines,
-            kept,
-            leaves_partitions,
-        })
+        Ok(checked)
     }
 
     pub(crate) fn proposal(prepared: &Prepared, checked: &CheckedDrain) -> Proposal {
@@ -496,11 +388,3 @@ impl DrainRequest {
 
 /// Placeholder for the taint of the drain, whose value depends on its devices.
 const TAINT: &str = "drain:NoSchedule";
-
-/// A NoExecute taint on these devices, as if the drain evicted by taint.
-pub(super) fn hypothetical(selector: DeviceSelector, now: jiff::Timestamp) -> ProposedTaint {
-    let taint = DrainTerms {
-        name: String::new(),
-    };
-    ProposedTaint::hypothetical(selector, taint.taint(), now).with_effect(&Effect::NoExecute, now)
-}

@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
+
 use super::order::DrainRun;
 use crate::decide::AddStep;
 use crate::decide::drain::{DrainTerms, RecordedWorkloads, RestartPlan, Unit};
-use crate::model::{DeviceTaintRule, Effect, Uid};
+use crate::engine::ProposedTaint;
+use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Uid};
 
 /// What a drain does to pods, as shown before the confirmation.
 pub(crate) struct CheckedDrain {
@@ -54,6 +57,11 @@ impl Prepared {
         })
     }
 
+    /// A NoExecute taint on each of its devices, as if it evicted by taint.
+    pub(super) fn hypothetical(&self, now: Timestamp) -> Vec<ProposedTaint> {
+        of_units(&self.units, now)
+    }
+
     /// How many of its rules have effect NoExecute.
     pub(super) fn raised(&self, known: &[DeviceTaintRule]) -> usize {
         let names: BTreeSet<&str> = self
@@ -79,6 +87,22 @@ impl Prepared {
             .collect();
         rules.unwrap_or_default()
     }
+}
+
+/// A NoExecute taint on each device of these units.
+pub(super) fn of_units(units: &[Unit], now: Timestamp) -> Vec<ProposedTaint> {
+    let devices = units.iter().flat_map(|unit| &unit.devices);
+    devices
+        .map(|device| hypothetical(device.clone().into(), now))
+        .collect()
+}
+
+/// A NoExecute taint on these devices, as if the drain evicted by taint.
+pub(super) fn hypothetical(selector: DeviceSelector, now: Timestamp) -> ProposedTaint {
+    let taint = DrainTerms {
+        name: String::new(),
+    };
+    ProposedTaint::hypothetical(selector, taint.taint(), now).with_effect(&Effect::NoExecute, now)
 }
 
 #[cfg(test)]
