@@ -21,17 +21,18 @@ use crate::completion::Values;
 use crate::decide::blast_radius::{RemovalApproval, restoration};
 use crate::decide::drain::{
     PublishedHardware, RecordedWorkloads, RestorationRecord, RestoreTarget, Restorer, UnitProgress,
-    UnitState, Withdrawal, devices_of, drains, kept_back, may_be_released, not_ready, ready_line,
-    recorded_names, recorded_workloads, requesters, restorable, restoration_record, restored_by,
-    restored_part, reversal_patch, untainted_of_unit, withdraw,
+    UnitState, Withdrawal, devices_of, drains, kept_back, left_to_allocate, left_to_be_ready,
+    not_ready, ready_line, recorded_names, recorded_workloads, removed_taints, requesters,
+    restorable, restoration_record, restored_by, restored_part, reversal_patch, under_new_names,
+    untainted_of_unit, withdraw,
 };
 use crate::decide::ledger::RuleGoal;
 use crate::decide::others::others;
-use crate::decide::{Requester, Version, next_words};
+use crate::decide::{Requester, Version};
 use crate::engine::rule_lifecycle::release;
 use crate::engine::{self, ProposedTaint, nodes_of};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Reading, Source};
+use crate::model::{DeviceId, DeviceTaintRule, Reading, Source};
 use crate::naming::duration::parse_duration;
 use crate::naming::phrase::{counted, few};
 use crate::output::StatusLine;
@@ -137,31 +138,8 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
     if withdrawal.removed.is_empty() {
         return Ok(ExitStatus::Success);
     }
-    // Devices of rules that others need stay tainted, and are not waited for.
-    let restored: Vec<UnitState> = units
-        .into_iter()
-        .map(|unit| {
-            let is_removed = |rule: &DeviceTaintRule| {
-                withdrawal
-                    .removed
-                    .iter()
-                    .any(|name| *name == rule.name.as_str())
-            };
-            UnitState {
-                rules: unit.rules.into_iter().filter(is_removed).collect(),
-                ..unit
-            }
-        })
-        .collect();
-    let taints: Vec<ProposedTaint> = restored
-        .iter()
-        .flat_map(|unit| &unit.rules)
-        .map(|rule| ProposedTaint {
-            // Without the rule: it is gone when the devices are read again.
-            rule: None,
-            ..ProposedTaint::of_rule(rule, view.now)
-        })
-        .collect();
+    let restored = withdrawal.removed_rules_of(units);
+    let taints = removed_taints(&restored, view.now);
     let devices: BTreeSet<DeviceId> = restored
         .iter()
         .flat_map(|unit| devices_of(unit, &view.device_basis()))
@@ -231,15 +209,8 @@ impl RestoreArgs {
         rules: &[&DeviceTaintRule],
         live: &Live,
     ) -> Vec<String> {
-        let is_removed = |rule: &&&DeviceTaintRule| {
-            let mut names = withdrawal.removed.iter();
-            names.any(|name| *name == rule.name.as_str())
-        };
-        let removed: Vec<DeviceTaintRule> = rules
-            .iter()
-            .filter(is_removed)
-            .map(|rule| (*rule).clone())
-            .collect();
+        let removed = rules.iter().filter(|rule| withdrawal.removes(rule));
+        let removed: Vec<DeviceTaintRule> = removed.map(|rule| (*rule).clone()).collect();
         let user = asking(&removed, &live.client).await;
         others(
             &removed,
@@ -318,26 +289,6 @@ async fn renamed(
     Ok(PublishedHardware::of(&view.device_basis()).renamed(rules))
 }
 
-/// The taints and the devices, with those that have other names now by these.
-fn under_new_names(
-    taints: Vec<ProposedTaint>,
-    devices: BTreeSet<DeviceId>,
-    renamed: &BTreeMap<DeviceId, DeviceId>,
-) -> (Vec<ProposedTaint>, BTreeSet<DeviceId>) {
-    let new_name = |id: DeviceId| renamed.get(&id).cloned().unwrap_or(id);
-    let taints = taints.into_iter().map(|taint| {
-        let named = taint.selector.as_ref().and_then(DeviceSelector::device_id);
-        ProposedTaint {
-            selector: named.map(|id| new_name(id).into()).or(taint.selector),
-            ..taint
-        }
-    });
-    (
-        taints.collect(),
-        devices.into_iter().map(new_name).collect(),
-    )
-}
-
 /// How far the unit is, for the question.
 fn unit_line(unit: &UnitState, untainted: Option<String>) -> String {
     let stage = match &unit.progress {
@@ -391,17 +342,11 @@ impl Restored<'_> {
             // no failure.
             let nodes = nodes.as_deref().ok();
             let released = release(&tainted, view.snapshot(), nodes);
-            let kept = kept_back(&released, devices);
-            if kept.is_empty() {
+            let left = left_to_allocate(kept_back(&released, devices), self.is_over())?;
+            if left.is_empty() {
                 return Ok(());
             }
-            let what = "the rules are removed, but some devices cannot be allocated";
-            let may_be_released = may_be_released(&kept);
-            let lines = kept.into_iter().map(|kept| kept.line).collect();
-            if !may_be_released {
-                return Err(failure(lines, what));
-            }
-            self.wait(lines, what, &mut progress).await?;
+            self.wait(&left, &mut progress).await;
         }
     }
 
@@ -417,57 +362,25 @@ impl Restored<'_> {
             let nothing = Reading::nothing_of(self.source.clone());
             let read = read_named_workloads(client, served, nothing, &names).await;
             let reading = read.map_err(failed)?;
-            let left = match not_ready(workloads, &reading) {
-                Ok(left) => left,
-                Err(unread) => {
-                    let failure = Failure::new(
-                        ExitStatus::Failed,
-                        "the devices can be allocated, but it is unknown whether workloads are ready",
-                    );
-                    return Err(unread.iter().fold(failure, |failure, what| {
-                        failure.detail(format!("could not be read: {what}"))
-                    }));
-                }
-            };
+            let left = left_to_be_ready(not_ready(workloads, &reading), self.is_over())?;
             if left.is_empty() {
                 self.context.printer.note(&ready_line(workloads, &reading));
                 return Ok(());
             }
-            let what = "the devices can be allocated, but some workloads are not ready";
-            let lines = left.iter().map(|workload| workload.line.clone()).collect();
-            let waited = self.wait(lines, what, &mut progress).await;
-            waited.map_err(|failure| {
-                let namespaces = left.iter().map(|workload| &workload.namespace);
-                let hints = next_words::explain_unready(namespaces);
-                hints.into_iter().fold(failure, Failure::hint)
-            })?;
+            self.wait(&left, &mut progress).await;
         }
     }
 
-    /// Shows what is `left`, and waits for the next look; the failure says `what` is the case when the time is over.
-    async fn wait(
-        &self,
-        left: Vec<String>,
-        what: &'static str,
-        progress: &mut StatusLine<'_>,
-    ) -> Result<(), Failure> {
+    /// Asked after the reading, so that the state is read once even if no time is left.
+    fn is_over(&self) -> bool {
+        self.began.elapsed() >= self.timeout
+    }
+
+    /// Shows what is `left`, and waits until it is read again.
+    async fn wait(&self, left: &[String], progress: &mut StatusLine<'_>) {
         let line = left.join("; ");
         progress.say(&line, &line);
         self.context.ledger.left(&line);
-        // Compared after the reading, so that the state is read once even if no time is left.
-        if self.began.elapsed() >= self.timeout {
-            return Err(failure(left, what));
-        }
         tokio::time::sleep(INTERVAL).await;
-        Ok(())
     }
-}
-
-/// Says `what` is the case, and what is `left`.
-fn failure(left: Vec<String>, what: &'static str) -> Failure {
-    let failure = Failure::new(ExitStatus::TimedOut, what);
-    let left = left.into_iter();
-    left.fold(failure, |failure, line| {
-        failure.detail(format!("left: {line}"))
-    })
 }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use crate::decide::RulePatch;
+use crate::engine::rule_lifecycle::blocks;
 use crate::model::{DeviceTaintRule, RuleMetadata};
 
 /// How large a drain was when all of its rules existed.
@@ -57,6 +58,18 @@ pub fn completion_patch(
     let next = (RuleMetadata::DRAIN_NEXT.to_owned(), next.to_owned());
     patch.annotations.extend([size, next]);
     Some(patch)
+}
+
+/// Two changes of annotations as one.
+#[must_use]
+pub fn both_records(one: Option<RulePatch>, other: Option<RulePatch>) -> Option<RulePatch> {
+    match (one, other) {
+        (Some(mut patch), Some(other)) => {
+            patch.annotations.extend(other.annotations);
+            Some(patch)
+        }
+        (one, other) => one.or(other),
+    }
 }
 
 /// Each of these rules of a unit with the name of the rule that is next to it, in a ring.
@@ -131,6 +144,24 @@ pub fn reversal_patch(rule: &DeviceTaintRule, reversed: &[String], why: &str) ->
         annotations: [(key, Value::from(units).to_string())].into(),
         ..RulePatch::default()
     }
+}
+
+/// Why `unit` of the drain with these `rules` is reversed, `why` if none of them records it, and the changes that record
+/// it: of rules that record nothing, and that nobody has weakened, since a change would hide who that was.
+#[must_use]
+pub fn reversal_to_record<'a>(
+    rules: &'a [DeviceTaintRule],
+    unit: &str,
+    why: String,
+) -> (String, Vec<(&'a DeviceTaintRule, RulePatch)>) {
+    // Who has restored the unit says more than which rule is missing.
+    let why = recorded_reversal(rules, unit).unwrap_or(why);
+    let silent = rules
+        .iter()
+        .filter(|rule| blocks(&rule.taint.effect) && recorded_reversal([*rule], unit).is_none());
+    let patches = silent.map(|rule| (rule, reversal_patch(rule, &[unit.to_owned()], &why)));
+    let patches = patches.collect();
+    (why, patches)
 }
 
 #[cfg(test)]
@@ -223,6 +254,16 @@ mod tests {
     }
 
     #[test]
+    fn two_records_on_a_rule_are_one_change() {
+        let size = || completion_patch(&named("a", "NoSchedule"), SIZE, "b", RulePatch::default());
+        let count = |patch: Option<RulePatch>| patch.map(|patch| patch.annotations.len());
+        assert_eq!(count(both_records(size(), Some(first()))), Some(3));
+        assert_eq!(count(both_records(size(), None)), Some(2));
+        assert_eq!(count(both_records(None, Some(first()))), Some(1));
+        assert_eq!(both_records(None, None), None);
+    }
+
+    #[test]
     fn a_size_that_is_not_understood_is_none() {
         for text in ["", "2", "a/b", "2/", "-1/2"] {
             let mut rule = named("a", "NoSchedule");
@@ -252,6 +293,48 @@ mod tests {
         let note = (RuleMetadata::DRAIN_REVERSED.to_owned(), "[1]".to_owned());
         odd.metadata.annotations.extend([note]);
         assert_eq!(reversed_units([&odd].into_iter()), BTreeMap::new());
+    }
+
+    #[test]
+    fn a_reversal_is_recorded_on_rules_that_say_nothing_of_it_and_still_block() {
+        let unit = |name: &str| [name.to_owned()];
+        let restored = with(reversal_patch(
+            &named("a", "NoSchedule"),
+            &unit("node-1"),
+            "restored by alice",
+        ));
+        let mut rules = vec![
+            named("b", "NoSchedule"),
+            named("c", "None"),
+            named("d", "NoExecute"),
+        ];
+        let names = |found: &[(&DeviceTaintRule, RulePatch)]| -> Vec<String> {
+            found
+                .iter()
+                .map(|(rule, _)| rule.name.to_string())
+                .collect()
+        };
+        let (why, found) = reversal_to_record(&rules, "node-1", "rule x was removed".to_owned());
+        assert_eq!(
+            (&*why, names(&found)),
+            ("rule x was removed", vec!["b".to_owned(), "d".to_owned()])
+        );
+        rules.push(restored);
+        let (why, found) = reversal_to_record(&rules, "node-1", "rule x was removed".to_owned());
+        assert_eq!(
+            (&*why, names(&found)),
+            ("restored by alice", vec!["b".to_owned(), "d".to_owned()])
+        );
+        let noted = with(found[0].1.clone());
+        assert_eq!(
+            recorded_reversal([&noted], "node-1").as_deref(),
+            Some("restored by alice")
+        );
+        // Of another unit, nothing is recorded yet.
+        assert_eq!(
+            reversal_to_record(&rules, "node-2", String::new()).1.len(),
+            3
+        );
     }
 
     #[test]

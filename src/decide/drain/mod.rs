@@ -69,6 +69,7 @@ mod restart;
 mod restart_plan;
 mod restart_run;
 mod restoration;
+mod restored;
 mod stage;
 mod start;
 mod state;
@@ -77,6 +78,7 @@ mod terms;
 #[cfg(test)]
 pub(crate) mod testing;
 mod unit;
+mod unit_begin;
 mod unit_limits;
 mod unit_run;
 mod unit_step;
@@ -86,7 +88,9 @@ mod virtual_time_tests;
 mod watch;
 
 pub use announcement::{Announcement, announcement, refuse_difference};
-pub use completeness::{DrainSize, completion_patch, recorded_reversal, reversal_patch, ring};
+pub use completeness::{
+    DrainSize, both_records, completion_patch, reversal_patch, reversal_to_record, ring,
+};
 pub use coverage::{refuse_unpublished, scope, untainted_line, untainted_of_unit};
 pub use current_stage::{devices_of, progress_now};
 pub use ending::{DrainEnd, interrupted, next_line};
@@ -108,7 +112,7 @@ pub use recorded_workloads::{
     recording_patch, workloads_by_maker, workloads_to_record,
 };
 pub use refusing_budgets::refusing_budgets;
-pub use released::{kept_back, may_be_released};
+pub use released::kept_back;
 pub use removal_safety::{RemovalSafety, nodes_of_unit, removal_safety};
 pub use replacements::{cordoned_nodes, drain_replacements};
 pub use requesters::{
@@ -118,6 +122,7 @@ pub use restart::{RestartState, restart_states, tainted_since};
 pub use restart_plan::{RestartFacts, RestartPlan, still_to_place};
 pub use restart_run::RestartReply;
 pub use restoration::{RestorationRecord, restoration_record, restored_by, restorer};
+pub use restored::{left_to_allocate, left_to_be_ready, removed_taints, under_new_names};
 pub use stage::UnitStage;
 pub use start::{DrainPlan, failing_jobs, grace_time, needed_flags, plan_lines, refuse_start};
 pub use state::{
@@ -127,6 +132,7 @@ pub use state::{
 pub use termination::{Terminations, rest_of_grace};
 pub use terms::{DrainTerms, TAINT_KEY};
 pub use unit::{Unit, UnitKind, units};
+pub use unit_begin::begun_run;
 pub use unit_limits::UnitLimits;
 pub use unit_run::UnitRun;
 pub use unit_step::{EvictionReply, UnitEnd, UnitStep};

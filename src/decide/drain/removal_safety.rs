@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::unit_step::UnitEnd;
 use crate::engine::DeviceState;
 use crate::model::{DeviceId, NodeName};
 use crate::naming::phrase::few;
@@ -13,6 +14,25 @@ pub enum RemovalSafety {
     Safe(Vec<String>),
     /// They are not, or that is unknown, for these reasons.
     Unsafe(Vec<String>),
+}
+
+impl UnitEnd {
+    /// Whether kubelets are asked before the result is final.
+    #[must_use]
+    pub fn needs_kubelets(&self) -> bool {
+        matches!(self, Self::Idle(_))
+    }
+
+    /// The result of `unit` once its kubelets were asked, and the line that calls its devices safe to pull; no safety if
+    /// they are not asked.
+    #[must_use]
+    pub fn verified(self, safety: Option<RemovalSafety>, unit: &str) -> (Self, Option<String>) {
+        match safety {
+            None => (self, None),
+            Some(RemovalSafety::Unsafe(reasons)) => (Self::Blocked(reasons), None),
+            Some(safe @ RemovalSafety::Safe(_)) => (self, safe.line(unit)),
+        }
+    }
 }
 
 /// The nodes of a unit's devices among `inventory`; absent for a device whose node is unknown, or which is unknown itself.
@@ -98,6 +118,29 @@ mod tests {
             (NodeName::from(*node), answer)
         });
         removal_safety(&nodes, &answers.collect(), texts(unknown))
+    }
+
+    #[test]
+    fn only_an_idle_unit_is_verified_and_one_that_is_not_safe_is_blocked() {
+        let idle = || UnitEnd::Idle(Vec::new());
+        let reasons = || vec!["a kubelet holds it".to_owned()];
+        let safe = RemovalSafety::Safe(vec!["node-1".to_owned()]);
+        let line = safe.line("node-1");
+        assert!(line.is_some());
+        assert_eq!(idle().verified(None, "node-1"), (idle(), None));
+        assert_eq!(idle().verified(Some(safe), "node-1"), (idle(), line));
+        let found = idle().verified(Some(RemovalSafety::Unsafe(reasons())), "node-1");
+        assert_eq!(found, (UnitEnd::Blocked(reasons()), None));
+        for (end, needs_kubelets, may_others_start) in [
+            (idle(), true, true),
+            (UnitEnd::Held(reasons()), false, true),
+            (UnitEnd::Reversed(String::new()), false, true),
+            (UnitEnd::Blocked(reasons()), false, false),
+            (UnitEnd::TakenOver(String::new()), false, false),
+        ] {
+            let found = (end.needs_kubelets(), end.may_others_start());
+            assert_eq!(found, (needs_kubelets, may_others_start), "{end:?}");
+        }
     }
 
     #[test]

@@ -47,6 +47,15 @@ impl UnitEnd {
             Self::Reversed(_) | Self::TakenOver(_) => None,
         }
     }
+
+    /// Whether further units may start: not after one that is blocked, nor if another run drains the units.
+    #[must_use]
+    pub fn may_others_start(&self) -> bool {
+        match self {
+            Self::Idle(_) | Self::Held(_) | Self::Reversed(_) => true,
+            Self::Blocked(_) | Self::TakenOver(_) => false,
+        }
+    }
 }
 
 /// Response of the Eviction API.

@@ -16,13 +16,11 @@ use crate::commands::work::mutation_context::MutationContext;
 use crate::commands::work::resolve_rules::by_name;
 use crate::commands::work::stopped::stopped;
 use crate::decide::drain::{
-    AbortAction, DrainEnd, DrainSize, PauseStep, RemovalSafety, RuleState, Unit, UnitEnd,
-    UnitProgress, UnitRun, abort_patch, completion_patch, interrupted, pause_step,
-    recorded_reversal, recorded_workloads, recording_patch, reversal_patch, ring, rule_state,
-    rules_of, rules_of_unit, settled_in,
+    AbortAction, DrainEnd, DrainSize, PauseStep, RuleState, Unit, UnitEnd, UnitProgress,
+    abort_patch, begun_run, both_records, completion_patch, interrupted, pause_step,
+    recording_patch, reversal_to_record, ring, rule_state, rules_of, rules_of_unit, settled_in,
 };
 use crate::engine::ProposedTaint;
-use crate::engine::rule_lifecycle::blocks;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
 use crate::output::StatusLine;
@@ -142,10 +140,7 @@ impl DrainOrder<'_> {
             board.finish(name, |_| {});
             StoppedDrain::At(stopped(failure, self.context))
         })?;
-        let goes_on = match &over {
-            UnitEnd::Idle(_) | UnitEnd::Held(_) | UnitEnd::Reversed(_) => true,
-            UnitEnd::Blocked(_) | UnitEnd::TakenOver(_) => false,
-        };
+        let goes_on = over.may_others_start();
         let line = DrainEnd::line(name, &over);
         board.finish(name, |end| end.units.push((name.clone(), over)));
         self.context.printer.note(&line);
@@ -171,14 +166,8 @@ impl DrainOrder<'_> {
             for (rule, next) in ring(&rules) {
                 let waiting = UnitProgress::Waiting.patch(now);
                 let patch = completion_patch(rule, size, next, waiting);
-                let patch = match (patch, recording_patch(rule, &rules, &found)) {
-                    (Some(mut patch), Some(recorded)) => {
-                        patch.annotations.extend(recorded.annotations);
-                        Some(patch)
-                    }
-                    (patch, recorded) => patch.or(recorded),
-                };
-                if let Some(patch) = patch {
+                let recorded = recording_patch(rule, &rules, &found);
+                if let Some(patch) = both_records(patch, recorded) {
                     changer.patch(rule, &patch, |found| found.is_some()).await?;
                 }
             }
@@ -197,13 +186,8 @@ impl DrainOrder<'_> {
         let rules = mutation.rules.list().await.map_err(failed)?.objects;
         let rules: Vec<DeviceTaintRule> = rules.into_iter().map(|stored| stored.fact).collect();
         let rules = rules_of(&rules, self.name);
-        // Who has restored the unit says more than which rule is missing.
-        let why = recorded_reversal(&rules, unit).unwrap_or(why);
-        // A change of a rule that somebody weakened would hide who that was.
-        let is_intact = |rule: &DeviceTaintRule| blocks(&rule.taint.effect);
-        let is_news = |rule: &DeviceTaintRule| recorded_reversal([rule], unit).is_none();
-        for rule in rules.iter().filter(|rule| is_intact(rule) && is_news(rule)) {
-            let patch = reversal_patch(rule, &[unit.to_owned()], &why);
+        let (why, patches) = reversal_to_record(&rules, unit, why);
+        for (rule, patch) in patches {
             changer.patch(rule, &patch, |found| found.is_some()).await?;
         }
         Ok(why)
@@ -358,20 +342,8 @@ impl DrainOrder<'_> {
         self.happens(run, &UnitProgress::Draining, "draining");
         let began = Instant::now();
         let rules = self.note(rules, &UnitProgress::Draining, mutation).await?;
-        let unit_run = if run.progress.has_begun() {
-            UnitRun::resumed(self.limits)
-        } else {
-            UnitRun::new(self.limits)
-        };
-        let unit_run = unit_run.recorded(&recorded_workloads(&rules));
-        let mut unit_run = unit_run.restarting(self.restarts.owners.keys().cloned().collect());
-        // A rule of a new device, or of one whose rule alone another user escalated: the pods say which rules evict them.
-        if rules
-            .iter()
-            .all(|rule| rule.taint.effect == Effect::NoExecute)
-        {
-            unit_run.raised();
-        }
+        let restarted = self.restarts.owners.keys().cloned().collect();
+        let unit_run = begun_run(self.limits, &run.progress, &rules, restarted);
         let mut unit = UnitDrain {
             order: self,
             unit: &run.unit,
@@ -410,17 +382,13 @@ impl DrainOrder<'_> {
         rules: &[DeviceTaintRule],
         began: Instant,
     ) -> Result<(UnitEnd, Option<String>), Failure> {
-        if !matches!(end, UnitEnd::Idle(_)) {
+        if !end.needs_kubelets() {
             return Ok((end, None));
         }
         // What evictions have left of the time, and enough to ask once.
         let until = began.checked_add(self.limits.timeout).unwrap_or(began);
         let safety = Box::pin(self.removal_safety(unit, rules, until)).await?;
-        Ok(match safety {
-            None => (end, None),
-            Some(RemovalSafety::Unsafe(reasons)) => (UnitEnd::Blocked(reasons), None),
-            Some(safe @ RemovalSafety::Safe(_)) => (end, safe.line(&unit.name)),
-        })
+        Ok(end.verified(safety, &unit.name))
     }
 
     /// Records the stage of the unit on its rules, and returns the patched rules.
