@@ -17,7 +17,7 @@ pub enum CountSubject {
     Allocated,
     /// Selected devices, in slices or in claims.
     Selected,
-    /// The pods that use selected devices, and whom of them the considered taints evict.
+    /// The pods that use selected devices, and which of them the proposed taints evict.
     Pods,
     /// The budgets that their loss would overdraw.
     Budgets,
@@ -33,11 +33,11 @@ pub enum CountSubject {
     Holders,
     /// Which taints a device has.
     Taints,
-    /// The state of the nodes on which pods run. Nothing is counted from it.
+    /// The state of the nodes on which pods run, from which pods on nodes that are not ready are counted.
     Nodes,
 }
 
-/// What a number may differ by from what could be counted.
+/// In which direction a count may be wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct CountUncertainty {
     /// Something could not be read, so that there may be more.

@@ -23,7 +23,7 @@ pub enum Consent {
     },
 }
 
-/// A yes is what nobody has weighed.
+/// Of a change that was not assessed: a yes is not enough, and the number of pods is unknown.
 impl Default for Consent {
     fn default() -> Self {
         Self::PodCount {
@@ -110,8 +110,8 @@ pub fn consent(tally: &Tally<'_, '_>, totals: &Totals, semantics: &Semantics) ->
     }
 }
 
-/// Who administers devices is on many of them, often from a namespace of its own: that a monitor
-/// is evicted too says nothing about how broad a change is, unless it keeps the cluster alive.
+/// A pod with admin access only, such as a monitor, is on many devices, often in a namespace of its own: it does not count
+/// as a further namespace, unless it is in kube-system.
 fn why_a_count(
     tally: &Tally<'_, '_>,
     totals: &Totals,

@@ -9,7 +9,7 @@ use crate::engine::allocator::{
 };
 use crate::engine::{Impact, PodImpact, ProposedTaint};
 use crate::model::{Count, DriverName, Gap, Kind, NamespacedName, Reading, Source};
-use crate::naming::phrase::{counted, few};
+use crate::naming::phrase::{counted, few, first_and_more};
 
 /// So many claims without a replacement are named to people; programs get all.
 const NAMED: usize = 10;
@@ -253,7 +253,7 @@ impl Replacements {
         }
         let beyond: Vec<String> = beyond
             .into_iter()
-            .map(|(what, claims)| format!("{what} (claim {})", names_of(&claims)))
+            .map(|(what, claims)| format!("{what} (claim {})", first_and_more(&claims)))
             .collect();
         (!beyond.is_empty()).then(|| beyond.join("; "))
     }
@@ -281,15 +281,6 @@ fn unplaceable_line(offers: &str, claims: &[String]) -> String {
             counted(several.len(), "claim"),
             few(several)
         ),
-    }
-}
-
-/// The first of them, and how many more there are.
-fn names_of(claims: &[String]) -> String {
-    match claims {
-        [] => String::new(),
-        [only] => only.clone(),
-        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
     }
 }
 
@@ -349,7 +340,7 @@ fn gaps(replacement: &Replacement<'_>, reading: &Reading) -> Vec<Gap> {
     };
     let found = reasons.len();
     let reasons = reasons.into_iter().take(NAMED).map(|(reason, claims)| {
-        let why = format!("{reason} (claim {})", names_of(&claims));
+        let why = format!("{reason} (claim {})", first_and_more(&claims));
         Gap::of_replacements(&why)
     });
     let more = found.saturating_sub(NAMED);

@@ -1,16 +1,15 @@
 //! Devices in use on the hardware of selected ones.
 
-use std::fmt::Display;
-
 use super::basis::Basis;
 use crate::engine::{Impact, PodImpact, allocator};
 use crate::model::NamespacedName;
+use crate::naming::phrase::first_and_more;
 
-/// So many devices are named beside what one pod holds; programs get all.
+/// How many devices are named for each pod; JSON has all.
 const NAMED: usize = 3;
 
-/// A device in use on the hardware of a selected one: another partition of it, or the same device where
-/// it is shared. Its users would stay.
+/// A device in use on the hardware of a selected one: another partition of it, the same device where it is shared, or
+/// the same hardware as another driver publishes it. Its users would stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sibling {
     /// The device, as DRIVER/POOL/DEVICE.
@@ -63,7 +62,7 @@ impl Sibling {
             return format!("{device} is shared, and stays in use by {users}");
         }
         let beside = first_and_more(&self.beside);
-        format!("{device} is part of the same hardware as {beside}, and stays in use by {users}")
+        format!("{device} is on the same hardware as {beside}, and stays in use by {users}")
     }
 
     /// Who stays, as somebody who leaves `device` is told.
@@ -91,14 +90,6 @@ impl Sibling {
         } else {
             format!("pod {}", first_and_more(&self.pods))
         }
-    }
-}
-
-fn first_and_more(names: &[impl Display]) -> String {
-    match names {
-        [] => String::new(),
-        [only] => only.to_string(),
-        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
     }
 }
 

@@ -511,9 +511,8 @@ impl DrainArgs {
         };
         let mut ended = None;
         let apply = async |changer: &mut Changer<'_>| {
-            let announces = !self.no_announcement
-                && prepared.is_new()
-                && mutation.view.semantics.has_effect_none;
+            let semantics = &mutation.view.semantics;
+            let announces = prepared.is_announced(self.no_announcement, semantics);
             if change.dry_run.is_real() && announces {
                 // A signal ends the comparison and not the program: its rules still have to be removed.
                 let section = context.own_cleanup.begin();
@@ -634,5 +633,28 @@ impl DrainArgs {
             Some(format) => drains::print(name, mutation, format, context).await,
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_word_that_is_nearly_a_subcommand_is_taken_for_one() {
+        let refused = |first: &str| refuse_misspelled(&[first.to_owned()]).is_err();
+        for word in ["staus", "statu", "stats"] {
+            assert!(refused(word), "{word}");
+        }
+        for device in [
+            "gpu.example.com/node-1/gpu-0",
+            "Status",
+            "stat-1",
+            "sta7us",
+            "gpu",
+        ] {
+            assert!(!refused(device), "{device}");
+        }
+        assert!(refuse_misspelled(&[]).is_ok());
     }
 }

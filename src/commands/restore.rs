@@ -21,10 +21,10 @@ use crate::completion::Values;
 use crate::decide::blast_radius::{RemovalApproval, restoration};
 use crate::decide::drain::{
     PublishedHardware, RecordedWorkloads, RestorationRecord, RestoreTarget, Restorer, UnitProgress,
-    UnitState, Withdrawal, devices_of, drains, kept_back, left_to_allocate, left_to_be_ready,
-    not_ready, ready_line, recorded_names, recorded_workloads, removed_taints, requesters,
-    restorable, restoration_record, restored_by, restored_part, reversal_patch, under_new_names,
-    untainted_of_unit, withdraw,
+    UnitState, Withdrawal, asked_lines, devices_of, drains, kept_back, left_to_allocate,
+    left_to_be_ready, not_ready, ready_line, recorded_names, recorded_workloads, removed_taints,
+    requesters, restorable, restoration_record, restored_by, restored_part, reversal_patch,
+    under_new_names, untainted_of_unit, withdraw,
 };
 use crate::decide::ledger::RuleGoal;
 use crate::decide::others::others;
@@ -232,19 +232,14 @@ impl RestoreArgs {
             yes: self.yes,
             others: self.others,
         };
-        // What is refused names the owners once: below the refusal.
         let dry_run = self.change.change().dry_run;
         let is_refused = dry_run.is_real() && !context.interactive;
-        let theirs = owners.iter().filter(|_| !is_refused);
-        let theirs: Vec<String> = theirs.map(|line| format!("  {line}")).collect();
+        let lines = asked_lines(units, &owners, is_refused);
         let Some(question) = restoration(action.to_owned(), owners, agreed) else {
             context.printer.note(action);
             return Ok(());
         };
-        introduce(
-            &units.into_iter().chain(theirs).collect::<Vec<_>>(),
-            context,
-        );
+        introduce(&lines, context);
         ask(&question, dry_run, context).map(drop)
     }
 }

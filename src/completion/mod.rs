@@ -1,8 +1,8 @@
 //! Shell completion: candidates for the word being typed.
 //!
 //! kubectl asks through `kubectl_complete-devicetaint`, which calls the hidden command `__complete`;
-//! shells ask through scripts of their own. Both get what clap knows of the command line, and names
-//! for arguments that take such, which whoever can read a cluster brings along.
+//! shells ask through scripts of their own. Both get the flags and subcommands from clap, and the names of
+//! objects from `commands::complete`, which reads them.
 
 mod answer;
 mod definition;

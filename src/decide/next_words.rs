@@ -1,4 +1,4 @@
-//! The command that comes after a change of rules, in a line.
+//! Texts of suggested commands: after a change of rules, and for pods that are pending.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,7 +1,8 @@
 //! What keeps a device from being free that no claim holds.
 //!
 //! Too little of its counters may be left, another driver may have given the hardware away, or may have while it
-//! publishes nothing. Whoever lists, names or releases free devices asks here, so that all of them mean the same.
+//! publishes nothing. Lists of free devices and the release of devices use this. `explain` of a device and warnings about
+//! rules query the same functions one by one, and do not know the blocked partitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 

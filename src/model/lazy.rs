@@ -1,4 +1,4 @@
-//! What is decoded when somebody asks for it.
+//! A value that is decoded on first use.
 
 use std::fmt;
 use std::ops::Deref;

@@ -1,6 +1,7 @@
 //! Words around numbers and lists, as every message and report has them.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 
 /// The items without repetitions, in their order.
 #[must_use]
@@ -27,6 +28,16 @@ pub fn few(names: &[String]) -> String {
     match names.len().checked_sub(SHOWN) {
         None | Some(0) => names.join(", "),
         Some(more) => format!("{} and {more} more", names[..SHOWN].join(", ")),
+    }
+}
+
+/// The first name, and how many more there are; empty without names.
+#[must_use]
+pub fn first_and_more(names: &[impl Display]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.to_string(),
+        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
     }
 }
 

@@ -84,10 +84,10 @@ pub enum DecodeError {
         found: String,
     },
     /// The server reports a failure instead of objects, or after some of them.
-    #[error("the server reports {code} {reason}: {message}")]
+    #[error("the server reports {}{reason}: {message}", code.map_or_else(String::new, |code| format!("{code} ")))]
     Status {
-        /// HTTP status code; zero when it says none.
-        code: i32,
+        /// HTTP status code; absent when it says none.
+        code: Option<i32>,
         /// Such as `Expired`.
         reason: String,
         /// In words.

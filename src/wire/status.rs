@@ -21,7 +21,8 @@ pub(super) struct Status {
 impl From<Status> for DecodeError {
     fn from(status: Status) -> Self {
         Self::Status {
-            code: status.code.unwrap_or_default(),
+            // Go writes zero into protobuf where no code was set.
+            code: status.code.filter(|code| *code != 0),
             reason: status.reason.unwrap_or_default(),
             message: status.message.unwrap_or_default(),
         }

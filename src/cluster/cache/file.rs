@@ -16,7 +16,7 @@ const LIFETIME: SignedDuration = SignedDuration::from_hours(6);
 
 /// Whether a file that was written at `written` is believed at `now`. One from the future was not
 /// written by a clock that can be believed.
-pub(in crate::cluster) fn is_believed(written: Timestamp, now: Timestamp) -> bool {
+fn is_fresh(written: Timestamp, now: Timestamp) -> bool {
     let age = now.duration_since(written);
     // Files may be dated a moment later than the program began that reads them.
     age >= SignedDuration::from_secs(-2) && age < LIFETIME
@@ -27,7 +27,7 @@ pub(super) fn read(path: &Path, now: Timestamp) -> Option<Vec<u8>> {
     // A pipe in place of the file would block every command at its start.
     let found = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     let written = timestamp(found.modified().ok()?)?;
-    if !is_believed(written, now) {
+    if !is_fresh(written, now) {
         return None;
     }
     bounded::read(path).ok()
@@ -43,8 +43,10 @@ fn timestamp(time: SystemTime) -> Option<Timestamp> {
 pub(super) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     make(folder)?;
+    let mut prefix = path.file_name().unwrap_or_default().to_owned();
+    prefix.push(".");
     let mut builder = tempfile::Builder::new();
-    builder.prefix("serverresources.json.");
+    builder.prefix(&prefix);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -76,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn file_is_believed_for_six_hours() {
+    fn a_file_is_fresh_for_six_hours() {
         let now = at("2026-11-21T12:00:00Z");
         for (written, believed) in [
             ("2026-11-21T12:00:00Z", true),
@@ -87,7 +89,7 @@ mod tests {
             ("2026-11-21T12:00:03Z", false),
             ("2099-01-01T00:00:00Z", false),
         ] {
-            assert_eq!(is_believed(at(written), now), believed, "{written}");
+            assert_eq!(is_fresh(at(written), now), believed, "{written}");
         }
     }
 

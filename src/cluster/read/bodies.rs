@@ -358,7 +358,9 @@ fn broken(error: &serde_json::Error) -> AttemptFailure {
 /// Whether it may help to ask again.
 pub(in crate::cluster) fn failure(error: &DecodeError) -> AttemptFailure {
     match error {
-        DecodeError::Status { code: 410, .. } => AttemptFailure::Expired,
+        DecodeError::Status {
+            code: Some(410), ..
+        } => AttemptFailure::Expired,
         // A server that fails halfway through a 200 response appends a Status: the next attempt may succeed.
         DecodeError::Truncated { .. }
         | DecodeError::TrailingBytes { .. }

@@ -1,4 +1,4 @@
-//! A taint that is asked about, in what was looked at.
+//! The taints that a read-only command assesses, and the cluster data for them.
 
 use super::cluster_view::ClusterView;
 use crate::commands::context::Context;
@@ -8,11 +8,12 @@ use crate::engine::ProposedTaint;
 use crate::error::Failure;
 use crate::model::DeviceTaintRule;
 
-/// A look with what the question needs, and what was chosen in it.
+/// The taints that are assessed, with the data that this needs.
 pub(crate) struct Hypothesis {
     /// What was looked at, and what there is to say of the choice.
     pub(crate) view: ClusterView,
-    /// The choice as it was typed, with words that are numbers of hardware as that.
+    /// The choice for the command that is suggested next: as typed, or the resolved names where changing commands would
+    /// refuse what was typed.
     pub(crate) typed: Choice,
     /// The choice, with devices by their names.
     pub(crate) choice: Choice,

@@ -40,7 +40,8 @@ pub(crate) struct Wait<'a> {
     /// The pods that were to be evicted when that was decided; none where nothing was decided here.
     pub(crate) expected: Vec<Uid>,
     pub(crate) patience: Patience,
-    /// What to do for whoever leaves while the rules are unchanged seen last.
+    /// The next steps to print if the command is interrupted: by the rules as last observed, and what is left of the
+    /// evictions.
     pub(crate) advice: &'a dyn Fn(&[DeviceTaintRule], EvictionsLeft) -> Vec<String>,
     pub(crate) progress_line: ProgressLine,
     /// The last look, for work that shows it by itself.
@@ -221,12 +222,12 @@ impl Wait<'_> {
     }
 
     /// The warnings about the hardware of the rules that were none `before` the wait, which are printed: pods on renamed
-    /// devices are not evicted, and a wait for evictions does not follow them. `now` looks again.
+    /// devices are not evicted, and a wait for evictions does not follow them. `reread` reads the cluster again.
     pub(crate) async fn renamed_since(
         &self,
         ending: &WaitEnd,
         before: &[Oddity],
-        now: impl Future<Output = Result<ClusterView, Failure>>,
+        reread: impl Future<Output = Result<ClusterView, Failure>>,
         context: &Context,
     ) -> Vec<Oddity> {
         let is_noted = self
@@ -236,7 +237,7 @@ impl Wait<'_> {
         if !is_noted || self.goal != Goal::Evicted || !matches!(ending, WaitEnd::Met) {
             return Vec::new();
         }
-        let looked = async { now.await?.with_identities_of(self.rules).await };
+        let looked = async { reread.await?.with_identities_of(self.rules).await };
         let found = match Box::pin(looked).await {
             Ok(view) => view.identity_warnings(self.rules),
             Err(failure) => vec![Warning {
@@ -255,7 +256,7 @@ impl Wait<'_> {
         new
     }
 
-    /// Waits for everybody to go whom the rules evict, from the state on that `view` shows.
+    /// Waits until the evicted pods have ended or the devices are idle, as the goal says, starting from `view`.
     ///
     /// # Errors
     ///
@@ -452,7 +453,7 @@ impl Wait<'_> {
                         let is_told = |uid: &str| {
                             has_ended(uid) || pods.iter().any(|pod| pod.uid.as_str() == uid)
                         };
-                        left.extend(recorded_blockers(&progress.rules, recorded, is_told));
+                        left.extend(recorded_only(&progress, recorded, is_told));
                     }
                     return Ok(over(WaitEnd::TimedOut(left)));
                 }

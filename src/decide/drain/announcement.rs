@@ -17,9 +17,20 @@ pub enum Announcement {
     NotCompared(Vec<String>),
 }
 
-/// The result for the rules that were published.
-#[must_use]
-pub fn announcement(answers: &[ControllerAnswer]) -> Announcement {
+/// The result for the rules that were published; `is_last` if they are not published again.
+///
+/// # Errors
+///
+/// The controller counts other pods, also the last time.
+pub fn compared(answers: &[ControllerAnswer], is_last: bool) -> Result<Announcement, Failure> {
+    let found = announcement(answers);
+    match found {
+        Announcement::Differs(lines) if is_last => Err(refuse_difference(lines)),
+        Announcement::Agrees | Announcement::Differs(_) | Announcement::NotCompared(_) => Ok(found),
+    }
+}
+
+fn announcement(answers: &[ControllerAnswer]) -> Announcement {
     let lines = |agrees: Option<bool>| -> Vec<String> {
         let matching = answers.iter().filter(|rule| rule.agrees() == agrees);
         matching.map(ControllerAnswer::line).collect()
@@ -37,8 +48,7 @@ pub fn announcement(answers: &[ControllerAnswer]) -> Announcement {
 }
 
 /// The refusal of a drain of which the controller predicts other evictions.
-#[must_use]
-pub fn refuse_difference(lines: Vec<String>) -> Failure {
+fn refuse_difference(lines: Vec<String>) -> Failure {
     let failure = Failure::new(
         ExitStatus::Refused,
         "the eviction controller and this plugin disagree about the pods that are evicted; nothing was tainted",
@@ -85,6 +95,15 @@ mod tests {
             Announcement::Differs(lines) if lines.len() == 1
         ));
         assert_eq!(result(&[]), Announcement::Agrees);
+        for (agrees, is_last, is_refused) in [
+            (Some(false), false, false),
+            (Some(false), true, true),
+            (Some(true), true, false),
+            (None, true, false),
+        ] {
+            let found = compared(&[answer(agrees)], is_last);
+            assert_eq!(found.is_err(), is_refused, "{agrees:?} {is_last}");
+        }
     }
 
     #[test]

@@ -72,9 +72,10 @@ fn untainted(unit: &str, rules: &[DeviceTaintRule], slices: &[ResourceSlice]) ->
     let scopes: Vec<DeviceSelector> = scopes
         .into_iter()
         .flat_map(|text| text.split(','))
-        .filter_map(|text| match text {
-            ALL => Some(DeviceSelector::default()),
-            pattern => device::parse(pattern).ok(),
+        .map(|text| match text {
+            ALL => DeviceSelector::default(),
+            // A scope that is not understood may be any device.
+            pattern => device::parse(pattern).unwrap_or_default(),
         })
         .collect();
     let mut devices: Vec<DeviceId> = published_on(slices, unit).into_iter().collect();

@@ -87,7 +87,7 @@ mod view;
 mod virtual_time_tests;
 mod watch;
 
-pub use announcement::{Announcement, announcement, refuse_difference};
+pub use announcement::{Announcement, compared};
 pub use completeness::{
     DrainSize, both_records, completion_patch, reversal_patch, reversal_to_record, ring,
 };
@@ -113,7 +113,7 @@ pub use recorded_workloads::{
 };
 pub use refusing_budgets::refusing_budgets;
 pub use released::kept_back;
-pub use removal_safety::{RemovalSafety, nodes_of_unit, removal_safety};
+pub use removal_safety::{RemovalSafety, kubelet_answer, nodes_of_unit, removal_safety};
 pub use replacements::{cordoned_nodes, drain_replacements};
 pub use requesters::{
     Restorer, Withdrawal, joined, parse_requester, requesters, restoring_requester, withdraw,
@@ -122,7 +122,9 @@ pub use restart::{RestartState, restart_states, tainted_since};
 pub use restart_plan::{RestartFacts, RestartPlan, still_to_place};
 pub use restart_run::RestartReply;
 pub use restoration::{RestorationRecord, restoration_record, restored_by, restorer};
-pub use restored::{left_to_allocate, left_to_be_ready, removed_taints, under_new_names};
+pub use restored::{
+    asked_lines, left_to_allocate, left_to_be_ready, removed_taints, under_new_names,
+};
 pub use stage::UnitStage;
 pub use start::{DrainPlan, failing_jobs, grace_time, needed_flags, plan_lines, refuse_start};
 pub use state::{
@@ -132,7 +134,7 @@ pub use state::{
 pub use termination::{Terminations, rest_of_grace};
 pub use terms::{DrainTerms, TAINT_KEY};
 pub use unit::{Unit, UnitKind, units};
-pub use unit_begin::begun_run;
+pub use unit_begin::{BeforeUnit, before_unit, begun_run, missing_rule};
 pub use unit_limits::UnitLimits;
 pub use unit_run::UnitRun;
 pub use unit_step::{EvictionReply, UnitEnd, UnitStep};

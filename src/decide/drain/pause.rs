@@ -14,27 +14,25 @@ use jiff::Timestamp;
 const INTERVAL: Duration = Duration::from_secs(5);
 
 /// The next step before a unit starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PauseStep {
     /// Start the unit.
     Start,
-    /// Evaluate the guards again after this time.
-    WaitFor(Duration),
-    /// The pause has lasted too long.
-    GiveUp,
+    /// Evaluate the guards again after this time, for this reason.
+    WaitFor(Duration, String),
+    /// The pause has lasted too long, for this reason.
+    GiveUp(String),
 }
 
-/// The next step before a unit starts, at `elapsed` since the start of the pause. `trips` is whether a guard trips, which
-/// includes guards whose value is unknown.
+/// The next step before a unit starts, at `elapsed` since the start of the pause. `refusal` says which guard trips, if one
+/// does; a guard whose value is unknown trips.
 #[must_use]
-pub fn pause_step(trips: bool, elapsed: Duration, timeout: Duration) -> PauseStep {
-    if !trips {
-        PauseStep::Start
-    } else if elapsed >= timeout {
-        PauseStep::GiveUp
-    } else {
+pub fn pause_step(refusal: Option<String>, elapsed: Duration, timeout: Duration) -> PauseStep {
+    match refusal {
+        None => PauseStep::Start,
+        Some(why) if elapsed >= timeout => PauseStep::GiveUp(why),
         // Never beyond the timeout, so that a pause ends when it is due.
-        PauseStep::WaitFor(INTERVAL.min(timeout.saturating_sub(elapsed)))
+        Some(why) => PauseStep::WaitFor(INTERVAL.min(timeout.saturating_sub(elapsed)), why),
     }
 }
 
@@ -100,15 +98,16 @@ mod tests {
 
     #[test]
     fn a_guard_that_trips_pauses_until_the_timeout() {
-        for (trips, elapsed, expected) in [
-            (false, 0, PauseStep::Start),
-            (false, 99, PauseStep::Start),
-            (true, 0, PauseStep::WaitFor(seconds(5))),
-            (true, 58, PauseStep::WaitFor(seconds(2))),
-            (true, 60, PauseStep::GiveUp),
+        let why = || "it trips".to_owned();
+        for (refusal, elapsed, expected) in [
+            (None, 0, PauseStep::Start),
+            (None, 99, PauseStep::Start),
+            (Some(why()), 0, PauseStep::WaitFor(seconds(5), why())),
+            (Some(why()), 58, PauseStep::WaitFor(seconds(2), why())),
+            (Some(why()), 60, PauseStep::GiveUp(why())),
         ] {
-            let step = pause_step(trips, seconds(elapsed), seconds(60));
-            assert_eq!(step, expected, "{trips} {elapsed}");
+            let step = pause_step(refusal.clone(), seconds(elapsed), seconds(60));
+            assert_eq!(step, expected, "{refusal:?} {elapsed}");
         }
     }
 

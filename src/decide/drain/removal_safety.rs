@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::unit_step::UnitEnd;
 use crate::engine::DeviceState;
+use crate::error::Failure;
 use crate::model::{DeviceId, NodeName};
 use crate::naming::phrase::few;
 
@@ -32,6 +33,20 @@ impl UnitEnd {
             Some(RemovalSafety::Unsafe(reasons)) => (Self::Blocked(reasons), None),
             Some(safe @ RemovalSafety::Safe(_)) => (self, safe.line(unit)),
         }
+    }
+}
+
+/// What a kubelet holds, or why it is unknown.
+///
+/// # Errors
+///
+/// A signal: who stops the program is not told that a kubelet is silent.
+pub fn kubelet_answer(
+    held: Result<Vec<String>, Failure>,
+) -> Result<Result<Vec<String>, String>, Failure> {
+    match held {
+        Err(failure) if failure.status().is_signal() => Err(failure),
+        held => Ok(held.map_err(|failure| failure.to_string())),
     }
 }
 
@@ -107,6 +122,7 @@ impl RemovalSafety {
 mod tests {
     use super::*;
     use crate::engine::testing::{device, device_state};
+    use crate::error::ExitStatus;
 
     type Answers<'a> = &'a [(&'a str, Result<&'a [&'a str], &'a str>)];
 
@@ -118,6 +134,16 @@ mod tests {
             (NodeName::from(*node), answer)
         });
         removal_safety(&nodes, &answers.collect(), texts(unknown))
+    }
+
+    #[test]
+    fn a_silent_kubelet_is_unknown_and_a_signal_ends_the_program() {
+        let held = vec!["claim a/b".to_owned()];
+        assert!(matches!(kubelet_answer(Ok(held.clone())), Ok(Ok(found)) if found == held));
+        let silent = kubelet_answer(Err(Failure::new(ExitStatus::TimedOut, "silent")));
+        assert!(matches!(silent, Ok(Err(why)) if why == "silent"));
+        let stopped = kubelet_answer(Err(Failure::new(ExitStatus::Interrupted, "stopped")));
+        assert!(stopped.is_err_and(|failure| failure.status() == ExitStatus::Interrupted));
     }
 
     #[test]

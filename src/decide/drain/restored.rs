@@ -68,6 +68,15 @@ pub fn under_new_names(
     )
 }
 
+/// The lines before the question of a restoration: its units, and the owners of its rules. Where nobody can be asked, the
+/// owners are below the refusal instead, so that they stand once.
+#[must_use]
+pub fn asked_lines(units: Vec<String>, owners: &[String], is_refused: bool) -> Vec<String> {
+    let owners = owners.iter().filter(|_| !is_refused);
+    let owners = owners.map(|line| format!("  {line}"));
+    units.into_iter().chain(owners).collect()
+}
+
 /// What still keeps restored devices from being allocated, one line each; empty if they can be allocated. `is_over` says
 /// whether the time to wait is over.
 ///
@@ -139,6 +148,14 @@ mod tests {
             rules: vec![named("a", "NoSchedule"), named("b", "NoSchedule")],
             progress: UnitProgress::Idle,
         }
+    }
+
+    #[test]
+    fn who_is_asked_sees_the_owners_and_who_is_refused_sees_them_once() {
+        let (units, owners) = (vec!["  unit a".to_owned()], ["b of bob".to_owned()]);
+        let asked = asked_lines(units.clone(), &owners, false);
+        assert_eq!(asked, ["  unit a", "  b of bob"]);
+        assert_eq!(asked_lines(units.clone(), &owners, true), units);
     }
 
     #[test]

@@ -34,8 +34,8 @@ pub fn first_drafts(drafts: &[RuleDraft], has_budgets: bool) -> Vec<RuleDraft> {
     first
 }
 
-/// What is done `now` about each rule for the pod with this UID, of those that are there. A rule that an earlier run has
-/// left for the same pod becomes what is wanted; one that only has its name does not.
+/// The steps that create or update the rules for the pod with this UID. An existing rule of the same name is updated only
+/// if an earlier run created it for this pod.
 ///
 /// # Errors
 ///

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use foldhash::{HashSet, HashSetExt};
 
 use super::quantity::{Amount, amount};
-use crate::engine::devices::current_slices;
+use crate::engine::devices::{current_slices, pool_of};
 use crate::model::{CounterUse, Device, DeviceId, ResourceSlice, Snapshot};
 
 /// What is left of the counters of a pool, by set and name; `None` where that is not known.
@@ -27,8 +27,7 @@ pub fn blocked_partitions(snapshot: &Snapshot) -> BTreeSet<DeviceId> {
     }
     let mut pools: BTreeMap<(&str, &str), Vec<&ResourceSlice>> = BTreeMap::new();
     for slice in current_slices(&snapshot.slices) {
-        let pool = (slice.driver.as_str(), slice.pool.name.as_str());
-        pools.entry(pool).or_default().push(slice);
+        pools.entry(pool_of(slice)).or_default().push(slice);
     }
     let blocked = pools.values().flat_map(|slices| of_pool(slices, &held));
     blocked.collect()

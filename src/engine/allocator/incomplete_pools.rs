@@ -6,9 +6,9 @@ use crate::engine::devices::{current_slices, pool_of};
 use crate::engine::impact::Impact;
 use crate::model::{DriverName, PoolName, Snapshot};
 
-/// A pool of which slices are missing, or from which some have not gone yet.
+/// A pool whose number of current slices is not its `resourceSliceCount`.
 ///
-/// Once it is whole, claims may find a place in it.
+/// Once it is complete, claims may be allocated from it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct IncompletePool {
     /// Who publishes it.
@@ -17,7 +17,7 @@ pub struct IncompletePool {
     pub pool: PoolName,
 }
 
-/// Those of the drivers of selected devices, by name.
+/// The incomplete pools of the drivers that have selected devices, by name.
 ///
 /// Upstream: `pools_incubating.go`, which compares with the first slice alone. `pool_slices` of `engine::devices` also
 /// calls a pool incomplete whose slices contradict each other.

@@ -7,6 +7,7 @@ use foldhash::HashMap;
 
 use super::nodes::{NodeFacts, selects};
 use super::quantity::{Amount, amount};
+use crate::engine::devices::pool_of;
 use crate::model::{Device, NodeSelector, ResourceSlice, SliceNodes, three_valued};
 
 /// What there is of the counters of a pool, by set and name; `None` where an amount cannot be read.
@@ -16,7 +17,7 @@ pub(super) type Counters<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Option<Amount
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PoolStatus {
     Usable,
-    /// Its driver is replacing it.
+    /// It has another number of slices than its `resourceSliceCount`, as while its driver replaces it.
     Incomplete,
     /// It contradicts itself.
     Invalid,
@@ -45,7 +46,7 @@ pub(super) struct NodeView<'a> {
     pub(super) alike: Vec<NodeFacts<'a>>,
     /// By driver and name.
     pub(super) pools: Vec<Rc<Pool<'a>>>,
-    /// Whether it is not known of a slice whether it is for the node.
+    /// Whether it is unknown of some slice if it is for the node.
     pub(super) is_doubtful: bool,
 }
 
@@ -274,10 +275,6 @@ impl<'a> Pool<'a> {
             set.is_some_and(|set| taken.counters.keys().all(|name| set.contains_key(&**name)))
         })
     }
-}
-
-fn pool_of(slice: &ResourceSlice) -> (&str, &str) {
-    (slice.driver.as_str(), slice.pool.name.as_str())
 }
 
 fn has_counters(slice: &ResourceSlice) -> bool {

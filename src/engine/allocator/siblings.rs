@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use foldhash::HashMap;
 
 use super::quantity::amount;
+use crate::engine::devices::{current_slices, pool_of};
 use crate::engine::hardware::Hardware;
 use crate::engine::impact::{Impact, Verdict};
 use crate::model::{Device, DeviceId, NamespacedName, ResourceClaim, ResourceSlice, Snapshot};
@@ -140,7 +141,9 @@ fn parts_beside(snapshot: &Snapshot, meant: &BTreeSet<&DeviceId>) -> Vec<DeviceI
         .iter()
         .map(|id| (id.driver.as_str(), id.pool.as_str()))
         .collect();
-    let slices = newest(&snapshot.slices).filter(|slice| pools.contains(&pool_of(slice)));
+    let slices = current_slices(&snapshot.slices)
+        .into_iter()
+        .filter(|slice| pools.contains(&pool_of(slice)));
     let devices = slices.flat_map(|slice| {
         let parted = slice.devices.iter().filter(|device| {
             let mut terms = device.terms.iter();
@@ -279,10 +282,12 @@ type Taken<'a> = BTreeMap<(&'a str, &'a str), Option<i128>>;
 
 /// What the devices that are `meant` take, of those that take anything: most devices have no parts.
 fn taken(snapshot: &Snapshot, meant: impl Fn(&DeviceId) -> bool) -> BTreeMap<DeviceId, Taken<'_>> {
-    let devices = newest(&snapshot.slices).flat_map(|slice| {
-        let devices = slice.devices.iter();
-        devices.filter_map(move |device| Some((slice, device, device.terms.as_deref()?)))
-    });
+    let devices = current_slices(&snapshot.slices)
+        .into_iter()
+        .flat_map(|slice| {
+            let devices = slice.devices.iter();
+            devices.filter_map(move |device| Some((slice, device, device.terms.as_deref()?)))
+        });
     let taking = devices.filter(|(_, _, terms)| !terms.consumes.is_empty());
     let taken = taking.map(|(slice, device, terms)| {
         let counters = terms.consumes.iter().flat_map(|taken| {
@@ -327,7 +332,7 @@ fn partitions(
     selected: &BTreeSet<&DeviceId>,
 ) -> BTreeMap<DeviceId, BTreeSet<DeviceId>> {
     let mut users: HashMap<CounterKey<'_>, (Vec<DeviceId>, Vec<DeviceId>)> = HashMap::default();
-    for slice in newest(&snapshot.slices) {
+    for slice in current_slices(&snapshot.slices) {
         for device in &slice.devices {
             let id = slice.id_of(device);
             let is_selected = selected.contains(&id);
@@ -359,25 +364,9 @@ fn counters<'a>(
         let counters = taken.counters.iter();
         // An amount that cannot be read may be some.
         let taken_of = counters.filter(|(_, written)| amount(written) != Some(0));
-        let pool = (slice.driver.as_str(), slice.pool.name.as_str());
+        let pool = pool_of(slice);
         taken_of.map(move |(name, _)| (pool.0, pool.1, &*taken.set, &**name))
     })
-}
-
-/// The slices of each pool's newest generation.
-fn newest(slices: &[ResourceSlice]) -> impl Iterator<Item = &ResourceSlice> {
-    let mut newest: HashMap<(&str, &str), i64> = HashMap::default();
-    for slice in slices {
-        let known = newest.entry(pool_of(slice)).or_insert(i64::MIN);
-        *known = slice.pool.generation.max(*known);
-    }
-    slices
-        .iter()
-        .filter(move |slice| newest.get(&pool_of(slice)) == Some(&slice.pool.generation))
-}
-
-fn pool_of(slice: &ResourceSlice) -> (&str, &str) {
-    (slice.driver.as_str(), slice.pool.name.as_str())
 }
 
 #[cfg(test)]

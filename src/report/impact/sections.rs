@@ -11,7 +11,7 @@ use crate::assess::Sibling;
 use crate::decide::publish::ControllerAnswer;
 use crate::model::UNKNOWN;
 use crate::naming::device::Conditions;
-use crate::naming::phrase::{counted, each_once};
+use crate::naming::phrase::{counted, each_once, first_and_more};
 use crate::naming::pod;
 use crate::report::answer::{Answer, beside};
 use crate::report::guard;
@@ -216,12 +216,8 @@ fn hazards(pods: &[Pod]) -> Vec<String> {
         let has = |pod: &&Pod| pod.hazards.contains(&hazard.into());
         let hit = pods.iter().filter(has);
         let names: Vec<_> = hit.map(Pod::full_name).collect();
-        let who = match names.as_slice() {
-            [] => return None,
-            [only] => only.clone(),
-            [first, rest @ ..] => format!("{first} and {} more", rest.len()),
-        };
-        Some(format!("{} ({who}): {}", hazard.code(), hazard.meaning()))
+        let who = first_and_more(&names);
+        (!names.is_empty()).then(|| format!("{} ({who}): {}", hazard.code(), hazard.meaning()))
     };
     Hazard::ALL.into_iter().filter_map(legend).collect()
 }
@@ -265,7 +261,7 @@ mod tests {
         assert_eq!(lines.len(), 11);
         assert_eq!(
             lines[0],
-            "gpu-1 is part of the same hardware as gpu-0, and stays in use by pod a/x"
+            "gpu-1 is on the same hardware as gpu-0, and stays in use by pod a/x"
         );
         assert_eq!(lines[10], "2 other devices stay in use too");
         assert_eq!(siblings(&all[..11])[10], "1 other device stays in use too");

@@ -192,7 +192,7 @@ fn a_pod_without_replacement_that_leaves_others_behind_says_both() {
     for line in [
         "1 claim cannot be reallocated: too few other devices are available to it.",
         "claim team-a/train-0-gpu cannot be reallocated: request gpu needs 1 device, and 0 are available",
-        "gpu.example.com/node-7/gpu-1 is part of the same hardware as gpu.example.com/node-7/gpu-0, and stays in use by pod team-a/infer-0",
+        "gpu.example.com/node-7/gpu-1 is on the same hardware as gpu.example.com/node-7/gpu-0, and stays in use by pod team-a/infer-0",
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }

@@ -179,7 +179,7 @@ fn failure_of_the_server_is_told_with_its_reason() {
     ]
     .concat();
     let expected = DecodeError::Status {
-        code: 410,
+        code: Some(410),
         reason: "Expired".to_owned(),
         message: "too old".to_owned(),
     };

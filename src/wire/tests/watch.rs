@@ -148,7 +148,7 @@ fn what_the_server_reports_is_an_error_with_its_code() {
     .concat();
     let expired = frame("ERROR", &envelope("v1", "Status", &status));
     let expected = DecodeError::Status {
-        code: 410,
+        code: Some(410),
         reason: "Expired".to_owned(),
         message: "too old".to_owned(),
     };

@@ -211,6 +211,11 @@ fn a_unit_whose_turn_comes_when_a_guard_trips_is_not_started_and_neither_are_lat
     for node in [&two, &three] {
         assert_eq!(stage.on(node).len(), 1, "{node}");
     }
+    // The unit at which the guard trips, and those after it.
+    let rules = block_on(stage.world.rules());
+    let effects = rules.iter().map(|rule| &rule["spec"]["taint"]["effect"]);
+    let lowered = effects.filter(|effect| *effect == "None").count();
+    assert_eq!((rules.len(), lowered), (3, 2), "{rules:#?}");
     stage
         .run(&line)
         .ended(4)

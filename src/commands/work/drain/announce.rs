@@ -10,7 +10,7 @@ use crate::commands::context::Context;
 use crate::commands::work::mutation_context::MutationContext;
 use crate::commands::work::publish::{Publication, changer};
 use crate::decide::choice::collapsed;
-use crate::decide::drain::{Announcement, announcement, refuse_difference};
+use crate::decide::drain::{Announcement, compared};
 use crate::decide::publish::{interrupted, with_failed_removal};
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
@@ -66,14 +66,13 @@ impl DrainRequest {
                     });
                 }
             };
-            match announcement(&answers) {
+            match compared(&answers, is_last)? {
                 Announcement::Agrees => {
                     context
                         .printer
                         .note("the eviction controller counts the same pods as this plugin");
                     return Ok(());
                 }
-                Announcement::Differs(lines) if is_last => return Err(refuse_difference(lines)),
                 Announcement::Differs(_) => {}
                 Announcement::NotCompared(lines) => {
                     for line in lines {

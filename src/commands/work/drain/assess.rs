@@ -280,6 +280,18 @@ mod tests {
                 "with effect NoExecute",
             ),
             (
+                "budgets that may not be read",
+                changed(reading(web()), |it| {
+                    it.gaps.push(Gap::of(Kind::PodDisruptionBudget, "denied"));
+                }),
+                LIMITS,
+                1,
+                0,
+                false,
+                false,
+                "evicts pods",
+            ),
+            (
                 "a budget that refuses",
                 changed(reading(web()), |it| it.snapshot.budgets = budgets.clone()),
                 LIMITS,

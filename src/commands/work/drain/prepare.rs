@@ -116,11 +116,6 @@ impl DrainRequest {
     ) -> Result<(MutationContext, BTreeSet<DeviceId>), Failure> {
         if let Some(plan) = &self.plan {
             let view = &mutation.view;
-            let server = match &view.reading.source {
-                Source::Cluster { server, .. } => server.as_deref(),
-                Source::Files => None,
-            };
-            refuse_other_cluster(&plan.name, &plan.file, server.unwrap_or_default())?;
             let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
             let devices = planned_devices(&plan.file, &inventory);
             return Ok((mutation, devices));
@@ -156,6 +151,7 @@ impl DrainRequest {
         rules: &[DeviceTaintRule],
         basis: &DeviceBasis<'_>,
     ) -> Result<Prepared, Failure> {
+        self.refuse_other_cluster(&basis.reading.source)?;
         let published = PublishedHardware::of(basis);
         let units = self.units(devices, &published)?;
         let terms = self.terms(devices)?;
@@ -203,6 +199,18 @@ impl DrainRequest {
             skipped: left_out,
             settled,
         })
+    }
+
+    /// Refuses a plan of another cluster.
+    fn refuse_other_cluster(&self, source: &Source) -> Result<(), Failure> {
+        let server = match source {
+            Source::Cluster { server, .. } => server.as_deref(),
+            Source::Files => None,
+        };
+        match &self.plan {
+            Some(plan) => refuse_other_cluster(&plan.name, &plan.file, server.unwrap_or_default()),
+            None => Ok(()),
+        }
     }
 
     fn with_requester(&self, drafts: Vec<RuleDraft>, rules: &[DeviceTaintRule]) -> Vec<RuleDraft> {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::order::DrainRun;
 use crate::decide::AddStep;
 use crate::decide::drain::{DrainTerms, RecordedWorkloads, RestartPlan, Unit};
-use crate::engine::ProposedTaint;
+use crate::engine::{ProposedTaint, Semantics};
 use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Uid};
 
 /// What a drain does to pods, as shown before the confirmation.
@@ -47,6 +47,12 @@ impl Prepared {
             AddStep::Create(_) => true,
             AddStep::Change { .. } | AddStep::Keep { .. } => false,
         })
+    }
+
+    /// Whether the pods are compared with those that the controller counts before the drain begins: not if the user does
+    /// not want that, nor once its rules exist, nor for a Kubernetes without effect None.
+    pub(crate) fn is_announced(&self, unwanted: bool, semantics: &Semantics) -> bool {
+        !unwanted && self.is_new() && semantics.has_effect_none
     }
 
     /// Whether a rule is still to be made or changed.
@@ -168,6 +174,12 @@ mod tests {
             (vec![keep(), keep()], false, false),
         ] {
             let found = prepared(steps.clone());
+            for (unwanted, minor, expected) in
+                [(false, 37, is_new), (true, 37, false), (false, 34, false)]
+            {
+                let is_announced = found.is_announced(unwanted, &semantics(minor));
+                assert_eq!(is_announced, expected, "{unwanted} {minor} {steps:?}");
+            }
             let found = (found.is_new(), found.changes_rules());
             assert_eq!(found, (is_new, changes_rules), "{steps:?}");
         }

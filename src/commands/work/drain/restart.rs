@@ -28,18 +28,23 @@ pub(super) async fn may_restart(
         let state = &planned.state;
         let on = version(uid, state);
         let tried = restart(client, &state.owner, &on, now, WriteMode::DryRun).await;
-        let advised = |failure: Failure| failure.detail("nothing was changed");
-        match tried.map_err(|error| advised(failed(error)))? {
-            // Who may not is told so before the state of the object is compared.
-            RestartAnswer::Accepted | RestartAnswer::Changed => {}
-            RestartAnswer::Refused(message) => {
-                let text = format!("{} cannot be restarted: {message}", state.describe());
-                return Err(advised(Failure::refused(text)));
-            }
-            RestartAnswer::Unknown(error) => return Err(advised(failed(error))),
-        }
+        let tried = tried.map_err(failed);
+        let open = tried.and_then(|answer| may_be_restarted(&state.describe(), answer));
+        open.map_err(|failure| failure.detail("nothing was changed"))?;
     }
     Ok(())
+}
+
+/// That an owner can be restarted, as the answer to a restart says that was not carried out.
+fn may_be_restarted(owner: &str, answer: RestartAnswer) -> Result<(), Failure> {
+    match answer {
+        // Who may not is told so before the state of the object is compared.
+        RestartAnswer::Accepted | RestartAnswer::Changed => Ok(()),
+        RestartAnswer::Refused(message) => Err(Failure::refused(format!(
+            "{owner} cannot be restarted: {message}"
+        ))),
+        RestartAnswer::Unknown(error) => Err(failed(error)),
+    }
 }
 
 /// That the user may both restart owners and evict pods.
@@ -126,6 +131,20 @@ fn version(uid: &Uid, state: &RestartState) -> ObjectVersion {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ExitStatus;
+
+    #[test]
+    fn an_owner_that_admission_keeps_as_it_is_cannot_be_restarted() {
+        let refused = |answer| may_be_restarted("Deployment a/web", answer).err();
+        assert!(refused(RestartAnswer::Accepted).is_none());
+        assert!(refused(RestartAnswer::Changed).is_none());
+        let failure = refused(RestartAnswer::Refused("no".to_owned())).expect("a refusal");
+        let text = "Deployment a/web cannot be restarted: no";
+        assert_eq!(
+            (failure.status(), &*failure.to_string()),
+            (ExitStatus::Refused, text)
+        );
+    }
 
     #[test]
     fn whoever_may_not_restart_or_not_evict_is_refused_with_the_other_way_if_it_is_open() {

@@ -16,9 +16,9 @@ use crate::commands::work::mutation_context::MutationContext;
 use crate::commands::work::resolve_rules::by_name;
 use crate::commands::work::stopped::stopped;
 use crate::decide::drain::{
-    AbortAction, DrainEnd, DrainSize, PauseStep, RuleState, Unit, UnitEnd, UnitProgress,
-    abort_patch, begun_run, both_records, completion_patch, interrupted, pause_step,
-    recording_patch, reversal_to_record, ring, rule_state, rules_of, rules_of_unit, settled_in,
+    AbortAction, BeforeUnit, DrainEnd, DrainSize, PauseStep, Unit, UnitEnd, UnitProgress,
+    abort_patch, before_unit, begun_run, both_records, completion_patch, interrupted, missing_rule,
+    pause_step, recording_patch, reversal_to_record, ring, rules_of, rules_of_unit, settled_in,
 };
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
@@ -232,16 +232,15 @@ impl DrainOrder<'_> {
         let mut status = StatusLine::new(&self.context.printer);
         loop {
             let refusal = self.refusal(run, mutation, &self.pauses).await?;
-            let why = refusal.unwrap_or_default();
             let unit = &run.unit.name;
-            match pause_step(!why.is_empty(), began.elapsed(), self.limits.timeout) {
+            match pause_step(refusal, began.elapsed(), self.limits.timeout) {
                 PauseStep::Start => return Ok(()),
-                PauseStep::WaitFor(time) => {
+                PauseStep::WaitFor(time, why) => {
                     let line = format!("paused before unit {unit} ({why})");
                     status.say(&line, &line);
                     tokio::time::sleep(time).await;
                 }
-                PauseStep::GiveUp => {
+                PauseStep::GiveUp(why) => {
                     drop(status);
                     let failure = Failure::new(
                         ExitStatus::TimedOut,
@@ -331,13 +330,13 @@ impl DrainOrder<'_> {
     async fn drain_unit(&self, run: &DrainRun, board: &Board<'_, '_>) -> Result<UnitEnd, Failure> {
         let mutation = board.mutation;
         let rules = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
-        if let Some(missing) = missing(run, &rules) {
-            let why = self.reversed(&run.unit.name, missing, mutation).await?;
-            return Ok(UnitEnd::Reversed(why));
-        }
-        // Before this run patches the rules: its patch would hide that another user weakened a rule.
-        if let RuleState::Reversed(why) = rule_state(&rules, &rules, None) {
-            return Ok(UnitEnd::Reversed(why));
+        match before_unit(&run.rules, &rules) {
+            BeforeUnit::Begins => {}
+            BeforeUnit::Missing(why) => {
+                let why = self.reversed(&run.unit.name, why, mutation).await?;
+                return Ok(UnitEnd::Reversed(why));
+            }
+            BeforeUnit::Weakened(why) => return Ok(UnitEnd::Reversed(why)),
         }
         self.happens(run, &UnitProgress::Draining, "draining");
         let began = Instant::now();
@@ -353,7 +352,7 @@ impl DrainOrder<'_> {
         let end = Box::pin(unit.drain(unit_run)).await?;
         // A rule that was weakened says so itself.
         let left = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
-        let end = match (end, missing(run, &left)) {
+        let end = match (end, missing_rule(&run.rules, &left)) {
             (UnitEnd::Reversed(why), Some(_)) => {
                 UnitEnd::Reversed(self.reversed(&run.unit.name, why, mutation).await?)
             }
@@ -420,37 +419,5 @@ impl DrainOrder<'_> {
             unit_stage: progress.stage(),
             message: message.to_owned(),
         });
-    }
-}
-
-/// Why rules of the unit are missing.
-fn missing(run: &DrainRun, rules: &[DeviceTaintRule]) -> Option<String> {
-    let is_there = |name: &&String| rules.iter().any(|rule| rule.name.as_str() == **name);
-    let missing = run.rules.iter().find(|name| !is_there(name))?;
-    Some(format!("rule {missing} was removed"))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-    use crate::decide::drain::UnitProgress;
-    use crate::decide::testing::named;
-
-    #[test]
-    fn a_unit_lacks_a_rule_that_nobody_has() {
-        let run = DrainRun {
-            unit: Unit {
-                name: "node-1".to_owned(),
-                devices: BTreeSet::new(),
-            },
-            rules: vec!["a".to_owned(), "b".to_owned()],
-            progress: UnitProgress::Draining,
-        };
-        let there = [named("a", "NoSchedule"), named("b", "NoSchedule")];
-        assert_eq!(missing(&run, &there), None);
-        let why = "rule b was removed";
-        assert_eq!(missing(&run, &there[..1]).as_deref(), Some(why));
     }
 }

@@ -14,7 +14,7 @@ use crate::commands::work::cluster_view::{ClusterView, Pods};
 use crate::commands::work::debug_pod::DebugPodPlan;
 use crate::commands::work::kubelet::{AwaitedRelease, NodeClaim, Verifier};
 use crate::commands::work::kubelet_node::NodeTrust;
-use crate::decide::drain::{RemovalSafety, Unit, nodes_of_unit, removal_safety};
+use crate::decide::drain::{RemovalSafety, Unit, kubelet_answer, nodes_of_unit, removal_safety};
 use crate::engine::{self, ProposedTaint};
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, NodeName};
@@ -49,13 +49,8 @@ impl DrainOrder<'_> {
                 .printer
                 .note(&format!("unit {}: {line}", unit.name));
             self.context.ledger.left(&line);
-            let held = match Box::pin(self.held_on(node, query, &view, awaited)).await {
-                Ok(held) => Ok(held),
-                // Who stops the program is not told that a kubelet is silent.
-                Err(failure) if failure.status().is_signal() => return Err(failure),
-                Err(failure) => Err(failure.to_string()),
-            };
-            kubelets.insert(node.clone(), held);
+            let held = Box::pin(self.held_on(node, query, &view, awaited)).await;
+            kubelets.insert(node.clone(), kubelet_answer(held)?);
         }
         let warnings = view.identity_warnings(rules);
         let unknown = warnings.into_iter().map(|warning| warning.message);
