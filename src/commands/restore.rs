@@ -26,6 +26,7 @@ use crate::decide::drain::{
     requesters, restorable, restoration_record, restored_by, restored_part, reversal_patch,
     under_new_names, untainted_of_unit, withdraw,
 };
+use crate::decide::effect::still_exists;
 use crate::decide::ledger::RuleGoal;
 use crate::decide::others::others;
 use crate::decide::{Requester, Version};
@@ -188,7 +189,7 @@ async fn keep(
             .map(|(rule, _)| (rule.name.to_string(), RuleGoal::Changed)),
     );
     for (rule, patch) in &withdrawal.kept {
-        changer.patch(rule, patch, |found| found.is_some()).await?;
+        changer.patch(rule, patch, still_exists).await?;
     }
     if !withdrawal.others.is_empty() {
         let others: Vec<String> = withdrawal.others.iter().cloned().collect();

@@ -50,6 +50,22 @@ pub struct DrainEnd {
 }
 
 impl DrainEnd {
+    /// Notes that the unit is next.
+    pub fn begin(&mut self, unit: &str) {
+        self.waiting.retain(|name| name != unit);
+        self.running.push(unit.to_owned());
+    }
+
+    /// Notes that the unit is not being drained any more.
+    pub fn finish(&mut self, unit: &str) {
+        self.running.retain(|name| name != unit);
+    }
+
+    /// Notes that the unit, whose turn it was, was not started.
+    pub fn postpone(&mut self, unit: &str) {
+        self.waiting.insert(0, unit.to_owned());
+    }
+
     /// The line for a finished unit.
     #[must_use]
     pub fn line(unit: &str, end: &UnitEnd) -> String {
@@ -357,6 +373,28 @@ mod tests {
     use crate::decide::drain::view::staged_units;
     use crate::engine::testing::name;
     use crate::model::{Effect, RuleMetadata};
+
+    #[test]
+    fn a_unit_waits_is_drained_and_waits_again_if_it_was_not_started() {
+        let names =
+            |names: &[&str]| -> Vec<String> { names.iter().map(|&it| it.to_owned()).collect() };
+        let mut end = DrainEnd {
+            waiting: names(&["a", "b", "c"]),
+            ..DrainEnd::default()
+        };
+        end.begin("a");
+        end.begin("b");
+        assert_eq!(
+            (&end.running, &end.waiting),
+            (&names(&["a", "b"]), &names(&["c"]))
+        );
+        end.finish("b");
+        end.postpone("b");
+        assert_eq!(
+            (&end.running, &end.waiting),
+            (&names(&["a"]), &names(&["b", "c"]))
+        );
+    }
 
     fn ended(end: UnitEnd) -> DrainEnd {
         DrainEnd {

@@ -11,11 +11,12 @@ use super::restart::RestartState;
 use super::unit_step::UnitEnd;
 use crate::assess::Basis;
 use crate::engine::disruption::{BudgetAnswer, disruption};
+use crate::engine::holders::holders;
 use crate::engine::workloads::Owners;
 use crate::engine::{Impact, Origin, PodImpact, Verdict};
 use crate::model::{
-    DeviceTaintRule, Effect, JobEnd, Kind, NamespacedName, ObjectName, Pod, Reading, RuleMetadata,
-    Uid, Workload,
+    DeviceId, DeviceTaintRule, Effect, JobEnd, Kind, NamespacedName, ObjectName, Pod, Reading,
+    RuleMetadata, Snapshot, Uid, Workload,
 };
 
 /// A pod for which the scheduler finds no node, with the scheduler's message.
@@ -415,12 +416,45 @@ pub fn workload_states(
     (states, unread.into_iter().collect())
 }
 
+/// The claims that hold `devices` and are not reserved for any of `pods`: such a claim holds a device as well, so the unit is
+/// not idle.
+#[must_use]
+pub fn other_claims(
+    snapshot: &Snapshot,
+    devices: &BTreeSet<DeviceId>,
+    pods: &[UnitPod],
+) -> Vec<NamespacedName> {
+    let uids: BTreeSet<&Uid> = pods.iter().map(|pod| &pod.uid).collect();
+    let others = holders(snapshot, devices).into_iter().filter(|holder| {
+        let mut users = holder.claim.reserved_for.iter();
+        !users.any(|user| uids.contains(&user.uid))
+    });
+    others.map(|holder| holder.claim.name.clone()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::drain::testing::{Cluster, owned};
+    use crate::decide::drain::testing::{Cluster, owned, unit_pod};
+    use crate::engine::testing::{claim_in_use, device};
     use crate::model::{Gap, Scheduled, Scheduling};
     use crate::report::testing::{impact, now, semantics, with_verdict};
+
+    #[test]
+    fn a_claim_that_no_pod_of_the_unit_uses_holds_it_too() {
+        let pod = owned("web-1", None);
+        let mut snapshot = Cluster::default().reading.snapshot;
+        snapshot.claims = vec![claim_in_use(&pod)];
+        let used = [unit_pod(&pod, PodClass::Replicated)];
+        let on =
+            |name: &str, pods: &[UnitPod]| other_claims(&snapshot, &[device(name)].into(), pods);
+        let claim = crate::engine::testing::name("team-a", "web-1-gpu");
+        assert_eq!(on("gpu-0", &used), []);
+        assert_eq!(on("gpu-0", &[]), std::slice::from_ref(&claim));
+        let other = [unit_pod(&owned("web-2", None), PodClass::Replicated)];
+        assert_eq!(on("gpu-0", &other), [claim]);
+        assert_eq!(on("gpu-1", &[]), []);
+    }
 
     #[test]
     fn a_workload_is_told_by_the_topmost_owner_that_says_how_many_it_wants() {

@@ -53,6 +53,7 @@ mod current_stage;
 mod ending;
 mod facts;
 mod means;
+mod occupied;
 mod open_units;
 mod order;
 mod pause;
@@ -95,10 +96,11 @@ pub use coverage::{refuse_unpublished, scope, untainted_line, untainted_of_unit}
 pub use current_stage::{devices_of, progress_now};
 pub use ending::{DrainEnd, interrupted, next_line};
 pub use facts::{
-    RuleState, UnitFacts, UnitPod, UnschedulablePod, WorkloadState, pods_of,
+    RuleState, UnitFacts, UnitPod, UnschedulablePod, WorkloadState, other_claims, pods_of,
     unschedulable_by_workload, workload_states,
 };
 pub use means::Means;
+pub use occupied::OccupiedWorkloads;
 pub use open_units::OpenUnits;
 pub use pause::{AbortAction, PauseStep, abort_patch, pause_step, refuse_aborted};
 pub use planned::{

@@ -9,7 +9,9 @@ use crate::commands::context::Context;
 use crate::commands::work::changer::Changer;
 use crate::commands::work::consent::SafetyLimits;
 use crate::commands::work::mutation_context::MutationContext;
-use crate::decide::drain::{DrainEnd, DrainProgress, StagedUnit, combined, staged_units};
+use crate::decide::drain::{
+    DrainEnd, DrainProgress, OccupiedWorkloads, StagedUnit, combined, staged_units,
+};
 use crate::model::{DeviceTaintRule, NamespacedName, Uid};
 use crate::output::StatusLine;
 
@@ -23,8 +25,7 @@ pub(super) struct Board<'a, 'c> {
     /// The names of the units, as they begin.
     order: Vec<String>,
     end: RefCell<DrainEnd>,
-    /// Workloads that each unit takes pods of.
-    busy: RefCell<BTreeMap<String, BTreeSet<Uid>>>,
+    busy: RefCell<OccupiedWorkloads>,
     shown: RefCell<BTreeMap<String, DrainProgress>>,
     status: RefCell<Option<StatusLine<'a>>>,
 }
@@ -58,9 +59,7 @@ impl<'a, 'c> Board<'a, 'c> {
 
     /// Notes that the unit is next.
     pub(super) fn begin(&self, unit: &str) {
-        let mut end = self.end.borrow_mut();
-        end.waiting.retain(|name| name != unit);
-        end.running.push(unit.to_owned());
+        self.end.borrow_mut().begin(unit);
     }
 
     /// Notes which ended units others have reversed, as the rules of the drain show now, and prints those that are new.
@@ -88,28 +87,24 @@ impl<'a, 'c> Board<'a, 'c> {
 
     /// Notes that the unit is over, or was not started; changes to the results are made by `note`.
     pub(super) fn finish(&self, unit: &str, note: impl FnOnce(&mut DrainEnd)) {
-        self.busy.borrow_mut().remove(unit);
+        self.busy.borrow_mut().release(unit);
         self.shown.borrow_mut().remove(unit);
         if self.shown.borrow().is_empty() {
             drop(self.status.take());
         }
         let mut end = self.end.borrow_mut();
-        end.running.retain(|name| name != unit);
+        end.finish(unit);
         note(&mut end);
     }
 
     /// Notes the workloads that the unit takes pods of.
     pub(super) fn occupy(&self, unit: &str, workloads: BTreeSet<Uid>) {
-        self.busy.borrow_mut().insert(unit.to_owned(), workloads);
+        self.busy.borrow_mut().occupy(unit, workloads);
     }
 
     /// The workloads that other units take pods of.
     pub(super) fn occupied_beside(&self, unit: &str) -> BTreeSet<Uid> {
-        let busy = self.busy.borrow();
-        let others = busy.iter().filter(|(name, _)| *name != unit);
-        others
-            .flat_map(|(_, workloads)| workloads.clone())
-            .collect()
+        self.busy.borrow().beside(unit)
     }
 
     /// Shows how far the unit is, beside the others.

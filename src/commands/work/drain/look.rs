@@ -9,17 +9,14 @@ use crate::commands::work::cluster_view::{ClusterView, Pods};
 use crate::commands::work::connect::{Live, failed};
 use crate::decide::Version;
 use crate::decide::drain::{
-    RecordedWorkloads, Unit, UnitFacts, UnitPod, UnschedulablePod, pods_of, recorded_names,
-    recorded_states, restart_states, rule_state, rules_of, tainted_since,
+    RecordedWorkloads, Unit, UnitFacts, UnitPod, UnschedulablePod, other_claims, pods_of,
+    recorded_names, recorded_states, restart_states, rule_state, rules_of, tainted_since,
     unschedulable_by_workload, untainted_line, workload_states, workloads_by_maker,
     workloads_to_record,
 };
-use crate::engine::holders::holders;
 use crate::engine::{Impact, PodImpact, ProposedTaint};
 use crate::error::Failure;
-use crate::model::{
-    DeviceTaintRule, Effect, Kind, NamespacedName, Pod, PodDisruptionBudget, Reading, Uid,
-};
+use crate::model::{DeviceTaintRule, Effect, Kind, Pod, PodDisruptionBudget, Reading, Uid};
 
 /// Observes one unit repeatedly, and remembers the observed pods.
 pub(super) struct UnitObserver<'a> {
@@ -86,16 +83,7 @@ impl UnitObserver<'_> {
         unknown.extend(unread(&view.reading));
         let (unschedulable, denied) = self.unschedulable(&view).await?;
         unknown.extend(denied);
-        let uids: BTreeSet<&Uid> = pods.iter().map(|pod| &pod.uid).collect();
-        // A claim that no pod of the unit uses holds a device as well, so the unit is not idle.
-        let other_claims: Vec<NamespacedName> = holders(view.snapshot(), &self.unit.devices)
-            .into_iter()
-            .filter(|holder| {
-                let mut users = holder.claim.reserved_for.iter();
-                !users.any(|user| uids.contains(&user.uid))
-            })
-            .map(|holder| holder.claim.name.clone())
-            .collect();
+        let other_claims = other_claims(view.snapshot(), &self.unit.devices, &pods);
         Ok(UnitFacts {
             now: Some(view.now),
             rules: rules_now,

@@ -89,3 +89,30 @@ pub(super) fn begun_first(runs: Vec<DrainRun>) -> Vec<DrainRun> {
     begun.extend(waiting);
     begun
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn units_that_an_earlier_run_has_started_come_first() {
+        let run = |name: &str, progress| DrainRun {
+            unit: Unit {
+                name: name.to_owned(),
+                devices: BTreeSet::new(),
+            },
+            rules: Vec::new(),
+            progress,
+        };
+        let runs = begun_first(vec![
+            run("a", UnitProgress::Waiting),
+            run("b", UnitProgress::Blocked),
+            run("c", UnitProgress::Waiting),
+            run("d", UnitProgress::Draining),
+        ]);
+        let names: Vec<&str> = runs.iter().map(|run| run.unit.name.as_str()).collect();
+        assert_eq!(names, ["b", "d", "a", "c"]);
+    }
+}

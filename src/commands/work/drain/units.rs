@@ -20,6 +20,7 @@ use crate::decide::drain::{
     abort_patch, before_unit, begun_run, both_records, completion_patch, interrupted, missing_rule,
     pause_step, recording_patch, reversal_to_record, ring, rules_of, rules_of_unit, settled_in,
 };
+use crate::decide::effect::still_exists;
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
@@ -125,7 +126,7 @@ impl DrainOrder<'_> {
     ) -> Result<bool, StoppedDrain> {
         let name = &run.unit.name;
         let waits = |failure| {
-            board.finish(name, |end| end.waiting.insert(0, name.clone()));
+            board.finish(name, |end| end.postpone(name));
             failure
         };
         // The confirmed report is from the start: later units may have changed since.
@@ -168,7 +169,7 @@ impl DrainOrder<'_> {
                 let patch = completion_patch(rule, size, next, waiting);
                 let recorded = recording_patch(rule, &rules, &found);
                 if let Some(patch) = both_records(patch, recorded) {
-                    changer.patch(rule, &patch, |found| found.is_some()).await?;
+                    changer.patch(rule, &patch, still_exists).await?;
                 }
             }
         }
@@ -188,7 +189,7 @@ impl DrainOrder<'_> {
         let rules = rules_of(&rules, self.name);
         let (why, patches) = reversal_to_record(&rules, unit, why);
         for (rule, patch) in patches {
-            changer.patch(rule, &patch, |found| found.is_some()).await?;
+            changer.patch(rule, &patch, still_exists).await?;
         }
         Ok(why)
     }
@@ -277,7 +278,7 @@ impl DrainOrder<'_> {
             let Some(patch) = abort_patch(&rule, &self.semantics, now) else {
                 continue;
             };
-            let changed = changer.patch(&rule, &patch, |found| found.is_some()).await;
+            let changed = changer.patch(&rule, &patch, still_exists).await;
             failure = match changed {
                 Ok(_) => failure,
                 Err(error) => {
@@ -405,8 +406,7 @@ impl DrainOrder<'_> {
         patch.annotations.extend(run);
         let mut noted = Vec::new();
         for rule in rules {
-            let again = |found: Option<&DeviceTaintRule>| found.is_some();
-            let stored = changer.patch(&rule, &patch, again).await?;
+            let stored = changer.patch(&rule, &patch, still_exists).await?;
             noted.push(stored.map_or(rule, |stored| stored.fact));
         }
         Ok(noted)

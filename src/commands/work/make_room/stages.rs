@@ -12,6 +12,7 @@ use crate::commands::work::changer::Changer;
 use crate::commands::work::cluster_view::{ClusterView, ReadState};
 use crate::commands::work::connect::{Live, failed};
 use crate::decide::drain::EvictionReply;
+use crate::decide::effect::still_exists;
 use crate::decide::make_room::{
     PlannedEviction, StageEnd, StageFacts, StageLimits, StageRun, StageStep, StageView,
     is_to_be_raised, stage_facts,
@@ -180,7 +181,7 @@ impl RoomOrder<'_> {
             }
             let now = self.live.client.server_time();
             let patch = RulePatch::effect(&to, &self.semantics, now);
-            if let Some(stored) = changer.patch(rule, &patch, |found| found.is_some()).await? {
+            if let Some(stored) = changer.patch(rule, &patch, still_exists).await? {
                 *rule = stored.fact;
             }
         }
