@@ -223,7 +223,7 @@ impl<'de> Visitor<'de> for ListItemVisitor {
     type Value = ListItem;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an object that says first what it is")
+        formatter.write_str("an object that begins with apiVersion and kind")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ListItem, A::Error> {

@@ -469,7 +469,9 @@ impl Wait<'_> {
                 }
                 WaitStep::Never(never) => {
                     // Reasons and deadlines of the look before are those of a rule that is different now.
-                    if self.goal.is_about_pods() && status.is_some() {
+                    // If nothing was observed before it, nothing is left that is known.
+                    let is_known = !last_state.is_empty() && status.is_some();
+                    if self.goal.is_about_pods() && is_known {
                         let state = format!("when last observed: {last_state}");
                         context.ledger.left(&state);
                     }

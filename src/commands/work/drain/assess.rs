@@ -219,7 +219,7 @@ mod tests {
         Ok((checked, names.collect()))
     }
 
-    /// The same cluster, in which both devices are parts of one card, and the other has a pod of its own.
+    /// A cluster in which both devices are parts of one card, and each has a pod.
     fn with_sibling() -> Reading {
         let mut reading = reading(web());
         let parts = vec![drawing("gpu-0", "40Gi"), drawing("gpu-1", "40Gi")];
