@@ -258,11 +258,9 @@ impl<'de> Visitor<'de> for ListItemVisitor {
 impl Documents {
     fn add_list_item(&mut self, item: ListItem, index: usize) -> Option<()> {
         self.found.position = vec![0, index];
-        if let Some((version, object)) = item.object {
-            let added = self.found.convert::<serde_json::Error>(version, &object);
-            added.ok()?;
-        }
-        self.found.count(item.type_meta);
-        Some(())
+        let object = item.object.as_ref();
+        let object = object.map(|(version, object)| (*version, object));
+        let added = self.found.add::<serde_json::Error>(item.type_meta, object);
+        added.ok()
     }
 }

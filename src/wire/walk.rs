@@ -241,7 +241,7 @@ impl ParseContext {
     }
 
     /// Counts an object.
-    pub(super) fn count(&mut self, type_meta: TypeMeta) {
+    fn count(&mut self, type_meta: TypeMeta) {
         let count = self.objects.entry(type_meta).or_default();
         *count = count.saturating_add(1);
     }
@@ -278,13 +278,24 @@ impl ParseContext {
         rest: Rest<A>,
     ) -> Result<(), A::Error> {
         let decoded = WireObject::from_text(version, MapAccessDeserializer::new(rest))?;
-        self.convert(version, &decoded)?;
+        self.add(type_meta, Some((version, &decoded)))
+    }
+
+    /// Counts an object, and adds the fact that it states; absent where it is of no interest.
+    pub(super) fn add<E: Error>(
+        &mut self,
+        type_meta: TypeMeta,
+        object: Option<(&Version, &WireObject)>,
+    ) -> Result<(), E> {
+        if let Some((version, decoded)) = object {
+            self.convert(version, decoded)?;
+        }
         self.count(type_meta);
         Ok(())
     }
 
     /// The fact that an object states, added to those that were found; `None` if it is of no interest.
-    pub(super) fn convert<E: Error>(
+    fn convert<E: Error>(
         &mut self,
         version: &Version,
         decoded: &WireObject,

@@ -476,26 +476,15 @@ fn treated(class: PodClass, limits: &UnitLimits) -> (&'static str, &'static str)
 
 #[cfg(test)]
 mod tests {
-    use crate::decide::drain::Inclusions;
     use std::time::Duration;
 
     use super::*;
     use crate::assess::ClaimReplacement;
     use crate::decide::drain::restart::{RestartBlocker, RestartProgress, RestartState};
     use crate::decide::drain::restart_plan::PlannedRestart;
-    use crate::decide::drain::testing::{unit_pod, used};
+    use crate::decide::drain::testing::{limits, unit_pod, used};
     use crate::engine::allocator::UnmodelledTerm;
     use crate::report::testing::{after, device, evicted, impact, name, pod as running};
-
-    fn limits() -> UnitLimits {
-        UnitLimits {
-            means: Means::Eviction,
-            included: Inclusions::default(),
-            force_after: None,
-            timeout: Duration::from_secs(60),
-            accepts_unplaceable: false,
-        }
-    }
 
     fn pod(name: &str, class: PodClass) -> UnitPod {
         unit_pod(&running("team-a", name), class)

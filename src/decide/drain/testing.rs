@@ -1,9 +1,13 @@
 //! Clusters and pods for tests.
 
+use std::time::Duration;
+
 use super::facts::{UnitPod, UnschedulablePod};
+use super::means::Means;
 use super::order::{BudgetState, Harm};
-use super::pod_class::PodClass;
+use super::pod_class::{Inclusions, PodClass};
 use super::state::{DrainState, drains};
+use super::unit_limits::UnitLimits;
 use crate::decide::testing::{named, selector};
 use crate::engine::ClaimUse;
 use crate::engine::testing::{claim, controller, failure_policy, name, pod, reading, workload};
@@ -12,6 +16,17 @@ use crate::model::{
     NamespacedName, Pod, PodDisruptionBudget, Reading, ReplicaSet, Rollout, RolloutStrategy,
     RuleMetadata, StatefulSet, UnhealthyPodEvictionPolicy,
 };
+
+/// A unit that is drained by evictions, without any further flag.
+pub fn limits() -> UnitLimits {
+    UnitLimits {
+        means: Means::Eviction,
+        included: Inclusions::default(),
+        force_after: None,
+        timeout: Duration::from_secs(60),
+        accepts_unplaceable: false,
+    }
+}
 
 /// A rule of the drain `fw`, of that unit and with that effect.
 pub fn drain_rule(name: &str, unit: &str, effect: &str) -> DeviceTaintRule {

@@ -72,24 +72,9 @@ pub fn begun_run(
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
+    use super::super::testing::limits;
     use super::*;
-    use crate::decide::drain::{Inclusions, Means};
     use crate::decide::testing::named;
-
-    const LIMITS: UnitLimits = UnitLimits {
-        means: Means::Auto,
-        included: Inclusions {
-            single_replicas: false,
-            jobs: false,
-            unmanaged: false,
-            daemon_sets: false,
-        },
-        force_after: None,
-        timeout: Duration::from_secs(60),
-        accepts_unplaceable: false,
-    };
 
     #[test]
     fn a_unit_begins_with_all_of_its_rules_and_only_if_they_still_block() {
@@ -109,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_run_goes_on_with_a_unit_that_was_begun_and_evicts_by_taint_if_all_rules_do() {
-        let new = || UnitRun::new(LIMITS);
+        let new = || UnitRun::new(limits());
         let raised = |mut run: UnitRun| {
             run.raised();
             run
@@ -125,17 +110,17 @@ mod tests {
             (
                 UnitProgress::Draining,
                 ["NoSchedule", "NoSchedule"],
-                UnitRun::resumed(LIMITS),
+                UnitRun::resumed(limits()),
             ),
             (
                 UnitProgress::Blocked,
                 ["NoSchedule", "NoSchedule"],
-                UnitRun::resumed(LIMITS),
+                UnitRun::resumed(limits()),
             ),
         ] {
             let rules = effects.map(|effect| named("a", effect));
             let owner = BTreeSet::from([Uid::from("web")]);
-            let run = begun_run(LIMITS, &progress, &rules, owner.clone());
+            let run = begun_run(limits(), &progress, &rules, owner.clone());
             let expected = expected.restarting(owner);
             assert_eq!(
                 format!("{run:?}"),

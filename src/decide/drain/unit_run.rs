@@ -613,21 +613,11 @@ mod tests {
     use crate::decide::drain::pod_class::{Inclusions, PodClass};
     use crate::decide::drain::recorded_workloads::RecordedWorkload;
     use crate::decide::drain::restart::RestartProgress;
-    use crate::decide::drain::testing::{unit_pod, unschedulable};
+    use crate::decide::drain::testing::{limits, unit_pod, unschedulable};
     use crate::report::testing::pod as running;
 
     fn seconds(seconds: u64) -> Duration {
         Duration::from_secs(seconds)
-    }
-
-    fn limits() -> UnitLimits {
-        UnitLimits {
-            means: Means::Eviction,
-            included: Inclusions::default(),
-            force_after: None,
-            timeout: seconds(60),
-            accepts_unplaceable: false,
-        }
     }
 
     fn pod(name: &str, class: PodClass, workload: Option<&str>) -> UnitPod {

@@ -479,21 +479,9 @@ fn shortened(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::drain::UnitLimits;
-    use crate::decide::drain::means::Means;
-    use crate::decide::drain::pod_class::{Inclusions, PodClass};
-    use crate::decide::drain::testing::unit_pod;
+    use crate::decide::drain::pod_class::PodClass;
+    use crate::decide::drain::testing::{limits, unit_pod};
     use crate::report::testing::pod;
-
-    fn limits() -> UnitLimits {
-        UnitLimits {
-            means: Means::Eviction,
-            included: Inclusions::default(),
-            force_after: None,
-            timeout: Duration::from_secs(60),
-            accepts_unplaceable: false,
-        }
-    }
 
     fn facts(pods: usize) -> UnitFacts {
         let pods = (0..pods).map(|number| {

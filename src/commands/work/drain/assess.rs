@@ -124,12 +124,10 @@ impl DrainRequest {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::decide::AddStep;
-    use crate::decide::drain::testing::{Cluster, budget, drain_rule, owned};
-    use crate::decide::drain::{Inclusions, Means, UnitKind, UnitLimits};
+    use crate::decide::drain::testing::{Cluster, budget, drain_rule, limits, owned};
+    use crate::decide::drain::{Means, UnitKind, UnitLimits};
     use crate::engine::testing::{
         claim_in_use, device, drawing, node, now, published, semantics, slice,
     };
@@ -153,18 +151,14 @@ mod tests {
         }
     }
 
-    const LIMITS: UnitLimits = UnitLimits {
-        means: Means::Auto,
-        included: Inclusions {
-            single_replicas: false,
-            jobs: false,
-            unmanaged: false,
-            daemon_sets: false,
-        },
-        force_after: None,
-        timeout: Duration::from_secs(3_600),
-        accepts_unplaceable: true,
-    };
+    /// Replacements may stay pending.
+    fn accepting() -> UnitLimits {
+        UnitLimits {
+            means: Means::Auto,
+            accepts_unplaceable: true,
+            ..limits()
+        }
+    }
 
     /// A pod that uses gpu-0 of node-7, where gpu-1 is free.
     fn reading(pod: Pod) -> Reading {
@@ -244,7 +238,7 @@ mod tests {
         let daemon = || reading(owned("agent-x", Some(("DaemonSet", "agent"))));
         let by_taint = UnitLimits {
             means: Means::Taint,
-            ..LIMITS
+            ..accepting()
         };
         let budgets = vec![budget(2, 2, 2)];
         let mut wrong = Vec::new();
@@ -252,7 +246,7 @@ mod tests {
             (
                 "a pod",
                 reading(web()),
-                LIMITS,
+                accepting(),
                 1,
                 0,
                 false,
@@ -262,7 +256,7 @@ mod tests {
             (
                 "a pod of a DaemonSet",
                 daemon(),
-                LIMITS,
+                accepting(),
                 0,
                 1,
                 false,
@@ -284,7 +278,7 @@ mod tests {
                 changed(reading(web()), |it| {
                     it.gaps.push(Gap::of(Kind::PodDisruptionBudget, "denied"));
                 }),
-                LIMITS,
+                accepting(),
                 1,
                 0,
                 false,
@@ -294,7 +288,7 @@ mod tests {
             (
                 "a budget that refuses",
                 changed(reading(web()), |it| it.snapshot.budgets = budgets.clone()),
-                LIMITS,
+                accepting(),
                 1,
                 0,
                 false,
@@ -304,7 +298,7 @@ mod tests {
             (
                 "other devices of the same hardware",
                 with_sibling(),
-                LIMITS,
+                accepting(),
                 1,
                 0,
                 false,
@@ -340,7 +334,7 @@ mod tests {
     fn a_drain_that_cannot_succeed_is_refused_by_what_was_read() {
         let placed = UnitLimits {
             accepts_unplaceable: false,
-            ..LIMITS
+            ..accepting()
         };
         let cordon = |it: &mut Reading| it.snapshot.nodes[0].unschedulable = true;
         let mut wrong = Vec::new();
@@ -350,7 +344,7 @@ mod tests {
                 changed(reading(web()), |it| {
                     it.gaps.push(Gap::of(Kind::Pod, "denied"))
                 }),
-                LIMITS,
+                accepting(),
                 "could not be read: pods: denied",
             ),
             (
@@ -359,13 +353,13 @@ mod tests {
                     it.snapshot.replica_sets.clear();
                     it.known.remove(&Kind::ReplicaSet);
                 }),
-                LIMITS,
+                accepting(),
                 "could not be read: ReplicaSet team-a/web-6d",
             ),
             (
                 "a pod of a Job",
                 reading(owned("train-0", Some(("Job", "train")))),
-                LIMITS,
+                accepting(),
                 "--include-jobs",
             ),
             (
@@ -391,7 +385,7 @@ mod tests {
 
     #[test]
     fn rules_that_an_earlier_run_raised_evict_by_taint() {
-        let request = request(LIMITS);
+        let request = request(accepting());
         let semantics = semantics(37);
         let reading = reading(web());
         let basis = Basis::new(&reading, &semantics, now());
