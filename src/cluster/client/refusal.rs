@@ -164,9 +164,7 @@ fn explained(
     let message = account.message;
     // Of what is to be made, its namespace is missing, and not the object.
     let is_creation = asked.change.is_some() && matches!(Target::of(&path), Target::Collection(_));
-    let is_list = asked.change.is_none() && matches!(Target::of(&path), Target::Collection(_));
-    // No list is missing because of an object.
-    let is_of_object = is_list && !account.name.is_empty();
+    let is_of_object = asked.change.is_none() && is_of_an_object(&path, &account.name);
     if status == StatusCode::NOT_FOUND && (is_of_object || is_of_another(&path, &account.name)) {
         // The response to another request: a rule that this deletion removed would be called deleted before.
         return AttemptFailure::Foreign(format!("{status} and a Status with message {message:?}"));
@@ -201,6 +199,16 @@ fn explained(
             path,
         },
     })
+}
+
+/// Whether a response names an object where no object was read: neither a list nor what a server serves is
+/// missing because of one.
+fn is_of_an_object(path: &str, name: &str) -> bool {
+    let is_of_many = match Target::of(path) {
+        Target::Collection(_) | Target::Group | Target::GroupVersion | Target::Version => true,
+        Target::Object(_) | Target::Other => false,
+    };
+    is_of_many && !name.is_empty()
 }
 
 /// Whether `name`, of the object that is not found, is another than that of the object at `path`.
@@ -324,14 +332,16 @@ mod tests {
     }
 
     #[test]
-    fn no_list_is_missing_because_of_an_object() {
-        let read = |details: &str| {
+    fn neither_a_list_nor_what_is_served_is_missing_because_of_an_object() {
+        let read = |path: &str, details: &str| {
             let refusal = refused(404, &status(404, "NotFound", details), BodyExtent::Whole);
-            meaning_of(RULES, refusal, true, false)
+            meaning_of(path, refusal, true, false)
         };
         let other = r#","details":{"name":"other","kind":"configmaps"}"#;
-        assert_eq!(read(other), "Foreign");
-        assert_eq!(read(""), "NotFound");
+        for path in [RULES, GROUP, "/apis/resource.k8s.io/v1", "/version"] {
+            assert_eq!(read(path, other), "Foreign", "{path}");
+            assert_eq!(read(path, ""), "NotFound", "{path}");
+        }
     }
 
     #[test]
