@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::stage::{Stage, plane};
 use crate::cluster::rules::support::World;
-use crate::harness::block_on;
+use crate::harness::{ENTER, PLUGIN, Terminal, block_on};
 
 fn nothing_is_tainted(stage: &Stage) {
     assert_eq!(block_on(stage.world.rules()), Vec::<Value>::new());
@@ -181,9 +181,26 @@ fn who_may_not_evict_hears_it_before_anything_is_tainted() {
     run_with(&rules, "--by evict").saying(evictions);
     let evict = json!({"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]});
     let [read, change] = rules;
-    run_with(&[read, change, evict], "")
+    run_with(&[read.clone(), change, evict], "")
         .saying(restarts)
         .saying(way);
+    // Whoever may not change rules hears all that is missing there, too.
+    let run = run_with(&[read], "--by taint");
+    for verb in ["create", "patch", "delete"] {
+        let denied = format!("{verb} devicetaintrules.resource.k8s.io");
+        assert!(run.stderr.contains(&denied), "{denied}: {run:#?}");
+    }
+}
+
+#[test]
+fn a_device_that_is_not_published_is_refused() {
+    let mut stage = Stage::new();
+    let node = stage.node(1);
+    stage
+        .run(&format!("drain DRIVER/{node}/gpu-9 --yes"))
+        .ended(1)
+        .saying("gpu-9");
+    nothing_is_tainted(&stage);
 }
 
 #[test]
@@ -203,7 +220,24 @@ fn devices_of_another_drain_are_refused_by_its_name() {
         ))
         .ended(4)
         .saying(&format!("is part of drain {first}"));
-    stage.run(&format!("restore {first} --yes")).ended(0);
+    is_asked_before_the_restoration(&stage, &first);
+}
+
+/// Only a yes restores.
+fn is_asked_before_the_restoration(stage: &Stage, drain: &str) {
+    let mut words = vec![PLUGIN.to_owned()];
+    words.extend(stage.world.words(&format!("restore {drain}")));
+    let mut terminal = Terminal::open(plane());
+    for (answer, code) in [("n", 4), ("y", 0)] {
+        assert_eq!(block_on(stage.world.rules()).len(), 1);
+        terminal.command(&words);
+        terminal.until(&format!("Restore drain {drain}: remove 1 rule"));
+        terminal.until("? [y/N]");
+        terminal.press(answer);
+        terminal.press(ENTER);
+        terminal.ended(code);
+    }
+    nothing_is_tainted(stage);
 }
 
 /// With the default timeout: to wait would take five minutes.

@@ -56,7 +56,7 @@ fn nodes_are_drained_one_after_the_other_and_no_budget_is_violated() {
     dry.ended(0).saying("Drain ");
     assert_eq!(block_on(stage.world.rules()), Vec::<Value>::new());
     let run = stage
-        .run(&format!("{line} --include-singletons --settle 3s"))
+        .run(&format!("{line} --include-singletons --settle 6s"))
         .ended(0)
         .saying("for the scheduler to see the taints");
     assert!(

@@ -13,12 +13,14 @@
 //! | Restarts of Deployments | `restart` |
 //! | The kubelets of a unit, before its devices are called safe to pull | `verify` |
 //! | One unit, from its first eviction until it is done | `unit` |
-//! | All units of a drain, a few at a time | `units` |
+//! | All units of a drain | `units` |
+//! | How many of them are drained at the same time | `concurrent` |
 //! | Force deletions in units that wait | `waiting_units` |
 
 mod announce;
 mod assess;
 mod board;
+mod concurrent;
 mod look;
 mod order;
 mod permission;

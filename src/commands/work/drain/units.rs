@@ -1,9 +1,9 @@
-//! All units of a drain, a few at a time.
+//! All units of a drain.
 
-use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::time::Instant;
 
 use super::board::Board;
+use super::concurrent::few_at_a_time;
 use super::order::{DrainOrder, DrainRun};
 use super::unit::UnitDrain;
 use crate::assess::Guard;
@@ -63,7 +63,10 @@ impl DrainOrder<'_> {
         self.complete(units, mutation).await?;
         self.settle(units, mutation).await?;
         let board = Board::new(end, mutation, safety, changer, self.context);
-        let drained = self.drain_all(units, &board);
+        let drained = few_at_a_time(units, self.parallel, |place, run| {
+            board.begin(&run.unit.name);
+            self.one(place, run, &board)
+        });
         let stopped = tokio::select! {
             // The first unit begins before it is looked at which ones wait.
             biased;
@@ -87,32 +90,6 @@ impl DrainOrder<'_> {
                 let waiting = board.end().waiting;
                 let rest = units.iter().filter(|run| waiting.contains(&run.unit.name));
                 Err(self.abort(rest.collect(), &board, failure).await)
-            }
-        }
-    }
-
-    /// Drains the units, a few at a time; why it ends before the last of them, if it does.
-    async fn drain_all(&self, units: &[DrainRun], board: &Board<'_, '_>) -> Option<StoppedDrain> {
-        let mut stopped = None;
-        let mut next = units.iter().enumerate();
-        let mut running = FuturesUnordered::new();
-        let mut goes_on = true;
-        loop {
-            while goes_on
-                && running.len() < self.parallel
-                && let Some((place, run)) = next.next()
-            {
-                board.begin(&run.unit.name);
-                running.push(self.one(place, run, board));
-            }
-            // Those that were begun are finished, whatever becomes of the others.
-            match running.next().await {
-                None => return stopped,
-                Some(Ok(may_go_on)) => goes_on = goes_on && may_go_on,
-                Some(Err(failure)) => {
-                    goes_on = false;
-                    stopped.get_or_insert(failure);
-                }
             }
         }
     }
