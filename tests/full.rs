@@ -63,7 +63,9 @@ mod cluster {
     mod far;
     #[allow(dead_code, reason = "the first tier uses the rest")]
     pub mod live {
+        mod equal;
         mod faults;
+        mod generate;
         pub mod large;
         pub mod saved;
         mod scene;
