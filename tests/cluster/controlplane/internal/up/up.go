@@ -99,7 +99,8 @@ func (plane *plane) serve(stop context.Context, commands <-chan string) error {
 		case <-stop.Done():
 			return errStopped
 		case component := <-plane.exits:
-			if component.exited == nil || component.running() {
+			if plane.named(component.name) != component || component.exited == nil || component.running() {
+				// Also one of an earlier attempt, which found its port taken.
 				continue
 			}
 			if !component.startsAgain() {
