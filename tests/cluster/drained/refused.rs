@@ -6,7 +6,10 @@ use serde_json::{Value, json};
 
 use super::stage::{Stage, plane};
 use crate::cluster::rules::support::World;
-use crate::harness::{ENTER, PLUGIN, Terminal, block_on};
+use crate::harness::{At, ENTER, Fault, PLUGIN, Proxy, Reply, Seen, Terminal, block_on};
+
+/// Where rules are made.
+const RULES: &str = "/apis/resource.k8s.io/v1/devicetaintrules";
 
 fn nothing_is_tainted(stage: &Stage) {
     assert_eq!(block_on(stage.world.rules()), Vec::<Value>::new());
@@ -190,6 +193,50 @@ fn who_may_not_evict_hears_it_before_anything_is_tainted() {
         let denied = format!("{verb} devicetaintrules.resource.k8s.io");
         assert!(run.stderr.contains(&denied), "{denied}: {run:#?}");
     }
+}
+
+/// One node is drained to learn which request makes the last rule; then the other node, where that request is refused.
+#[test]
+fn a_rule_that_cannot_be_made_stops_the_drain_before_the_first_eviction() {
+    let mut stage = Stage::new();
+    let from = stage.node(2);
+    stage.workload("ReplicaSet", "web", 2);
+    let to = stage.node(2);
+    let drain = stage.world.namespace.clone();
+    let proxy = Proxy::start(plane());
+    let mut world = World::bare(plane(), stage.world.driver.clone(), String::new());
+    world.namespace.clone_from(&stage.world.namespace);
+    let world = world.seen_by(&proxy.kubeconfig);
+    let line = |node: &str| format!("drain --node {node} --name {drain} --yes --settle 1s");
+    world.run(&line(&from)).ended(0);
+    let seen = proxy.seen().into_iter();
+    let posts: Vec<Seen> = seen.filter(|seen| seen.method == "POST").collect();
+    let makes_a_rule = |seen: &Seen| {
+        let is_rule = seen.path.split('?').next() == Some(RULES);
+        is_rule && !seen.path.contains("dryRun")
+    };
+    let last = posts
+        .iter()
+        .rposition(makes_a_rule)
+        .expect("a rule is made");
+    assert_eq!(stage.on(&to).len(), 2);
+    stage.until_ready("web", 2);
+    stage.run(&format!("restore {drain} --yes")).ended(0);
+
+    let denied = Reply::refusal("422 Unprocessable Entity", "Invalid");
+    proxy.plan([(At::Method("POST", last + 1), Fault::Answer(denied))]);
+    world
+        .run(&line(&to))
+        .ended(1)
+        .saying("it was said after the change");
+    let is_eviction =
+        |seen: &Seen| seen.path.contains("/eviction") && !seen.path.contains("dryRun");
+    let sent: Vec<Seen> = proxy.seen().into_iter().filter(is_eviction).collect();
+    assert!(sent.is_empty(), "{sent:#?}");
+    assert_eq!(stage.on(&to).len(), 2);
+    let rules = block_on(stage.world.rules());
+    assert_eq!(rules.len(), 1, "{rules:#?}");
+    stage.run(&format!("restore {drain} --yes")).ended(0);
 }
 
 #[test]
