@@ -58,11 +58,14 @@ impl Stage {
     }
 
     /// The command, begun; the first look at the pod is late, and more may happen to what follows.
-    fn begin(&self, more: &[&str], harm: impl IntoIterator<Item = Fault>) -> Child {
-        let prefix = format!("/api/v1/namespaces/{}/pods/devicetaint-", self.namespace);
-        let harm = [Fault::Late(LATE)].into_iter().chain(harm).zip(1..);
-        let plan = harm.map(|(fault, number)| (At::Path(prefix.clone(), number), fault));
+    fn begin(&self, more: &[&str], harm: impl IntoIterator<Item = (At, Fault)>) -> Child {
+        let plan = [self.late_look()].into_iter().chain(harm);
         self.begin_on(&self.node, more, plan)
+    }
+
+    fn late_look(&self) -> (At, Fault) {
+        let prefix = format!("/api/v1/namespaces/{}/pods/devicetaint-", self.namespace);
+        (At::Path(prefix, 1), Fault::Late(LATE))
     }
 
     /// As [`Self::begin`], on any node, and with anything that may happen.
@@ -132,13 +135,14 @@ impl Stage {
     }
 }
 
-fn log(body: String) -> Fault {
+/// What the pod has printed, however often it was looked at before.
+fn log(body: String) -> (At, Fault) {
     let reply = Reply {
         status: "200 OK",
         headers: vec!["Content-Type: text/plain".to_owned()],
         body,
     };
-    Fault::Answer(reply)
+    (At::Ends("/log"), Fault::Answer(reply))
 }
 
 fn ended(child: Child) -> (Option<i32>, String, String) {
@@ -200,11 +204,7 @@ fn a_wait_asks_a_kubelet_from_afar() {
     free["items"] = json!([]);
     let free = free.to_string();
     for (printed, code, reasons) in [(free, 0, &[][..]), (held, 5, &["InUse"])] {
-        let prefix = format!("/api/v1/namespaces/{}/pods/devicetaint-", stage.namespace);
-        let harm = [Fault::Late(LATE), log(printed)].into_iter().zip(1..);
-        stage
-            .proxy
-            .plan(harm.map(|(fault, number)| (At::Path(prefix.clone(), number), fault)));
+        stage.proxy.plan([stage.late_look(), log(printed)]);
         let mut command = plane.command(PLUGIN);
         command
             .args([
@@ -462,7 +462,10 @@ fn a_node_that_does_not_exist_gets_no_pod() {
 #[test]
 fn a_pod_that_cannot_be_removed_is_named_with_the_way_to_remove_it() {
     let stage = Stage::new();
-    let child = stage.begin(&["-o", "name"], [log(printed()), denied()]);
+    let child = stage.begin(
+        &["-o", "name"],
+        [log(printed()), (At::Method("DELETE", 1), denied())],
+    );
     stage.pod_is(&json!({"phase": "Succeeded"}));
     let (status, stdout, stderr) = ended(child);
     assert_eq!(
