@@ -164,8 +164,7 @@ fn explained(
     let message = account.message;
     // Of what is to be made, its namespace is missing, and not the object.
     let is_creation = asked.change.is_some() && matches!(Target::of(&path), Target::Collection(_));
-    let is_of_object = asked.change.is_none() && is_of_an_object(&path, &account.name);
-    if status == StatusCode::NOT_FOUND && (is_of_object || is_of_another(&path, &account.name)) {
+    if status == StatusCode::NOT_FOUND && is_of_another(asked, &account.name) {
         // The response to another request: a rule that this deletion removed would be called deleted before.
         return AttemptFailure::Foreign(format!("{status} and a Status with message {message:?}"));
     }
@@ -201,23 +200,19 @@ fn explained(
     })
 }
 
-/// Whether a response names an object where no object was read: neither a list nor what a server serves is
-/// missing because of one.
-fn is_of_an_object(path: &str, name: &str) -> bool {
-    let is_of_many = match Target::of(path) {
-        Target::Collection(_) | Target::Group | Target::GroupVersion | Target::Version => true,
-        Target::Object(_) | Target::Other => false,
+/// Whether `name`, of the object that is not found, is of none that the answer to this request can be about.
+fn is_of_another(asked: &RequestContext<'_>, name: &str) -> bool {
+    let path = asked.read.path.split('?').next().unwrap_or_default();
+    let is_other = match Target::of(path) {
+        Target::Object(_) => unescaped(path.rsplit('/').next().unwrap_or_default()) != name,
+        // Whoever makes an object may be missing its namespace; no list is missing because of an object.
+        Target::Collection(_) => asked.change.is_none(),
+        // What a server serves is not missing because of an object either.
+        Target::Group | Target::GroupVersion | Target::Version => true,
+        // A subresource may be missing something else, as a debug pod its node.
+        Target::Other => false,
     };
-    is_of_many && !name.is_empty()
-}
-
-/// Whether `name`, of the object that is not found, is another than that of the object at `path`.
-///
-/// A subresource may be missing something else, as a debug pod its node.
-fn is_of_another(path: &str, name: &str) -> bool {
-    let path = path.split('?').next().unwrap_or_default();
-    let asked = path.rsplit('/').next().unwrap_or_default();
-    matches!(Target::of(path), Target::Object(_)) && !name.is_empty() && unescaped(asked) != name
+    is_other && !name.is_empty()
 }
 
 /// Whether an object is refused that its user may make: `… is forbidden: violates PodSecurity …`. No role helps then.
