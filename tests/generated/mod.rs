@@ -3,12 +3,10 @@
 //! `UPDATE_GENERATED=1 cargo test --test all generated` writes them anew.
 
 mod badges;
-mod fields;
 mod man;
 mod manual;
 mod recording;
 mod regions;
-mod vocabulary;
 
 use std::env;
 use std::fs;
@@ -193,12 +191,6 @@ fn tables_of_the_book_are_those_of_the_program() {
     assert_region("hazards.md", "hazards", &hazards());
     let signals = Signal::ALL.map(|signal| (signal.name().to_owned(), signal.meaning()));
     assert_region("guards.md", "signals", &table("signal", signals));
-    let schemas = schema::files().map(|(name, schema)| (name, schema.to_value()));
-    let reports: Vec<_> = schemas.iter().map(|(_, schema)| schema.clone()).collect();
-    assert_region("reports.md", "vocabulary", &vocabulary::table(&reports));
-    assert_region("reports.md", "fields", &fields::tables(&schemas));
-    let inputs = schema::inputs().map(|(name, schema)| (name, schema.to_value()));
-    assert_region("guards.md", "policy", &fields::tables(&inputs));
 }
 
 #[test]
