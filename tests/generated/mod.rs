@@ -67,7 +67,7 @@ const ROLE: &str = "\
 
 #[test]
 fn roles_are_the_union_of_what_the_commands_ask_for() {
-    let mut names = vec!["kustomization.yaml".to_owned()];
+    let mut names = vec!["kustomization.yaml".to_owned(), "policy.yaml".to_owned()];
     for role in Role::ALL {
         let text = ROLE.replace("NAME", role.name()) + &role.cluster_role();
         let name = format!("{}.yaml", role.name());

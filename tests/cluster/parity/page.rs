@@ -1,4 +1,4 @@
-//! The table in `docs/src/connection.md` is made of the cases.
+//! The table in `docs/src/connection.md` has the cases in which this program differs from kubectl.
 
 use std::{env, fs, path::Path};
 
@@ -10,42 +10,17 @@ use super::{
 const BEGIN: &str = "<!-- made of the cases of the test: begin -->\n";
 const END: &str = "<!-- made of the cases of the test: end -->\n";
 
-/// Subjects, the tests that hold them, and their cases.
-const SUBJECTS: [(&str, &str, &[Case]); 6] = [
-    (
-        "Kubeconfig, flags, and pods",
-        "files::kubeconfigs_and_flags_choose_as_for_kubectl",
-        files::CASES,
-    ),
-    (
-        "Credentials and impersonation",
-        "credentials::user_is_the_same_as_for_kubectl",
-        credentials::CASES,
-    ),
-    (
-        "Credential plugins",
-        "plugins::plugins_are_run_as_kubectl_runs_them",
-        plugins::CASES,
-    ),
-    (
-        "Preferences (`kuberc`)",
-        "preferences::plugins_that_kubectl_may_not_run_are_not_run",
-        preferences::CASES,
-    ),
-    (
-        "Servers and their certificates",
-        "servers::servers_are_trusted_as_kubectl_trusts_them",
-        servers::CASES,
-    ),
-    (
-        "Proxies",
-        "proxies::proxy_is_the_same_as_for_kubectl",
-        proxies::CASES,
-    ),
+const SUBJECTS: [&[Case]; 6] = [
+    files::CASES,
+    credentials::CASES,
+    plugins::CASES,
+    preferences::CASES,
+    servers::CASES,
+    proxies::CASES,
 ];
 
 #[test]
-fn table_of_the_page_is_that_of_the_cases() {
+fn table_of_the_page_has_the_differences_from_kubectl() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/src/connection.md");
     let page = fs::read_to_string(&path).expect("the page");
     let (before, rest) = page.split_once(BEGIN).expect("the beginning of the table");
@@ -63,29 +38,21 @@ fn table_of_the_page_is_that_of_the_cases() {
 }
 
 fn table() -> String {
-    let mut text = String::new();
-    for (subject, test, cases) in SUBJECTS {
-        text.push_str(&format!("\n### {subject}\n\nTest: `parity::{test}`\n\n"));
-        text.push_str("| case | kubectl | this program |\n|---|---|---|\n");
-        for case in cases {
-            let (kubectl, plugin) = match case.expected {
-                Expected::Works => ("works".to_owned(), "works, as the same user".to_owned()),
-                Expected::Refused => ("refuses".to_owned(), "refuses".to_owned()),
-                Expected::Waits => (
-                    "waits".to_owned(),
-                    "waits, and prints what it waits for".to_owned(),
-                ),
-                Expected::Differs {
-                    kubectl,
-                    plugin,
-                    why,
-                } => (
-                    word(kubectl).to_owned(),
-                    format!("**{}**: {why}", word(plugin)),
-                ),
-            };
-            text.push_str(&format!("| {} | {kubectl} | {plugin} |\n", case.what));
-        }
+    let mut text = "\n| case | kubectl | this program |\n|---|---|---|\n".to_owned();
+    for case in SUBJECTS.into_iter().flatten() {
+        let Expected::Differs {
+            kubectl,
+            plugin,
+            why,
+        } = case.expected
+        else {
+            continue;
+        };
+        let (kubectl, plugin) = (word(kubectl), word(plugin));
+        text.push_str(&format!(
+            "| {} | {kubectl} | **{plugin}**: {why} |\n",
+            case.what
+        ));
     }
     text.push('\n');
     text
