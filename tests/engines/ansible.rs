@@ -5,11 +5,10 @@ use super::tools::python_program;
 use crate::cluster::rules::support::Run;
 
 fn play(scene: &Scene, more: &[&str]) -> Run {
-    play_of("ansible-playbook.yml", scene, more)
-}
-
-fn play_of(example: &str, scene: &Scene, more: &[&str]) -> Run {
-    let playbook = format!("{}/examples/engines/{example}", env!("CARGO_MANIFEST_DIR"));
+    let playbook = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/examples/engines/ansible-playbook.yml"
+    );
     let mut command = scene.command(python_program("ansible-playbook"), &[]);
     command
         .arg(playbook)
@@ -20,11 +19,6 @@ fn play_of(example: &str, scene: &Scene, more: &[&str]) -> Run {
     let values = [
         format!("device={}", scene.device()),
         format!("taint={}", scene.taint()),
-        format!(
-            "devices={} nodes=1 drain={}",
-            scene.devices(),
-            scene.drain()
-        ),
         format!("work={}", scene.path(".").display()),
         "attempts=1 pause=0 patience=60s approve=false".to_owned(),
     ];
@@ -72,30 +66,5 @@ fn it_fails_where_it_has_to_and_has_changed_nothing_then() {
     let run = play(&scene, &[away]).ended(2);
     assert!(run.stdout.contains("\"rc\": 75"), "{run:#?}");
     assert!(run.stdout.contains("FAILED - RETRYING"), "{run:#?}");
-    assert!(scene.effects().is_empty());
-}
-
-#[test]
-fn nodes_are_drained_updated_and_given_back() {
-    let scene = Scene::new();
-    let play = |more: &[&str]| play_of("ansible-drain.yml", &scene, more);
-    // Nobody sits there who could be asked.
-    let run = play(&["approve=true"]).ended(2);
-    assert!(
-        run.stdout.contains("not approved; nothing was changed"),
-        "{run:#?}"
-    );
-    // Nothing creates the pod again, and nobody has said that this is fine.
-    let run = play(&[]).ended(2);
-    assert!(run.stdout.contains("\"rc\": 4"), "{run:#?}");
-    assert!(run.stdout.contains("changed=0 "), "{run:#?}");
-    assert!(scene.effects().is_empty());
-    scene.free();
-    // The devices stay drained where the update fails, and the same play goes on from there.
-    let run = play(&[r#"{"update": ["false"]}"#]).ended(2);
-    assert!(run.stdout.contains("changed=1 "), "{run:#?}");
-    assert_eq!(scene.effects(), ["NoSchedule"; 2]);
-    let run = play(&[]).ended(0);
-    assert!(run.stdout.contains("changed=2 "), "{run:#?}");
     assert!(scene.effects().is_empty());
 }

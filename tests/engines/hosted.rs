@@ -1,4 +1,4 @@
-//! The jobs of GitHub and GitLab, which comment on a change of rules.
+//! The job of GitHub, which comments on a change of rules.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -11,20 +11,14 @@ use super::tools::python_program;
 use crate::cluster::rules::support::Run;
 
 #[test]
-fn they_follow_the_schemas_of_their_engines() {
-    for (schema, file) in [
-        ("vendor.github-workflows", "github-actions.yml"),
-        ("vendor.gitlab-ci", "gitlab-ci.yml"),
-    ] {
-        let mut command = Command::new(python_program("check-jsonschema"));
-        command.args(["--builtin-schema", schema]);
-        if schema == "vendor.gitlab-ci" {
-            command.args(["--data-transform", "gitlab-ci"]);
-        }
-        let file = format!("{}/examples/engines/{file}", env!("CARGO_MANIFEST_DIR"));
-        let output = command.arg(&file).output().expect("check-jsonschema");
-        Run::from(output).ended(0);
-    }
+fn job_follows_the_schema_of_its_engine() {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/examples/engines/github-actions.yml"
+    );
+    let mut command = Command::new(python_program("check-jsonschema"));
+    command.args(["--builtin-schema", "vendor.github-workflows", file]);
+    Run::from(command.output().expect("check-jsonschema")).ended(0);
 }
 
 /// A repository in which a change adds a rule, and a program that notes how it was called.
@@ -34,8 +28,7 @@ struct Change {
 }
 
 impl Change {
-    /// `poster` is the program that posts comments.
-    fn new(poster: &str) -> Self {
+    fn new() -> Self {
         let scene = Scene::new();
         let change = Self {
             variables: BTreeMap::new(),
@@ -50,9 +43,9 @@ impl Change {
         std::fs::create_dir(&bin).expect("a folder");
         let calls = change.scene.path("calls");
         let text = format!("#!/bin/sh\nprintf '%s\\n' \"$@\" >> {}\n", calls.display());
-        std::fs::write(bin.join(poster), text).expect("a program");
+        std::fs::write(bin.join("gh"), text).expect("a program");
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(bin.join(poster), mode).expect("it can be run");
+        std::fs::set_permissions(bin.join("gh"), mode).expect("it can be run");
         change
     }
 
@@ -86,7 +79,7 @@ impl Change {
 }
 
 /// The steps' scripts in the order in which they run.
-fn github() -> [String; 2] {
+fn steps() -> [String; 2] {
     let workflow = &example("github-actions.yml")[0];
     let steps = workflow["jobs"]["preview"]["steps"]
         .as_array()
@@ -98,13 +91,13 @@ fn github() -> [String; 2] {
     scripts.try_into().expect("two scripts")
 }
 
-fn of_github(guard: &str) -> Change {
-    let change = Change::new("gh");
+fn proposed_change(guard: &str) -> Change {
+    let change = Change::new();
     let (config, folder) = (change.scene.read("config"), change.scene.path("."));
     let output = change.scene.path("output");
     change.with(&[
         ("BASE", "main"),
-        ("CONTEXTS", "^prod-"),
+        ("CONTEXTS", "prod-eu prod-us"),
         ("GUARD", guard),
         ("PULL_REQUEST", "7"),
         ("KUBECONFIG_TEXT", &config),
@@ -114,13 +107,13 @@ fn of_github(guard: &str) -> Change {
 }
 
 #[test]
-fn githubs_job_comments_whom_a_change_hits_in_every_cluster() {
-    let [preview, comment] = github();
+fn job_comments_which_pods_a_change_evicts_in_every_cluster() {
+    let [preview, comment] = steps();
     for (guard, code, verdict) in [
-        ("pods.evicted>20", 0, "Nothing speaks against it."),
+        ("pods.evicted>20", 0, "The impact is within the limits."),
         ("pods.evicted>1", 4, "A guard tripped"),
     ] {
-        let change = of_github(guard);
+        let change = proposed_change(guard);
         change.run(&preview).ended(0);
         assert_eq!(change.scene.read("output"), format!("status={code}\n"));
         let status = code.to_string();
@@ -138,9 +131,9 @@ fn githubs_job_comments_whom_a_change_hits_in_every_cluster() {
 }
 
 #[test]
-fn githubs_job_sees_rules_that_were_renamed_and_nothing_that_is_none() {
-    let [preview, _] = github();
-    let change = of_github("pods.evicted>20");
+fn job_reads_renamed_rules_and_no_other_files() {
+    let [preview, _] = steps();
+    let change = proposed_change("pods.evicted>20");
     change.git(&["checkout", "-q", "-b", "renamed"]);
     change.git(&["mv", "rules/maintenance.yaml", "rules/f\u{fc}r später.yaml"]);
     change.commit("rules/README.md", "what these rules are for");
@@ -155,14 +148,14 @@ fn githubs_job_sees_rules_that_were_renamed_and_nothing_that_is_none() {
 }
 
 #[test]
-fn githubs_job_says_nothing_of_a_change_without_rules_and_tries_again_without_a_server() {
-    let [preview, comment] = github();
-    let change = of_github("pods.evicted>20");
+fn job_ignores_a_change_without_rules_and_tries_again_without_a_server() {
+    let [preview, comment] = steps();
+    let change = proposed_change("pods.evicted>20");
     change.git(&["checkout", "-q", "main"]);
     change.run(&preview).ended(0);
     assert!(!change.scene.path("output").exists());
 
-    let change = of_github("pods.evicted>20");
+    let change = proposed_change("pods.evicted>20");
     let server = change.scene.world.plane.server();
     let away = change
         .scene
@@ -176,54 +169,32 @@ fn githubs_job_says_nothing_of_a_change_without_rules_and_tries_again_without_a_
         change
             .scene
             .read("comment.md")
-            .contains("There is no preview")
+            .contains("A preview is missing")
     );
 }
 
-fn gitlab() -> String {
-    let job: &Value = &example("gitlab-ci.yml")[0]["devicetaint"];
-    assert_eq!(job["retry"]["exit_codes"][0], 75);
-    job["script"][0].as_str().expect("a script").to_owned()
-}
-
+/// A guard that trips in one cluster is worse than another cluster that cannot be reached.
 #[test]
-fn gitlabs_job_comments_whom_a_change_hits_in_every_cluster() {
-    for (guard, server, code) in [
-        ("pods.evicted>20", None, 0),
-        ("pods.evicted>1", None, 4),
-        ("pods.evicted>20", Some("https://127.0.0.1:1"), 75),
-    ] {
-        let change = Change::new("curl");
-        let mut config = change.scene.read("config");
-        if let Some(server) = server {
-            config = config.replace(change.scene.world.plane.server(), server);
-        }
-        let file = change.scene.path("kubeconfig");
-        std::fs::write(&file, config).expect("a kubeconfig");
-        let change = change.with(&[
-            ("CI_MERGE_REQUEST_DIFF_BASE_SHA", "main"),
-            ("CONTEXTS", "^prod-"),
-            ("GUARD", guard),
-            ("DEVICETAINT_KUBECONFIG", &file.display().to_string()),
-            ("DEVICETAINT_TOKEN", "secret"),
-            ("CI_API_V4_URL", "https://gitlab.example.com/api/v4"),
-            ("CI_PROJECT_ID", "3"),
-            ("CI_MERGE_REQUEST_IID", "5"),
-        ]);
-        change.run(&gitlab()).ended(code);
-        if code == 75 {
-            assert!(
-                !change.scene.path("calls").exists(),
-                "nothing to comment yet"
-            );
-            continue;
-        }
-        let told = change.scene.read("comment.md");
-        for word in ["prod-eu", "prod-us", "train"] {
-            assert!(told.contains(word), "{word}: {told}");
-        }
-        let calls = change.scene.read("calls");
-        let address = "https://gitlab.example.com/api/v4/projects/3/merge_requests/5/notes";
-        assert!(calls.contains(address), "{calls}");
+fn job_keeps_the_worst_code_of_the_clusters() {
+    let [preview, _] = steps();
+    for (guard, code) in [("pods.evicted>1", 4), ("pods.evicted>20", 75)] {
+        let change = proposed_change(guard);
+        let mut config: Value =
+            serde_yaml::from_str(&change.scene.read("config")).expect("a kubeconfig");
+        let mut away = config["clusters"][0].clone();
+        away["name"] = "away".into();
+        away["cluster"]["server"] = "https://127.0.0.1:1".into();
+        config["clusters"]
+            .as_array_mut()
+            .expect("clusters")
+            .push(away);
+        let contexts = config["contexts"].as_array_mut().expect("contexts");
+        let second = contexts.iter_mut().find(|it| it["name"] == "prod-us");
+        second.expect("a context")["context"]["cluster"] = "away".into();
+        let change = change.with(&[("KUBECONFIG_TEXT", &config.to_string())]);
+        change.run(&preview).ended(0);
+        assert_eq!(change.scene.read("output"), format!("status={code}\n"));
+        let report = change.scene.read("report.md");
+        assert!(report.contains("## prod-us (exit code 75)"), "{report}");
     }
 }

@@ -6,7 +6,6 @@ mod people;
 mod planned;
 mod refused;
 mod restarts;
-mod runbook;
 pub mod stage;
 mod units;
 mod whole;

@@ -5,31 +5,20 @@ use std::process::{Command, Stdio};
 use super::support::{KEY, Run, World};
 use crate::harness::{ControlPlane, DEADLINE, Reference, block_on, wait_for};
 
-fn runbook(world: &World<'_>, guard: &str) -> std::process::Child {
-    runbook_with(world, guard, "")
-}
-
-fn runbook_with(world: &World<'_>, guard: &str, policy: &str) -> std::process::Child {
-    command(world, guard, policy)
+/// A run of the runbook for `gpu-0`; the rule gets the name `rule`.
+fn runbook(world: &World<'_>, rule: &str, guard: &str) -> std::process::Child {
+    command(world, rule, guard)
         .spawn()
         .expect("bash can be run")
 }
 
-/// As [`runbook`], for a run of that name.
-fn runbook_as(world: &World<'_>, run: &str) -> std::process::Child {
-    command(world, "pods.evicted>5", "")
-        .env("RUN", run)
-        .spawn()
-        .expect("bash can be run")
-}
-
-fn command(world: &World<'_>, guard: &str, policy: &str) -> Command {
+fn command(world: &World<'_>, rule: &str, guard: &str) -> Command {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/runbook.sh");
     let mut command = world.plane.command("bash");
     command
         .args([script, &world.device("gpu-0"), &format!("{KEY}=firmware")])
         .env("GUARD", guard)
-        .env("POLICY", policy)
+        .env("RUN", rule)
         .env("TIMEOUT", "60s")
         .env("SETTLE", "1s")
         .stdin(Stdio::null())
@@ -38,11 +27,16 @@ fn command(world: &World<'_>, guard: &str, policy: &str) -> Command {
     command
 }
 
+/// A name for a rule that no other test has.
+fn rule_of(world: &World<'_>, run: &str) -> String {
+    format!("{run}-{}", world.namespace)
+}
+
 #[test]
 fn the_runbook_drains_a_device_and_gives_it_back() {
     let world = block_on(World::new(ControlPlane::shared()));
     block_on(world.pod("train", "gpu-0"));
-    let child = runbook(&world, "pods.evicted>5");
+    let child = runbook(&world, &rule_of(&world, "run"), "pods.evicted>5");
     // Where a kubelet would end the pod, the test does.
     block_on(async {
         world.until_evicted("train").await;
@@ -67,13 +61,13 @@ fn the_runbook_drains_a_device_and_gives_it_back() {
 }
 
 #[test]
-fn the_runbook_goes_on_where_an_earlier_run_has_stopped() {
+fn the_runbook_continues_where_an_earlier_run_has_stopped() {
     let world = block_on(World::new(ControlPlane::shared()));
     let taint = format!("{KEY}=firmware:NoSchedule");
-    let device = world.device("gpu-0");
-    let added = ["add", &device, &taint, "--yes", "--batch", "earlier"];
+    let (device, rule) = (world.device("gpu-0"), rule_of(&world, "earlier"));
+    let added = ["add", &device, &taint, "--yes", "--name", &rule];
     Run::from(world.plane.plugin(&added)).ended(0);
-    let child = runbook_as(&world, "earlier");
+    let child = runbook(&world, &rule, "pods.evicted>5");
     let run = Run::from(child.wait_with_output().expect("it ends")).ended(0);
     for word in ["configured", "deleted"] {
         assert!(run.stdout.contains(word), "{word}: {run:?}");
@@ -81,27 +75,27 @@ fn the_runbook_goes_on_where_an_earlier_run_has_stopped() {
     assert_eq!(block_on(world.rules()).len(), 0);
 }
 
-/// What one run is doing must not be undone by another.
+/// Each run has a rule of its own, so none undoes the work of another.
 #[test]
 fn a_second_run_of_the_runbook_leaves_the_rule_of_the_first_alone() {
     let world = block_on(World::new(ControlPlane::shared()));
     let (device, taint) = (world.device("gpu-0"), format!("{KEY}=firmware"));
-    let first = ["add", &device, &taint, "--yes", "--batch", "first"];
-    Run::from(world.plane.plugin(&first)).ended(0);
-    let child = runbook_as(&world, "second");
-    Run::from(child.wait_with_output().expect("it ends"))
-        .ended(4)
-        .saying("is a rule of another run");
+    let first = rule_of(&world, "first");
+    let added = ["add", &device, &taint, "--yes", "--name", &first];
+    Run::from(world.plane.plugin(&added)).ended(0);
+    let child = runbook(&world, &rule_of(&world, "second"), "pods.evicted>5");
+    Run::from(child.wait_with_output().expect("it ends")).ended(0);
     let rules = block_on(world.rules());
     assert_eq!(rules.len(), 1);
+    assert_eq!(rules[0]["metadata"]["name"], first);
     assert_eq!(rules[0]["spec"]["taint"]["effect"], "None");
 }
 
 #[test]
-fn the_runbook_evicts_nobody_where_the_time_is_too_short() {
+fn the_runbook_evicts_no_pod_if_the_time_is_too_short() {
     let world = block_on(World::new(ControlPlane::shared()));
     block_on(world.tolerant_pod("patient", "gpu-0", 3600));
-    let child = runbook(&world, "pods.evicted>5");
+    let child = runbook(&world, &rule_of(&world, "run"), "pods.evicted>5");
     Run::from(child.wait_with_output().expect("it ends"))
         .ended(4)
         .saying("the last eviction is due in")
@@ -115,7 +109,7 @@ fn the_runbook_evicts_nobody_where_the_time_is_too_short() {
 fn the_runbook_waits_for_as_long_as_its_report_says() {
     let world = block_on(World::new(ControlPlane::shared()));
     block_on(world.tolerant_pod("patient", "gpu-0", 900));
-    let child = command(&world, "pods.evicted>5", "")
+    let child = command(&world, &rule_of(&world, "run"), "pods.evicted>5")
         .env_remove("TIMEOUT")
         .spawn()
         .expect("bash can be run");
@@ -142,31 +136,9 @@ fn the_runbook_waits_for_as_long_as_its_report_says() {
 fn the_runbook_stops_at_its_guard() {
     let world = block_on(World::new(ControlPlane::shared()));
     block_on(world.pod("train", "gpu-0"));
-    let child = runbook(&world, "pods.evicted>0");
+    let child = runbook(&world, &rule_of(&world, "run"), "pods.evicted>0");
     Run::from(child.wait_with_output().expect("it ends"))
         .ended(4)
         .saying("too many pods");
-    assert_eq!(block_on(world.rules()).len(), 0);
-}
-
-#[test]
-fn the_runbook_keeps_the_policy_of_a_team() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    let folder = tempfile::tempdir().expect("a folder");
-    let policy = folder.path().join("team policy.yaml");
-    let run = |rest: &str| {
-        let head = "apiVersion: devicetaint.dev/v1alpha1\nkind: DeviceTaintPolicy\n";
-        std::fs::write(&policy, format!("{head}{rest}")).expect("a file");
-        let child = runbook_with(&world, "pods.evicted>5", &policy.display().to_string());
-        Run::from(child.wait_with_output().expect("it ends"))
-    };
-    let device = world.device("gpu-0");
-    run(&format!("neverTaint:\n- device: {device}\n"))
-        .ended(4)
-        .saying("is protected (neverTaint)");
-    assert_eq!(block_on(world.rules()).len(), 0);
-    // It says why.
-    run("require: [Reason]\n").ended(0);
-    run("require: [Ticket]\n").ended(4).saying("needs a ticket");
     assert_eq!(block_on(world.rules()).len(), 0);
 }
