@@ -27,8 +27,7 @@ pub enum ExitStatus {
     /// 5: timed out waiting, or evicted pods come back each time; the change was applied, and what remains is
     /// printed.
     TimedOut,
-    /// 6: the report is incomplete, or not confirmed by the controller, and the command line makes that an error; or
-    /// one of several clusters gave none.
+    /// 6: the report is incomplete, or not confirmed by the controller, and the command line makes that an error.
     Incomplete,
     /// 75: a temporary error: the network, a server that is busy or fails, or a concurrent change. `EX_TEMPFAIL` of
     /// sysexits.h.
@@ -97,9 +96,8 @@ impl ExitStatus {
                  changes of the command stay, unless --on-timeout or --on-abort undid them, or make-room removed its rules"
             }
             Self::Incomplete => {
-                "the report is incomplete (with --strict or -o name), `plan` cannot compare costs, the \
-                 eviction controller expects another number of evictions than `preview --publish`, or does not respond, or \
-                 one of several clusters (--contexts) gave no report"
+                "the report is incomplete (with --strict or -o name), `plan` cannot compare costs, or the \
+                 eviction controller expects another number of evictions than `preview --publish`, or does not respond"
             }
             Self::TryAgain => {
                 "temporary error: the network, a busy or failing server, or a concurrent change; run the \

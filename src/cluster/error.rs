@@ -334,21 +334,6 @@ fn or_from_a_dump(advice: &str, purpose: Option<Purpose>) -> String {
     }
 }
 
-/// What to try where the kubeconfig has no `what` of that name. Several contexts are several flags, as a
-/// name may have commas.
-fn not_in_kubeconfig(what: &str, name: &str, known: &[String]) -> Vec<String> {
-    let parts: Vec<&str> = name.split(',').filter(|part| !part.is_empty()).collect();
-    let mut hints = hints_for(what, &parts, known);
-    if what == "context" && parts.len() > 1 {
-        let flags: Vec<String> = parts
-            .iter()
-            .map(|part| format!("--context {part}"))
-            .collect();
-        hints.push(format!("to read several clusters: {}", flags.join(" ")));
-    }
-    hints
-}
-
 /// Whether client and server have no algorithm in common, as far as the reason tells.
 fn is_about_an_algorithm(reason: &str) -> bool {
     let words = ["HandshakeFailure", "UnsupportedSignatureAlgorithm"];
@@ -365,7 +350,7 @@ impl ClusterError {
                 *purpose,
             )],
             Self::NotInKubeconfig { what, name, known, .. } if !known.is_empty() => {
-                not_in_kubeconfig(what, name, known)
+                hints_for(what, name, known)
             }
             Self::PluginStart { install_hint, .. } => install_hint.iter().cloned().collect(),
             Self::PluginFailed { .. } => {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::pin::Pin;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use super::context::{Context, Surroundings};
@@ -13,9 +13,8 @@ use super::flags::connection::ConnectionArgs;
 use super::flags::examples;
 use super::flags::output::GlobalArgs;
 use super::flags::repeated::repeated;
-use super::profile::{Clusters, CommandProfile, NamespaceFilter, Signals};
+use super::profile::{CommandProfile, NamespaceFilter, Signals};
 use super::settings::settings;
-use super::work::connect::failed;
 use super::work::events;
 use super::work::role::{RoleShown, tell_role};
 use super::{
@@ -23,7 +22,6 @@ use super::{
     explain, help, list, make_room, plan, podresources, preview, remove, restore, signal, snapshot,
     tolerations, undedicate, version, wait,
 };
-use crate::cluster::{ConnectionOptions, KubeconfigNames};
 use crate::completion::{Known, Request};
 use crate::error::{ExitStatus, Failure};
 use crate::naming::nearest::nearest;
@@ -123,7 +121,7 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
         Err(error) => return explain(&error, &surroundings.plain_printer()),
     };
     let command = cli.command.prepared();
-    let contexts = contexts(&cli.connection, &command.profile, &surroundings);
+    let accepted = refuse_namespace(&cli.connection, &command.profile);
     let role = RoleShown::from(cli.global.show_role);
     let mut context = Context::new(
         &surroundings,
@@ -131,12 +129,9 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
         repeated,
     );
     context.connection.purpose = command.profile.purpose;
-    let done = match contexts {
+    let done = match accepted {
         Err(failure) => Err(failure),
-        Ok(contexts) => {
-            context.contexts = contexts;
-            command.dispatch(&context).await
-        }
+        Ok(()) => command.dispatch(&context).await,
     };
     if let Err(failure) = &done {
         failure.print(&context.printer);
@@ -158,37 +153,6 @@ fn refuse_namespace(connection: &ConnectionArgs, profile: &CommandProfile) -> Re
             `podresources check`",
     );
     Err(failure.hint(why).hint("omit --namespace"))
-}
-
-/// The contexts to ask side by side; none where one cluster is meant.
-fn contexts(
-    connection: &ConnectionArgs,
-    profile: &CommandProfile,
-    surroundings: &Surroundings,
-) -> Result<Vec<String>, Failure> {
-    refuse_namespace(connection, profile)?;
-    if !connection.means_several() {
-        return Ok(Vec::new());
-    }
-    if let Clusters::One(why) = profile.clusters {
-        return Err(
-            Failure::usage(format!("only one --context is allowed: {why}")).hint(
-                // Without the names of their flags: a hint names only flags of the command that was run.
-                "several contexts are accepted by `preview`, `list` and `devices`, which then print one report for all clusters",
-            ),
-        );
-    }
-    if let Some(flag) = connection.names_one_server() {
-        return Err(Failure::usage(format!(
-            "{flag} sets one server, and cannot be used with several contexts"
-        )));
-    }
-    let options = ConnectionOptions {
-        kubeconfig: connection.kubeconfig.clone(),
-        ..ConnectionOptions::default()
-    };
-    let known = KubeconfigNames::load(&options, &surroundings.environment()).map_err(failed)?;
-    connection.contexts_among(&known.contexts)
 }
 
 /// What a command does once its context is there.
@@ -317,12 +281,28 @@ fn parse(arguments: &[OsString]) -> Result<(Cli, Repeated), clap::Error> {
     let mut program = definition(arguments.first());
     // Only a built definition has the flags of every command in each of them, which `repeated` asks for.
     program.build();
+    refuse_repeated_context(&program, arguments)?;
     let matches = program
         .clone()
         .try_get_matches_from(arguments)
         .map_err(|error| by_meaning(error, &program))?;
     let cli = Cli::from_arg_matches(&matches)?;
     Ok((cli, repeated(&program, &matches)))
+}
+
+/// Refuses a second `--context`: clap takes the last one when one stands before the subcommand and one behind it.
+fn refuse_repeated_context(
+    program: &clap::Command,
+    arguments: &[OsString],
+) -> Result<(), clap::Error> {
+    let words = arguments.iter().map(|word| word.to_string_lossy());
+    let flags = words.take_while(|word| word != "--");
+    let contexts = flags.filter(|word| word == "--context" || word.starts_with("--context="));
+    if contexts.count() < 2 {
+        return Ok(());
+    }
+    let message = "only one --context is allowed: a command uses one cluster\n";
+    Err(program.clone().error(ErrorKind::ArgumentConflict, message))
 }
 
 /// The mistake with what was meant, where the word for a command is known from elsewhere: the command
@@ -352,7 +332,7 @@ fn by_meaning(mut error: clap::Error, program: &clap::Command) -> clap::Error {
 
 /// Which commands have the flag that another command does not know.
 fn flag_of_others(error: &clap::Error, program: &clap::Command) -> Option<String> {
-    if error.kind() != clap::error::ErrorKind::UnknownArgument {
+    if error.kind() != ErrorKind::UnknownArgument {
         return None;
     }
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else {
@@ -516,14 +496,13 @@ mod tests {
 
     /// Arguments whose values nothing can propose: texts, names to come, numbers, times, addresses and secrets. Where
     /// another command has an argument of the same name that is completed, with the command.
-    const FREE: [&str; 41] = [
+    const FREE: [&str; 40] = [
         "as_group",
         "as_uid",
         "as_user",
         "as_user_extra",
         "batch",
         "confirm_pods",
-        "contexts",
         "count",
         "debug_image",
         "debug_timeout",
@@ -591,6 +570,23 @@ mod tests {
         let free: std::collections::BTreeSet<String> = free.collect();
         let free: Vec<&str> = free.iter().map(String::as_str).collect();
         assert_eq!(free, FREE);
+    }
+
+    #[test]
+    fn a_second_context_is_a_mistake_wherever_it_stands() {
+        for (words, is_accepted) in [
+            ("list --context a", true),
+            ("list --context a --context b", false),
+            ("--context a list --context b", false),
+            ("--context=a list --context=a", false),
+        ] {
+            let words = ["kubectl-devicetaint"].into_iter().chain(words.split(' '));
+            let parsed = parse(&words.map(OsString::from).collect::<Vec<_>>());
+            assert_eq!(parsed.is_ok(), is_accepted);
+            if let Err(error) = parsed {
+                assert_eq!(error.exit_code(), 2);
+            }
+        }
     }
 
     #[test]

@@ -217,8 +217,6 @@ pub(super) struct Context {
     pub(super) run: Option<String>,
     /// Whether somebody sits there who can be asked.
     pub(super) interactive: bool,
-    /// The kubeconfig contexts that are asked side by side; none where one cluster is meant.
-    pub(super) contexts: Vec<String>,
     /// Where it is told what goes on, if it is.
     journal: OnceLock<Journal>,
     /// Whether what was done is printed as data already.
@@ -226,7 +224,7 @@ pub(super) struct Context {
     /// Whether the cluster is named above a question already.
     is_introduced: AtomicBool,
     /// The clusters that were asked, each as a client.
-    clients: Arc<Mutex<Vec<ApiClient>>>,
+    clients: Mutex<Vec<ApiClient>>,
 }
 
 impl Context {
@@ -251,43 +249,10 @@ impl Context {
             open_pods: OpenPods::default(),
             own_cleanup: OwnCleanup::default(),
             run: cluster::run_uid(),
-            contexts: Vec::new(),
             journal: OnceLock::new(),
             is_accounted: AtomicBool::new(false),
             is_introduced: AtomicBool::new(false),
-            clients: Arc::default(),
-        }
-    }
-
-    /// What asks the cluster of that kubeconfig context, as one of several: nobody can answer the
-    /// questions of all of them.
-    pub(super) fn of(&self, name: &str) -> Self {
-        Self {
-            printer: Arc::clone(&self.printer),
-            width: self.width,
-            height: self.height,
-            connection: ConnectionOptions {
-                context: Some(name.to_owned()),
-                ..self.connection.clone()
-            },
-            namespace: self.namespace.clone(),
-            verbosity: self.verbosity,
-            environment: cluster::Environment {
-                // Several clusters are read at the same time, so no credential plugin may prompt for one of
-                // them.
-                stdin_is_terminal: false,
-                ..self.environment.clone()
-            },
-            ledger: Ledger::default(),
-            open_pods: OpenPods::default(),
-            own_cleanup: OwnCleanup::default(),
-            run: self.run.clone(),
-            interactive: false,
-            contexts: Vec::new(),
-            journal: OnceLock::new(),
-            is_accounted: AtomicBool::new(false),
-            is_introduced: AtomicBool::new(false),
-            clients: Arc::clone(&self.clients),
+            clients: Mutex::default(),
         }
     }
 
@@ -379,11 +344,10 @@ impl Context {
             own_cleanup: OwnCleanup::default(),
             run: None,
             interactive: false,
-            contexts: Vec::new(),
             journal: OnceLock::new(),
             is_accounted: AtomicBool::new(false),
             is_introduced: AtomicBool::new(false),
-            clients: Arc::default(),
+            clients: Mutex::default(),
         }
     }
 }

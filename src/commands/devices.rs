@@ -9,8 +9,7 @@ use super::flags::events::{EventsArgs, WATCHED, WATCHED_LONG};
 use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
 use super::profile::{CommandProfile, NamespaceFilter};
-use super::work::cluster_view::{ClusterView, ViewWarnings};
-use super::work::clusters;
+use super::work::cluster_view::ClusterView;
 use super::work::events::{self, Results};
 use super::work::follow::{FollowedQuestion, answer, follow};
 use super::work::output_request::OutputRequest;
@@ -121,7 +120,6 @@ impl DevicesArgs {
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile::reading(Purpose::Devices)
-            .of_several(!self.source.from.is_empty(), self.watch)
             .with_namespace(NamespaceFilter::Narrows)
     }
 }
@@ -143,14 +141,6 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
     let events = args.events.events.as_deref();
     events::begin(events, "devices", Results::Answer, context).await?;
     let wanted = args.output.wanted();
-    if !context.contexts.is_empty() {
-        let asked = async |context: &Context| {
-            let (view, question, _) = args.view(shown.clone(), context).await?;
-            answer(&question, view).await
-        };
-        let reports = clusters::ask(context, asked).await?;
-        return present(&reports, &ViewWarnings::default(), wanted, context);
-    }
     let (view, question, notes) = args.view(shown, context).await?;
     let unknown = args.free && !view.knows_usage();
     if args.watch {

@@ -11,8 +11,7 @@ use super::flags::output::PageArgs;
 use super::flags::source::SourceArgs;
 use super::flags::words::one_of;
 use super::profile::CommandProfile;
-use super::work::cluster_view::{ClusterView, ViewWarnings};
-use super::work::clusters;
+use super::work::cluster_view::ClusterView;
 use super::work::events::{self, Results};
 use super::work::follow::{FollowedQuestion, answer, answer_once, follow};
 use super::work::present::present;
@@ -117,7 +116,7 @@ Examples:
 impl ListArgs {
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::reading(Purpose::List).of_several(!self.source.from.is_empty(), self.watch)
+        CommandProfile::reading(Purpose::List)
     }
 }
 
@@ -142,14 +141,6 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
     let events = args.events.events.as_deref();
     events::begin(events, "list", Results::Answer, context).await?;
     let wanted = args.output.wanted();
-    if !context.contexts.is_empty() {
-        let asked = async |context: &Context| {
-            let (view, question) = args.view(context).await?;
-            answer(&question, view).await
-        };
-        let reports = clusters::ask(context, asked).await?;
-        return present(&reports, &ViewWarnings::default(), wanted, context);
-    }
     let (view, question) = args.view(context).await?;
     if args.watch {
         return follow(&question, view, wanted, context).await;

@@ -12,7 +12,7 @@ use super::flags::devices::SelectorArgs;
 use super::flags::kubelet::{DebugPodArgs, pod_of_namespace};
 use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
-use super::profile::{Clusters, CommandProfile, NamespaceFilter};
+use super::profile::{CommandProfile, NamespaceFilter};
 use super::signal;
 use super::work::cluster_view::{ClusterView, Pods, ViewWarnings};
 use super::work::debug_pod;
@@ -198,7 +198,6 @@ impl PodResourcesArgs {
         };
         CommandProfile {
             purpose,
-            clusters: Clusters::One("a kubelet belongs to one cluster"),
             namespace: match &self.question {
                 KubeletQuestion::List(_) | KubeletQuestion::Check(_) => NamespaceFilter::Narrows,
                 KubeletQuestion::Get(_) => {

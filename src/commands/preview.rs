@@ -11,11 +11,10 @@ use super::flags::guards;
 use super::flags::output::PageArgs;
 use super::flags::publish::PublishArgs;
 use super::flags::source::SourceArgs;
-use super::profile::{Clusters, CommandProfile, NamespaceFilter, PODS_OF_EVERY_NAMESPACE};
+use super::profile::{CommandProfile, NamespaceFilter, PODS_OF_EVERY_NAMESPACE};
 use super::signal::Signals;
 use super::work::changer::Changer;
-use super::work::cluster_view::{ClusterView, Disruption, ViewWarnings};
-use super::work::clusters;
+use super::work::cluster_view::{ClusterView, Disruption};
 use super::work::hypothesis::Hypothesis;
 use super::work::pipeline::{ApprovalBasis, Pipeline};
 use super::work::policies::dedications;
@@ -183,16 +182,12 @@ impl PreviewArgs {
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
         let publishes = self.publish.publish;
-        let profile = if publishes {
-            CommandProfile {
-                clusters: Clusters::One("--publish creates rules in one cluster"),
-                ..CommandProfile::reading(cluster::Purpose::Publish)
-            }
+        let purpose = if publishes {
+            cluster::Purpose::Publish
         } else {
-            CommandProfile::reading(cluster::Purpose::Preview)
-                .of_several(!self.source.from.is_empty(), false)
+            cluster::Purpose::Preview
         };
-        profile
+        CommandProfile::reading(purpose)
             .with_namespace(NamespaceFilter::Meaningless(PODS_OF_EVERY_NAMESPACE))
             .tidying_up(publishes)
     }
@@ -201,16 +196,6 @@ impl PreviewArgs {
 pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let request = args.request(context).await?;
     let wanted = args.output.wanted();
-    if !context.contexts.is_empty() {
-        let asked = async |context: &Context| {
-            let PreviewAnswer { view, report, .. } = view(&request, &args, context).await?;
-            Ok((report, view.into_view_warnings()))
-        };
-        let reports = clusters::ask(context, asked)
-            .await?
-            .with_guards(&request.guards, |report| &report.assessment.guards);
-        return present(&reports, &ViewWarnings::default(), wanted, context);
-    }
     let answer = view(&request, &args, context).await?;
     // A tripped guard changes nothing.
     let Some(live) = answer

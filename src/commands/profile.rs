@@ -7,21 +7,10 @@ use crate::cluster::Purpose;
 pub(super) struct CommandProfile {
     /// What it does with a cluster; nothing, if it needs none.
     pub(super) purpose: Option<Purpose>,
-    /// How many clusters can be asked side by side.
-    pub(super) clusters: Clusters,
     /// What `--namespace` narrows.
     pub(super) namespace: NamespaceFilter,
     /// Who answers to Ctrl-C and SIGTERM.
     pub(super) signals: Signals,
-}
-
-/// How many clusters a command can be about.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Clusters {
-    /// As many as there are contexts.
-    Several,
-    /// One only, for this reason.
-    One(&'static str),
 }
 
 /// What a namespace means to a command.
@@ -57,7 +46,6 @@ impl CommandProfile {
     pub(super) fn reading(purpose: Purpose) -> Self {
         Self {
             purpose: Some(purpose),
-            clusters: Clusters::One("this command reads one cluster"),
             namespace: NamespaceFilter::Meaningless(
                 "DeviceTaintRules are cluster-scoped, and apply to every namespace",
             ),
@@ -67,19 +55,14 @@ impl CommandProfile {
 
     /// Changes rules.
     pub(super) fn changing(purpose: Purpose) -> Self {
-        Self {
-            clusters: Clusters::One("this command changes rules in one cluster at a time"),
-            ..Self::reading(purpose)
-        }
+        Self::reading(purpose)
     }
 
     /// Needs no cluster.
     pub(super) fn without_cluster() -> Self {
-        let why = "this command reads no cluster";
         Self {
             purpose: None,
-            clusters: Clusters::One(why),
-            namespace: NamespaceFilter::Meaningless(why),
+            namespace: NamespaceFilter::Meaningless("this command reads no cluster"),
             signals: Signals::End,
         }
     }
@@ -102,18 +85,5 @@ impl CommandProfile {
     fn with_signals(self, signals: Option<Signals>) -> Self {
         let signals = signals.unwrap_or(self.signals);
         Self { signals, ..self }
-    }
-
-    /// As one that several clusters can be asked side by side, unless saved files are read or one cluster is
-    /// watched.
-    pub(super) fn of_several(self, reads_files: bool, watches: bool) -> Self {
-        let clusters = if reads_files {
-            Clusters::One("saved files have no context")
-        } else if watches {
-            Clusters::One("--watch follows one cluster")
-        } else {
-            Clusters::Several
-        };
-        Self { clusters, ..self }
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn settings(global: &GlobalArgs, connection: ConnectionArgs) -> Setti
 pub(super) fn options(args: ConnectionArgs) -> ConnectionOptions {
     ConnectionOptions {
         kubeconfig: args.kubeconfig,
-        context: args.context.into_iter().next(),
+        context: args.context,
         cluster: args.cluster,
         user: args.user,
         namespace: args.namespace,

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 use super::built;
 use super::context::Context;
-use super::profile::{Clusters, CommandProfile, NamespaceFilter};
+use super::profile::{CommandProfile, NamespaceFilter};
 use super::work::cluster_view::ViewWarnings;
 use super::work::connect::{connect_client, failed};
 use super::work::output_request::OutputRequest;
@@ -88,7 +88,6 @@ impl VersionArgs {
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile {
-            clusters: Clusters::One("this command reads one cluster"),
             namespace: NamespaceFilter::Meaningless("the version is the same in all namespaces"),
             ..CommandProfile::without_cluster()
         }

@@ -5,7 +5,6 @@
 //!
 //! | what | module |
 //! |---|---|
-//! | Kubeconfig contexts that a command runs against | [`mod@contexts`] |
 //! | Rules that exist in a reading, and errors about those that do not | [`existing_rules`] |
 //! | Selection of rules by name, label or device | [`chooser`] |
 //! | Selection of rules through the devices that they taint | [`rules_on`] |
@@ -47,7 +46,6 @@ pub mod choice;
 pub mod chooser;
 pub mod conflict;
 pub mod consent;
-pub mod contexts;
 pub mod dedication;
 pub mod device_nodes;
 pub mod draft;
@@ -92,7 +90,6 @@ pub use blast_radius::removal;
 pub use chooser::{Chooser, RuleArguments, SelectedRules};
 pub use conflict::{ConflictOutcome, conflict};
 pub use consent::{Approval, ConsentOutcome, PlannedChange, consent, still_agreed};
-pub use contexts::contexts;
 pub use draft::{RuleDraft, RulePatch};
 pub use effect::{Downgrade, downgrade, escalate, rank};
 pub use exit_status::{Strictness, exit_status};

@@ -4,7 +4,6 @@
 //! of what it may be, so that nobody takes what could not be read for zero.
 
 use std::fmt;
-use std::iter::Sum;
 
 /// The cell for something that could not be read.
 pub const UNKNOWN: &str = "<unknown>";
@@ -144,20 +143,6 @@ impl Count {
     }
 }
 
-impl Sum for Count {
-    /// All of them together; the sum of which a part is not known is known from below.
-    fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
-        counts.fold(Self::known(0), |sum, count| Self {
-            counted: sum.counted.saturating_add(count.counted),
-            least: sum.least.saturating_add(count.least),
-            most: match (sum.most, count.most) {
-                (Some(some), Some(more)) => some.checked_add(more),
-                (None, _) | (_, None) => None,
-            },
-        })
-    }
-}
-
 impl fmt::Display for Count {
     /// As a cell: `3`, `3+`, `1-3` or `<unknown>`.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -224,16 +209,8 @@ mod tests {
     }
 
     #[test]
-    fn a_product_that_is_too_large_has_no_limit_and_a_sum_neither() {
+    fn a_product_that_is_too_large_has_no_limit() {
         assert_eq!(Count::between(1, 2).times(100), Count::between(100, 200));
         assert_eq!(Count::known(usize::MAX).times(2).most(), None);
-        let sum: Count = [Count::known(usize::MAX), Count::known(1)]
-            .into_iter()
-            .sum();
-        assert_eq!((sum.least(), sum.most()), (usize::MAX, None));
-        let sum: Count = [Count::between(1, 2), Count::known(3)].into_iter().sum();
-        assert_eq!((sum.least(), sum.most()), (4, Some(5)));
-        let sum: Count = [Count::at_least(1), Count::known(3)].into_iter().sum();
-        assert_eq!(sum, Count::at_least(4));
     }
 }

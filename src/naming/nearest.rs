@@ -1,6 +1,5 @@
 //! Did you mean …?
 
-use std::collections::BTreeSet;
 
 /// How similar a name is of which another one is a misspelling.
 const CORRECTION: f64 = 0.8;
@@ -51,16 +50,11 @@ fn without_digits(name: &str) -> String {
 /// So many names at most are told of those that there are.
 const TOLD: usize = 10;
 
-/// What to try where there is no `noun` of one of the names `wanted`: those of `known` that look like them,
+/// What to try where there is no `noun` of the name `wanted`: those of `known` that look like them,
 /// and all that there are, of which a near name may hide the right one.
 #[must_use]
-pub fn hints_for(noun: &str, wanted: &[&str], known: &[String]) -> Vec<String> {
-    let near = wanted
-        .iter()
-        .flat_map(|name| nearest(name, known.to_vec()))
-        .collect::<BTreeSet<_>>()
-        .into_iter()
-        .collect::<Vec<_>>();
+pub fn hints_for(noun: &str, wanted: &str, known: &[String]) -> Vec<String> {
+    let near = nearest(wanted, known.to_vec());
     let near = match near.as_slice() {
         [] => None,
         [only] => Some(format!("did you mean {only}?")),
@@ -72,8 +66,7 @@ pub fn hints_for(noun: &str, wanted: &[&str], known: &[String]) -> Vec<String> {
 }
 
 /// The first of the names, and how many more there are.
-#[must_use]
-pub fn first_few(known: &[String]) -> String {
+fn first_few(known: &[String]) -> String {
     let told: Vec<&str> = known.iter().take(TOLD).map(String::as_str).collect();
     match known.len().saturating_sub(told.len()) {
         0 => told.join(", "),

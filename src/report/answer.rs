@@ -33,19 +33,9 @@ pub trait Answer: View {
         None
     }
 
-    /// Who was asked and gave no answer, by name: what is there is less than what was asked for.
-    fn unanswered(&self) -> Vec<&str> {
-        Vec::new()
-    }
-
     /// Whether nothing was found.
     fn is_empty(&self) -> bool {
         false
-    }
-
-    /// The contexts of clusters in which nothing was found; none where the answer is of one cluster.
-    fn empty_contexts(&self) -> Vec<&str> {
-        Vec::new()
     }
 }
 

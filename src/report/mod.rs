@@ -34,7 +34,6 @@
 //! | How a report writes a count whose number is not known | [`bounds`] |
 //! | What every report carries beside its subject: warnings, gaps, and the refusal | [`answer`] |
 //! | Report of a command that changed rules | [`change`] |
-//! | Reports of several clusters, side by side | [`clusters`] |
 //! | Warnings and gaps of a saved snapshot | [`snapshot`] |
 //! | Result of a wait | [`wait`] |
 //! | What keeps a wait from being met | [`blocker`] |
@@ -57,7 +56,6 @@ pub mod bounds;
 pub mod card;
 pub mod casing;
 pub mod change;
-pub mod clusters;
 pub mod command_event;
 pub mod condition;
 pub mod dedication_state;

@@ -9,7 +9,6 @@ use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
 use super::change::ChangeReport;
-use super::clusters::{AnyReport, ClusterReports};
 use super::command_event::CommandEvent;
 use super::dedications::DedicationList;
 use super::description::RuleDescription;
@@ -29,7 +28,7 @@ use crate::decide::policy::DeviceTaintPolicy;
 
 /// Every schema with the name of the file that it is shipped in.
 #[must_use]
-pub fn files() -> [(&'static str, Schema); 17] {
+pub fn files() -> [(&'static str, Schema); 16] {
     [
         (
             "impact-report.v1alpha1.schema.json",
@@ -89,10 +88,6 @@ pub fn files() -> [(&'static str, Schema); 17] {
             schema_of::<RoomReport>(),
         ),
         (
-            "cluster-report-list.v1alpha1.schema.json",
-            schema_of::<ClusterReports<AnyReport>>(),
-        ),
-        (
             "command-event.v1alpha1.schema.json",
             schema_of::<CommandEvent>(),
         ),
@@ -117,7 +112,7 @@ pub fn kinds() -> Vec<String> {
     KINDS.map(str::to_owned).to_vec()
 }
 
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 16] = [
     "ImpactReport",
     "DeviceList",
     "RuleDescription",
@@ -133,7 +128,6 @@ const KINDS: [&str; 17] = [
     "TolerationList",
     "PlanReport",
     "RoomReport",
-    "ClusterReportList",
     "CommandEvent",
 ];
 

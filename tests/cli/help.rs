@@ -195,9 +195,8 @@ fn exit_codes_are_explained() {
          the command stay, unless --on-timeout or --on-abort undid them, or make-
          room removed its rules
       6  the report is incomplete (with --strict or -o name), `plan` cannot compare
-         costs, the eviction controller expects another number of evictions than
-         `preview --publish`, or does not respond, or one of several clusters
-         (--contexts) gave no report
+         costs, or the eviction controller expects another number of evictions than
+         `preview --publish`, or does not respond
      75  temporary error: the network, a busy or failing server, or a concurrent
          change; run the same command again: it completes what is missing
     130  interrupted (SIGINT)

@@ -4,7 +4,6 @@
 
 mod campaign;
 mod comparison;
-mod contexts;
 #[cfg(unix)]
 mod debug_pod;
 mod dedicated;

@@ -65,18 +65,7 @@ impl Guard {
             Quantity::Number(_) => None,
             Quantity::Percent { of, .. } => Some(measured.whole(self.signal, of)),
         };
-        let missing = || unknown_without(self.signal, measured.tally.completeness);
-        self.outcome(measured.value(self.signal), whole, missing)
-    }
-
-    /// What becomes of the guard where the signal counts `value`, and what a percentage is taken of is
-    /// `whole`; `missing` says why one of them is not known.
-    pub(super) fn outcome(
-        &self,
-        value: Count,
-        whole: Option<Count>,
-        missing: impl FnOnce() -> String,
-    ) -> GuardOutcome {
+        let value = measured.value(self.signal);
         let answer = match self.quantity {
             Quantity::Number(limit) => self.operator.holds(value, Count::known(limit)),
             // Both sides times one hundred, so that nothing is rounded.
@@ -92,7 +81,8 @@ impl Guard {
             value,
             whole,
             tripped: answer != Some(false),
-            missing: (!known).then(missing),
+            missing: (!known)
+                .then(|| unknown_without(self.signal, measured.tally.completeness)),
         }
     }
 }

@@ -4,8 +4,8 @@
 //! It trips when the comparison holds, and when it is not known whether it does.
 //!
 //! `expression` parses guards (and `error` says what is none), `signal` is the table of what can be limited,
-//! `evaluation` compares with what was counted by `comparison`, `together` does so for several clusters, and
-//! `outcome` is what became of a guard. `floor` is the reverse of one: how many devices have to stay.
+//! `evaluation` compares with what was counted by `comparison`, and `outcome` is what became of a guard. `floor`
+//! is the reverse of one: how many devices have to stay.
 
 mod comparison;
 mod error;
@@ -14,7 +14,6 @@ mod expression;
 mod floor;
 mod outcome;
 mod signal;
-mod together;
 
 pub use error::GuardError;
 pub(in crate::assess) use evaluation::Measured;

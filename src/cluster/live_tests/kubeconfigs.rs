@@ -235,23 +235,6 @@ async fn similar_names_are_offered() {
 }
 
 #[tokio::test]
-async fn several_contexts_in_one_flag_are_told_apart_and_all_that_exist_are_named() {
-    let one = files(&[("one", ONE)]);
-    let error = one
-        .load(options(|o| o.context = some("c,east")))
-        .await
-        .expect_err("no such context");
-    let hints = error.hints();
-    assert_eq!(hints[0], "did you mean east?");
-    let known = ONE.matches("context: {").count();
-    assert_eq!(hints[1].matches(',').count() + 1, known, "{hints:?}");
-    assert_eq!(
-        hints[2],
-        "to read several clusters: --context c --context east"
-    );
-}
-
-#[tokio::test]
 async fn malformed_file_is_named_and_its_secrets_are_not() {
     for content in [
         "users:\n- name: a\n  user: {token: [hunter2]}\n",

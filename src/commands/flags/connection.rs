@@ -3,11 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use regex::Regex;
-
 use crate::completion::Values;
-use crate::decide::contexts;
-use crate::error::Failure;
 use crate::naming::duration::parse_request_timeout;
 
 /// Flags of kubectl that say which cluster is meant and who asks.
@@ -18,13 +14,9 @@ pub(crate) struct ConnectionArgs {
     #[arg(long, global = true, value_name = "FILENAME")]
     pub(crate) kubeconfig: Option<PathBuf>,
 
-    /// Kubeconfig context; repeatable for `preview`, `list` and `devices`
+    /// Kubeconfig context
     #[arg(long, global = true, value_name = "NAME", add = Values::Contexts)]
-    pub(crate) context: Vec<String>,
-
-    /// All contexts whose names match REGEX; for `preview`, `list` and `devices`
-    #[arg(long, global = true, value_name = "REGEX")]
-    pub(crate) contexts: Option<Regex>,
+    pub(crate) context: Option<String>,
 
     /// Kubeconfig cluster
     #[arg(long, global = true, value_name = "NAME", add = Values::Clusters)]
@@ -122,29 +114,6 @@ pub(crate) struct ConnectionArgs {
 }
 
 impl ConnectionArgs {
-    /// Whether several clusters may be meant.
-    pub(crate) fn means_several(&self) -> bool {
-        self.context.len() > 1 || self.contexts.is_some()
-    }
-
-    /// The flag that would make one cluster of all contexts, if it was given.
-    pub(crate) fn names_one_server(&self) -> Option<&'static str> {
-        let server = self.server.as_ref().map(|_| "--server");
-        server.or_else(|| self.cluster.as_ref().map(|_| "--cluster"))
-    }
-
-    /// The contexts that are meant of those that are `known`.
-    ///
-    /// # Errors
-    ///
-    /// When there is no such context.
-    pub(crate) fn contexts_among(&self, known: &[String]) -> Result<Vec<String>, Failure> {
-        match &self.contexts {
-            Some(pattern) => contexts(&self.context, Some(&|name| pattern.is_match(name)), known),
-            None => contexts(&self.context, None, known),
-        }
-    }
-
     /// Whether one namespace is meant.
     pub(crate) fn names_namespace(&self) -> bool {
         self.namespace.is_some() && !self.all_namespaces

@@ -9,10 +9,9 @@ use crate::output::{Owner, Repeated, RepeatedFlag};
 
 /// Flags that say which cluster is meant and who asks, or which files and how they are understood.
 /// The others change neither.
-const REPEATED: [&str; 20] = [
+const REPEATED: [&str; 19] = [
     "--kubeconfig",
     "--context",
-    "--contexts",
     "--cluster",
     "--user",
     "--server",
@@ -50,8 +49,6 @@ pub(crate) fn repeated(program: &clap::Command, matches: &ArgMatches) -> Repeate
             words,
             commands: taking.map(|other| other.get_name().to_owned()).collect(),
             of: match argument(program, flag) {
-                // kubectl asks one cluster.
-                Some(_) if is_several(flag, matches) => Owner::Program,
                 // Flags of every command are those of the connection, which are kubectl's.
                 Some(_) => Owner::Kubectl,
                 None => Owner::Program,
@@ -59,16 +56,6 @@ pub(crate) fn repeated(program: &clap::Command, matches: &ArgMatches) -> Repeate
         })
     };
     Repeated(REPEATED.into_iter().filter_map(repeat).collect())
-}
-
-/// Whether the flag means several clusters.
-fn is_several(flag: &str, matches: &ArgMatches) -> bool {
-    let values = || matches.try_get_raw("context").ok().flatten();
-    match flag {
-        "--contexts" => true,
-        "--context" => values().is_some_and(|values| values.count() > 1),
-        _ => false,
-    }
 }
 
 /// Whether a printed `command` repeats the flag. A snapshot that is advised is one of the cluster, also

@@ -8,7 +8,6 @@ pub(crate) mod candidates;
 pub(crate) mod change_summary;
 pub(crate) mod changer;
 pub(crate) mod cluster_view;
-pub(crate) mod clusters;
 pub(crate) mod connect;
 pub(crate) mod consent;
 pub(crate) mod debug_pod;

@@ -25,10 +25,7 @@ pub(crate) fn present(
     let printer = &context.printer;
     view_warnings.tell(printer);
     tell(answer, printer);
-    let empty = answer.empty_contexts();
-    if !empty.is_empty() {
-        printer.note(&format!("No resources found in {}", empty.join(", ")));
-    } else if answer.is_empty() {
+    if answer.is_empty() {
         let place = match &context.namespace {
             Some(namespace) => format!(" in namespace {namespace}"),
             None => String::new(),
@@ -89,7 +86,6 @@ pub(crate) fn ending(answer: &impl Answer, wanted: OutputRequest) -> Result<Exit
         subject: answer.subject(),
         refusal: answer.refusal(),
         unsaid: unsaid(answer, wanted.format),
-        unanswered: answer.unanswered().into_iter().map(str::to_owned).collect(),
         missing: answer
             .incomplete()
             .iter()
