@@ -61,7 +61,7 @@ pub use read::{
     rule_events, slices_of_nodes,
 };
 pub use retryability::Retryability;
-pub use role::{Role, cluster_role_for};
+pub use role::Role;
 pub use rules::{Rules, StoredRule, read_devices_with_objects};
 pub use save::{Destination, Existing, Redaction, RedactionError, SaveError, to_json};
 pub use traffic::Traffic;

@@ -1,7 +1,4 @@
 //! The permissions that each command needs: the table that roles are generated from.
-//!
-//! One table: whoever may not do one thing is shown the role for all of it, so that nobody asks for
-//! one permission after the other.
 
 use super::permission::Permission;
 use crate::model::{self, Kind, Saving};

@@ -1,4 +1,4 @@
-//! RBAC roles: the one that grants what is missing, and the one that grants everything needed.
+//! RBAC roles of `manifests/`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,37 +52,14 @@ impl Role {
     #[must_use]
     pub fn cluster_role(self) -> String {
         let permissions: Vec<Permission> = self.permissions().into_iter().collect();
-        cluster_role(&named(self.name()), &permissions)
+        cluster_role(&format!("kubectl-devicetaint-{}", self.name()), &permissions)
     }
 }
 
-/// What a `ClusterRole` of this program is called.
-fn named(name: &str) -> String {
-    format!("kubectl-devicetaint-{name}")
-}
-
-/// A `ClusterRole`, as YAML that `kubectl apply` takes, that allows all of what `purpose` needs, and
-/// everything of `denied`.
-///
-/// Its name is the purpose's own, so that roles for two of them do not replace each other, and the
-/// role is the same whatever was denied this time.
-#[must_use]
-pub fn cluster_role_for(purpose: Option<Purpose>, denied: &[Permission]) -> String {
-    let needed = purpose.map(Purpose::permissions).unwrap_or_default();
-    let name = match purpose {
-        Some(purpose) => named(purpose.name()),
-        None => "kubectl-devicetaint".to_owned(),
-    };
-    let permissions: Vec<Permission> = needed.iter().chain(denied).cloned().collect();
-    cluster_role(&name, &permissions)
-}
-
-/// Resources that need the same verbs share an entry; the order is by group and name. What is no
-/// resource but a path, such as `/apis`, stands behind them.
+/// Resources that need the same verbs share an entry; the order is by group and name.
 fn cluster_role(name: &str, permissions: &[Permission]) -> String {
-    let is_path = |permission: &&Permission| permission.resource.starts_with('/');
     let mut verbs: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
-    for permission in permissions.iter().filter(|it| !is_path(it)) {
+    for permission in permissions {
         verbs
             .entry((&permission.group, &permission.resource))
             .or_default()
@@ -93,7 +70,7 @@ fn cluster_role(name: &str, permissions: &[Permission]) -> String {
         let key = (group, verbs.into_iter().collect());
         entries.entry(key).or_default().push(resource);
     }
-    let mut rules: String = entries
+    let rules: String = entries
         .iter()
         .map(|((group, verbs), resources)| {
             format!(
@@ -103,14 +80,6 @@ fn cluster_role(name: &str, permissions: &[Permission]) -> String {
             )
         })
         .collect();
-    let paths: BTreeSet<&str> = permissions
-        .iter()
-        .filter(is_path)
-        .map(|path| path.resource.as_str())
-        .collect();
-    for path in paths {
-        rules.push_str(&format!("- nonResourceURLs: [{path}]\n  verbs: [get]\n"));
-    }
     format!(
         "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  \
          name: {name}\nrules:\n{rules}"
@@ -131,7 +100,7 @@ mod tests {
             Permission::new("get", Kind::Pod),
             Permission::new("list", Kind::Pod),
         ];
-        insta::assert_snapshot!(cluster_role_for(None, &missing), @r#"
+        insta::assert_snapshot!(cluster_role("kubectl-devicetaint", &missing), @r#"
         apiVersion: rbac.authorization.k8s.io/v1
         kind: ClusterRole
         metadata:
@@ -147,43 +116,9 @@ mod tests {
     }
 
     #[test]
-    fn role_of_a_purpose_is_the_same_whatever_was_denied() {
-        let all = cluster_role_for(Some(Purpose::Preview), &[]);
-        let needed = |kind: &Kind| kind.need() != Need::Optional;
-        for kind in Kind::ALL.into_iter().filter(needed) {
-            let denied = [Permission::new("list", kind)];
-            assert_eq!(cluster_role_for(Some(Purpose::Preview), &denied), all);
-        }
-        assert!(
-            all.contains("  name: kubectl-devicetaint-preview\n"),
-            "{all}"
-        );
-        let other = cluster_role_for(Some(Purpose::Add), &[]);
-        assert!(
-            other.contains("  name: kubectl-devicetaint-add\n"),
-            "{other}"
-        );
-        assert!(other.contains("[create, get, list, patch]"), "{other}");
-    }
-
-    #[test]
-    fn what_was_denied_is_allowed_even_if_no_purpose_needs_it() {
-        let denied = [Permission {
-            verb: "bind",
-            group: "example.com".to_owned(),
-            resource: "things".to_owned(),
-        }];
-        let role = cluster_role_for(Some(Purpose::List), &denied);
-        assert!(
-            role.contains("resources: [things]\n  verbs: [bind]"),
-            "{role}"
-        );
-    }
-
-    #[test]
     fn role_is_valid_yaml() {
-        for purpose in Purpose::with_a_role() {
-            let role = cluster_role_for(Some(purpose), &[]);
+        for role in Role::ALL {
+            let role = role.cluster_role();
             let role: serde_json::Value = serde_yaml::from_str(&role).expect("YAML");
             let rules = role["rules"].as_array().expect("rules");
             assert!(
@@ -223,17 +158,5 @@ mod tests {
             "patch devicetaintrules.resource.k8s.io",
         ];
         assert_eq!(more, expected);
-    }
-
-    #[test]
-    fn a_path_is_no_resource() {
-        let denied = [Permission {
-            verb: "get",
-            group: String::new(),
-            resource: "/apis/resource.k8s.io".to_owned(),
-        }];
-        let role = cluster_role_for(None, &denied);
-        let end = "rules:\n- nonResourceURLs: [/apis/resource.k8s.io]\n  verbs: [get]\n";
-        assert!(role.ends_with(end), "{role}");
     }
 }

@@ -24,7 +24,7 @@ use super::work::source;
 use super::work::stopped::stopped;
 use crate::cluster;
 use crate::completion::Values;
-use crate::decide::add::{action, next_line};
+use crate::decide::add::action;
 use crate::decide::choice::{
     Choice, ChoiceBasis, DeviceArguments, DeviceFilter, Expansion, NumberUse, Purpose,
     ResolvedChoice, collapsed, refuse_unknown_on_node,
@@ -282,12 +282,6 @@ impl AddArgs {
         let status = changer.status();
         changer.present(self.output.and_then(Printed::report), &done)?;
         view.tell(&context.printer);
-        // With data or after a wait, the end itself says what has become of the rules.
-        let is_told = self.output.is_none() && proposal.waits().is_none();
-        if done.is_ok() && change.dry_run.is_real() && is_told {
-            let next = around.next().unwrap_or_else(|| next_line(&steps));
-            context.printer.note(&next);
-        }
         done.map(|()| status)
     }
 }

@@ -11,12 +11,9 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use super::context::{Context, Surroundings};
 use super::flags::connection::ConnectionArgs;
 use super::flags::examples;
-use super::flags::output::GlobalArgs;
 use super::flags::repeated::repeated;
 use super::profile::{CommandProfile, NamespaceFilter, Signals};
 use super::settings::settings;
-use super::work::events;
-use super::work::role::{RoleShown, tell_role};
 use super::{
     add, built, complete, completion, dedicate, deescalate, describe, devices, drain, escalate,
     explain, help, list, make_room, plan, podresources, preview, remove, restore, signal, snapshot,
@@ -44,9 +41,6 @@ use crate::output::{Printer, Repeated};
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
-
-    #[command(flatten)]
-    global: GlobalArgs,
 
     #[command(flatten)]
     connection: ConnectionArgs,
@@ -122,23 +116,16 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     };
     let command = cli.command.prepared();
     let accepted = refuse_namespace(&cli.connection, &command.profile);
-    let role = RoleShown::from(cli.global.show_role);
-    let mut context = Context::new(
-        &surroundings,
-        settings(&cli.global, cli.connection),
-        repeated,
-    );
+    let mut context = Context::new(&surroundings, settings(cli.connection), repeated);
     context.connection.purpose = command.profile.purpose;
     let done = match accepted {
         Err(failure) => Err(failure),
         Ok(()) => command.dispatch(&context).await,
     };
-    if let Err(failure) = &done {
+    done.unwrap_or_else(|failure| {
         failure.print(&context.printer);
-    }
-    let status = events::end(&done, &context);
-    tell_role(done.err().as_ref(), role, &context);
-    status
+        failure.status()
+    })
 }
 
 /// A namespace that was given where it can narrow nothing: left out of account, it would look as
@@ -496,7 +483,7 @@ mod tests {
 
     /// Arguments whose values nothing can propose: texts, names to come, numbers, times, addresses and secrets. Where
     /// another command has an argument of the same name that is completed, with the command.
-    const FREE: [&str; 40] = [
+    const FREE: [&str; 39] = [
         "as_group",
         "as_uid",
         "as_user",
@@ -508,7 +495,6 @@ mod tests {
         "debug_timeout",
         "expires",
         "expressions",
-        "feature_gates",
         "grace",
         "keep_available",
         "kubernetes",

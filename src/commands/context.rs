@@ -1,20 +1,18 @@
 //! What a command works with: the surroundings, looked at once, and a printer.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::clock;
 use super::open_pods::OpenPods;
 use super::own_cleanup::OwnCleanup;
-use crate::cluster::{self, ApiClient, ConnectionOptions, Permission};
+use crate::cluster::{self, ApiClient, ConnectionOptions};
 use crate::completion::Said;
 use crate::decide::Ledger;
-use crate::output::{ColorChoice, Environment, Journal, Printer, Repeated, Verbosity};
-use crate::render::json;
-use crate::report::command_event::{CommandEvent, EventDetail};
+use crate::output::{Environment, Printer, Repeated};
 use crate::report::metadata::Cluster;
 
 /// Names the shell that completes a word; the scripts of `completion` set it.
@@ -83,7 +81,7 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "NO_COLOR",
-        meaning: "If set and not empty, no colors; --color takes precedence",
+        meaning: "If set and not empty, no colors",
     },
     Variable {
         name: "NO_PROXY",
@@ -167,7 +165,7 @@ impl Surroundings {
 
     /// A printer for what goes wrong before the flags are known.
     pub(super) fn plain_printer(&self) -> Printer<'static> {
-        Printer::standard(ColorChoice::Auto, &self.streams, Verbosity::Normal)
+        Printer::standard(&self.streams)
     }
 }
 
@@ -184,8 +182,6 @@ fn height() -> Option<u16> {
 
 /// What the flags say that every command takes.
 pub(super) struct Settings {
-    pub(super) color: ColorChoice,
-    pub(super) notices: Verbosity,
     /// Which cluster is meant, and who asks.
     pub(super) connection: ConnectionOptions,
     /// The namespace that was asked for, where it was one.
@@ -217,8 +213,6 @@ pub(super) struct Context {
     pub(super) run: Option<String>,
     /// Whether somebody sits there who can be asked.
     pub(super) interactive: bool,
-    /// Where it is told what goes on, if it is.
-    journal: OnceLock<Journal>,
     /// Whether what was done is printed as data already.
     is_accounted: AtomicBool,
     /// Whether the cluster is named above a question already.
@@ -233,8 +227,7 @@ impl Context {
         environment.stdin_is_terminal = std::io::stdin().is_terminal();
         Self {
             printer: Arc::new(
-                Printer::standard(settings.color, &surroundings.streams, settings.notices)
-                    .repeating(repeated),
+                Printer::standard(&surroundings.streams).repeating(repeated),
             ),
             width: surroundings.streams.width,
             height: surroundings.streams.height,
@@ -249,39 +242,9 @@ impl Context {
             open_pods: OpenPods::default(),
             own_cleanup: OwnCleanup::default(),
             run: cluster::run_uid(),
-            journal: OnceLock::new(),
             is_accounted: AtomicBool::new(false),
             is_introduced: AtomicBool::new(false),
             clients: Mutex::default(),
-        }
-    }
-
-    /// Tells from now on what goes on.
-    pub(super) fn record(&self, journal: Journal) {
-        // A command records once, at its beginning.
-        let _ = self.journal.set(journal);
-    }
-
-    /// Where it is told what goes on, if it is.
-    pub(super) fn journal(&self) -> Option<&Journal> {
-        self.journal.get()
-    }
-
-    /// Tells what happened, if that was asked for.
-    pub(super) fn happens(&self, event: EventDetail) {
-        let Some(journal) = self.journal() else {
-            return;
-        };
-        match json::line(&CommandEvent::new(
-            event,
-            clock::now(),
-            self.cluster().as_ref(),
-        )) {
-            Ok(line) => journal.write(line),
-            Err(error) => {
-                let text = format!("cannot serialize an event: {error}");
-                self.printer.warn(&text);
-            }
         }
     }
 
@@ -320,11 +283,6 @@ impl Context {
         self.cluster().filter(|_| is_new)
     }
 
-    /// What the user was not allowed to do in any of the clusters, in order, each once.
-    pub(super) fn denied(&self) -> BTreeSet<Permission> {
-        let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        clients.iter().flat_map(ApiClient::denied).collect()
-    }
 }
 
 #[cfg(test)]
@@ -344,7 +302,6 @@ impl Context {
             own_cleanup: OwnCleanup::default(),
             run: None,
             interactive: false,
-            journal: OnceLock::new(),
             is_accounted: AtomicBool::new(false),
             is_introduced: AtomicBool::new(false),
             clients: Mutex::default(),

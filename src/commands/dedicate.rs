@@ -447,13 +447,6 @@ impl AddHooks for DedicationPolicies<'_> {
         // Its policies follow the rules, unlike after a change by `add`.
         NamedOwners::Programs
     }
-
-    fn next(&self) -> Option<String> {
-        let name = &self.terms.name;
-        Some(format!(
-            "next: kubectl devicetaint dedicate describe {name}"
-        ))
-    }
 }
 
 impl DedicationPolicies<'_> {

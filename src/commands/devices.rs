@@ -1,17 +1,12 @@
 //! `devices`: which devices there are, and who uses them.
 
-use std::collections::BTreeSet;
-
 use super::context::Context;
 use super::flags::device_filters::DeviceFilterArgs;
 use super::flags::devices::SelectorArgs;
-use super::flags::events::{EventsArgs, WATCHED, WATCHED_LONG};
 use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
 use super::profile::{CommandProfile, NamespaceFilter};
 use super::work::cluster_view::ClusterView;
-use super::work::events::{self, Results};
-use super::work::follow::{FollowedQuestion, answer, follow};
 use super::work::output_request::OutputRequest;
 use super::work::present::{page, present};
 use crate::assess::{Basis, DeviceBasis};
@@ -30,7 +25,6 @@ use crate::engine::{self, Inventory};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, Kind};
 use crate::render::{Format, render};
-use crate::report::device_changes::changes;
 use crate::report::{AttributeColumns, DeviceLines, DeviceReport};
 
 /// List devices with their taints, claims and pods
@@ -39,7 +33,7 @@ use crate::report::{AttributeColumns, DeviceLines, DeviceReport};
 /// node. `help selectors` describes how several arguments are combined. The names in the column DEVICE can be
 /// used as arguments of `preview`. With --namespace, shows only devices allocated to claims in that namespace.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES, mut_arg("events", |arg| arg.help(WATCHED).long_help(WATCHED_LONG)))]
+#[command(after_help = EXAMPLES)]
 pub(super) struct DevicesArgs {
     /// Devices, as DRIVER or DRIVER/POOL/DEVICE with * for any, or by UUID, serial number or PCI address;
     /// default: all
@@ -88,21 +82,11 @@ pub(super) struct DevicesArgs {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", help_heading = "Output")]
     summary: Option<bool>,
 
-    /// Keep running and print changes
-    ///
-    /// With -o table and wide, the first output is a table, and each change is then printed as one line with its
-    /// time. With the other formats, all devices are printed again after each change.
-    #[arg(short, long, help_heading = "Devices")]
-    watch: bool,
-
     #[command(flatten)]
     source: SourceArgs,
 
     #[command(flatten)]
     output: OutputArgs,
-
-    #[command(flatten)]
-    events: EventsArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -137,22 +121,14 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
         ));
     }
     refuse_empty_names(&args.columns)?;
-    args.events.refuse_without_watch(args.watch)?;
-    let events = args.events.events.as_deref();
-    events::begin(events, "devices", Results::Answer, context).await?;
     let wanted = args.output.wanted();
     let (view, question, notes) = args.view(shown, context).await?;
     let unknown = args.free && !view.knows_usage();
-    if args.watch {
-        // First, since the watch does not end.
-        if unknown {
-            none_known_as_free(wanted, context)?;
-        }
-        return follow(&question, view, wanted, context).await;
-    }
-    let (report, view_warnings) = answer(&question, view).await?;
+    // Claims name the pods that use a device.
+    let view = view.with_pods(|_| false).await?;
+    let report = question.report(&view.basis());
     let (report, hint) = args.fitted(report, wanted, context)?;
-    let status = present(&report, &view_warnings, wanted, context)?;
+    let status = present(&report, &view.into_view_warnings(), wanted, context)?;
     if unknown {
         none_known_as_free(wanted, context)?;
     }
@@ -315,26 +291,8 @@ impl Listed {
         listed.extend(on_node.into_iter().flatten());
         Some(listed.into_iter().collect())
     }
-}
 
-impl FollowedQuestion for Listed {
-    type Answer = DeviceReport;
-
-    /// Who uses a device is named in the claims.
-    fn needs_pods_of(&self, _basis: &DeviceBasis<'_>) -> Option<BTreeSet<DeviceId>> {
-        None
-    }
-
-    /// Numbers of hardware tell what is in use under the name of another driver.
-    fn needs_attributes(&self) -> bool {
-        true
-    }
-
-    fn changes(&self, before: &DeviceReport, now: &DeviceReport) -> Option<Vec<String>> {
-        Some(changes(before, now))
-    }
-
-    fn answer(&self, basis: &Basis<'_>) -> DeviceReport {
+    fn report(&self, basis: &Basis<'_>) -> DeviceReport {
         let mut inventory = engine::devices(&basis.reading.snapshot, basis.semantics);
         self.list_filter.keep(&mut inventory, basis);
         let rules = &basis.reading.snapshot.rules;
@@ -363,7 +321,7 @@ impl FollowedQuestion for Listed {
 fn none_known_as_free(wanted: OutputRequest, context: &Context) -> Result<(), Failure> {
     let text = "free devices are unknown, so none are listed";
     if wanted.format.carries_incompleteness() {
-        context.printer.insist(text);
+        context.printer.warn(text);
         return Ok(());
     }
     Err(Failure::new(ExitStatus::Incomplete, text))

@@ -9,7 +9,6 @@ use clap::{Subcommand, ValueEnum};
 use super::context::Context;
 use super::drains::{self, StatusArgs};
 use super::flags::change::ChangeArgs;
-use super::flags::events::EventsArgs;
 use super::flags::guards;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
@@ -17,13 +16,12 @@ use super::profile::CommandProfile;
 use super::signal::Signals;
 use super::work::changer::{Changer, Lines};
 use super::work::drain::{DrainOrder, DrainRequest, KubeletQuery, NamedPlan};
-use super::work::events;
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline, TimeoutAction};
 use crate::cluster::{Purpose, user_name};
 use crate::completion::Values;
 use crate::decide::drain::{
-    AbortAction, DrainEnd, Inclusions, Means, UnitKind, UnitLimits, next_line, parse_requester,
+    AbortAction, DrainEnd, Inclusions, Means, UnitKind, UnitLimits, parse_requester,
     plan_file,
 };
 use crate::decide::expectation::UnreadableExpectation;
@@ -278,9 +276,6 @@ pub(super) struct DrainArgs {
     debug_timeout: Option<Duration>,
 
     #[command(flatten)]
-    events: EventsArgs,
-
-    #[command(flatten)]
     safety: SafetyArgs,
 
     #[command(flatten)]
@@ -427,8 +422,6 @@ impl DrainArgs {
             Some(_) => Lines::Left,
             None => Lines::Printed,
         };
-        let target = self.events.events.as_deref();
-        let lines = events::begin_beside(target, "drain", lines, context).await?;
         if self.targets.is_empty() && self.nodes.is_empty() && self.plan.is_none() {
             return Err(Failure::usage("no devices selected")
                 .hint("specify devices, or add --node NODE or --plan FILE"));
@@ -540,11 +533,6 @@ impl DrainArgs {
         // Printed after a failure, too: the report has the state in which the units were left.
         self.print(&prepared.terms.name, &mutation, format, context)
             .await?;
-        if status.is_ok() && change.dry_run.is_real() && lines == Lines::Printed {
-            context
-                .printer
-                .note(&next_line(&prepared.terms.name, requester.as_deref()));
-        }
         status
     }
 

@@ -7,7 +7,6 @@ use jiff::Timestamp;
 
 use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
-use super::flags::events::EventsArgs;
 use super::flags::rules::RuleArgs;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
@@ -16,7 +15,6 @@ use super::profile::CommandProfile;
 use super::signal::{Signals, interrupted, stoppable_by};
 use super::work::change_summary::accounted;
 use super::work::changer::{Changer, Lines};
-use super::work::events;
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline, TimeoutAction};
 use super::work::stopped::stopped;
@@ -100,9 +98,6 @@ pub(super) struct EscalateArgs {
     report: ReportArgs,
 
     #[command(flatten)]
-    events: EventsArgs,
-
-    #[command(flatten)]
     safety: SafetyArgs,
 
     #[command(flatten)]
@@ -171,8 +166,7 @@ impl EscalateArgs {
 
 pub(super) async fn run(args: EscalateArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let (format, dry_run) = (args.report.format()?, args.change.change().dry_run);
-    let (events, lines) = (args.events.events.as_deref(), args.report.lines());
-    let lines = events::begin_beside(events, "escalate", lines, context).await?;
+    let lines = args.report.lines();
     let work = args.escalate(format, lines, context);
     accounted(work, format, dry_run, context).await
 }

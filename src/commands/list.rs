@@ -1,19 +1,15 @@
 //! `list`: which rules there are, and what they do.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::context::Context;
-use super::flags::events::{EventsArgs, WATCHED, WATCHED_LONG};
 use super::flags::output::PageArgs;
 use super::flags::source::SourceArgs;
-use super::flags::words::one_of;
 use super::profile::CommandProfile;
 use super::work::cluster_view::ClusterView;
-use super::work::events::{self, Results};
-use super::work::follow::{FollowedQuestion, answer, answer_once, follow};
 use super::work::present::present;
 use super::work::rules_on::chosen_in;
 use crate::assess::{Basis, DeviceBasis, ReportCompleteness};
@@ -27,10 +23,10 @@ use crate::decide::{RuleArguments, RuleWords, in_use_elsewhere, timed_effect, un
 use crate::engine::ProposedTaint;
 use crate::engine::beside::pods_beside;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceTaintRule, Effect};
+use crate::model::{DeviceTaintRule, Effect};
 use crate::naming::labels::LabelSelector;
 use crate::render::Format;
-use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
+use crate::report::rules::{Headers, Notes, RuleList, rows};
 
 /// List rules with their devices, pods and creators
 ///
@@ -57,7 +53,7 @@ use crate::report::rules::{Headers, Notes, RuleList, SortBy, rows};
 /// With -o json and yaml, `items` has the rules as stored in the cluster, and `ruleSummaries` has DEVICES, PODS and
 /// EVICTING of each rule.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES, mut_arg("events", |arg| arg.help(WATCHED).long_help(WATCHED_LONG)))]
+#[command(after_help = EXAMPLES)]
 pub(super) struct ListArgs {
     /// Only these rules: by name, by hardware ID, or by devices and the KEY of their taint
     ///
@@ -74,37 +70,21 @@ pub(super) struct ListArgs {
     #[arg(long)]
     expired: bool,
 
-    /// List again on every change
-    ///
-    /// Not with -o json, yaml or html.
-    #[arg(short, long)]
-    watch: bool,
-
     /// Omit the header line
     #[arg(long, help_heading = "Output")]
     no_headers: bool,
-
-    /// Sort order of the rules
-    #[arg(long, value_name = "ORDER", value_parser = one_of(&SortBy::ALL), default_value = "name", help_heading = "Output")]
-    sort_by: SortBy,
 
     #[command(flatten)]
     source: SourceArgs,
 
     #[command(flatten)]
     output: PageArgs,
-
-    #[command(flatten)]
-    events: EventsArgs,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   # All rules, with reason, ticket and creator
   kubectl devicetaint list -o wide
-
-  # Follow the progress of evictions
-  kubectl devicetaint list --watch
 
   # Expired rules (see `add --expires`)
   kubectl devicetaint list --expired
@@ -121,32 +101,17 @@ impl ListArgs {
 }
 
 pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    if args.watch && args.wants_objects() {
-        return Err(Failure::usage(
-            "--watch shows a summary of each rule, not the rules as objects",
-        )
-        .hint("for the objects: kubectl get devicetaintrules --watch -o json"));
-    }
-    if args.watch && args.output.output == Format::Html {
-        return Err(Failure::usage(
-            "--watch cannot be combined with -o html, which is a single page",
-        )
-        .hint("for a page: -o html without --watch; to watch: -o table, wide, markdown or name"));
-    }
     // What can be wrong without a cluster is found before it is asked.
     if let Some(typed) = args.typed() {
         typed.chooser()?;
     }
-    args.events.refuse_without_watch(args.watch)?;
-    let events = args.events.events.as_deref();
-    events::begin(events, "list", Results::Answer, context).await?;
-    let wanted = args.output.wanted();
     let (view, question) = args.view(context).await?;
-    if args.watch {
-        return follow(&question, view, wanted, context).await;
-    }
-    let next = timed_effect::next_line(&question.shown(&view.device_basis()), view.now);
-    let status = answer_once(&question, view, wanted, context).await?;
+    let shown = question.shown(&view.device_basis());
+    let next = timed_effect::next_line(&shown, view.now);
+    let devices = view.device_basis().selected(&proposed(&shown, view.now)).devices;
+    let view = view.with_pods(|id| devices.contains(id)).await?;
+    let list = question.list(&view.basis());
+    let status = present(&list, &view.into_view_warnings(), args.output.wanted(), context)?;
     // Beside the table, which scripts cut.
     if let Some(line) = next {
         context.printer.note(&line);
@@ -185,20 +150,8 @@ fn evicting(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ProposedTaint> {
     ProposedTaint::of_rules(evicting, now)
 }
 
-impl FollowedQuestion for Listed<'_> {
-    type Answer = RuleList;
-
-    fn needs_pods_of(&self, basis: &DeviceBasis<'_>) -> Option<BTreeSet<DeviceId>> {
-        let proposed = proposed(&self.shown(basis), basis.now);
-        Some(basis.selected(&proposed).devices)
-    }
-
-    fn needs_attributes(&self) -> bool {
-        // What the hardware of rules is and was, and which driver has it: another may allocate it while the list is followed.
-        true
-    }
-
-    fn answer(&self, basis: &Basis<'_>) -> RuleList {
+impl Listed<'_> {
+    fn list(&self, basis: &Basis<'_>) -> RuleList {
         let shown = self.shown(basis);
         let mut oddities = identity::warnings(&shown, basis.reading, basis.semantics);
         oddities.extend(unreleased_devices::warnings(
@@ -244,7 +197,6 @@ impl FollowedQuestion for Listed<'_> {
         };
         list.from_answer(&impact, basis)
             .with_warnings(&oddities)
-            .sorted_by(self.args.sort_by)
             .with_headers(headers)
             .with_notes(notes)
     }
@@ -271,11 +223,7 @@ impl ListArgs {
             objects,
         };
         let shown = question.shown(&view.device_basis());
-        let view = if self.watch {
-            view.with_attributes(&[]).await?
-        } else {
-            view.with_hardware_of(&shown).await?
-        };
+        let view = view.with_hardware_of(&shown).await?;
         Ok((view, question))
     }
 

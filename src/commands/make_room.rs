@@ -4,14 +4,12 @@ use std::time::Duration;
 
 use super::context::Context;
 use super::flags::change::ChangeArgs;
-use super::flags::events::EventsArgs;
 use super::flags::safety::SafetyArgs;
 use super::flags::source::VersionArgs;
 use super::profile::{CommandProfile, NamespaceFilter};
 use super::signal::{Signals, interrupted, stoppable_by};
 use super::work::changer::{Changer, Lines};
 use super::work::consent::{ask, introduce};
-use super::work::events;
 use super::work::make_room::{
     Preparation, Prepared, RoomOrder, RoomRequest, remove_left, remove_these, until_scheduled,
 };
@@ -149,9 +147,6 @@ pub(super) struct MakeRoomArgs {
     output: Option<String>,
 
     #[command(flatten)]
-    events: EventsArgs,
-
-    #[command(flatten)]
     safety: SafetyArgs,
 
     #[command(flatten)]
@@ -188,8 +183,6 @@ pub(super) async fn run(args: MakeRoomArgs, context: &Context) -> Result<ExitSta
         Some(_) => Lines::Left,
         None => Lines::Printed,
     };
-    let target = args.events.events.as_deref();
-    let lines = events::begin_beside(target, "make-room", lines, context).await?;
     if args.cleanup {
         return args.clean_up(lines, context).await;
     }

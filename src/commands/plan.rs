@@ -17,22 +17,17 @@ use crate::assess::{AvailabilityFloor, Guard};
 use crate::cluster::{self, Detail, NodeDetail};
 use crate::completion::Values;
 use crate::decide::choice::{
-    Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose, collapsed, refuse_unmatched,
+    Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose, UnmatchedNames, collapsed,
+    refuse_unmatched,
 };
-use crate::decide::drain::{needed_flags, pods_of};
 use crate::decide::identity::identities;
 use crate::decide::plan::{
-    PlanRequest, PlanSize, PlanSpace, Spread, devices_of, no_set, plan_space, plan_units,
+    PlanRequest, PlanSize, PlanSpace, Spread, devices_of, drain_command, no_set, plan_space, plan_units,
     refuse_unread, shared_hardware_last,
-};
-use crate::decide::policy::Policies;
-use crate::decide::{
-    NextStep, RepeatedArguments, UnmatchedNames, ViewedAnswer, drain_devices, drain_nodes, look_at,
-    next,
 };
 use crate::engine::set_search::search;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceSelector, Effect, Source};
+use crate::model::{DeviceId, DeviceSelector, Effect};
 use crate::report::PlanReport;
 use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 
@@ -64,8 +59,7 @@ pub(super) struct PlanArgs {
     ///
     /// As in `preview`: DRIVER, DRIVER/POOL/DEVICE with `*` for any, UUID, serial number or PCI address.
     /// Without TAINT, assumes a taint that only wildcard tolerations (without a key) match. The plan assumes
-    /// effect NoExecute; the effect in TAINT is used only in the `preview` command that the plan
-    /// prints.
+    /// effect NoExecute.
     #[arg(value_name = "DEVICE|TAINT", add = Values::DevicesThenTaint)]
     targets: Vec<String>,
 
@@ -151,7 +145,8 @@ struct Question {
 struct ChosenPlan {
     view: ClusterView<Disruption>,
     report: PlanReport,
-    next: Option<NextStep>,
+    /// The command that drains the chosen units.
+    drain: String,
 }
 
 impl PlanArgs {
@@ -164,14 +159,17 @@ impl PlanArgs {
 
 pub(super) async fn run(args: PlanArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let question = args.question(context)?;
-    let ChosenPlan { view, report, next } = chosen(&question, &args, context).await?;
+    let ChosenPlan {
+        view,
+        report,
+        drain,
+    } = chosen(&question, &args, context).await?;
     let wanted = args.output.wanted();
+    // Saved files are no cluster to drain.
+    let drain = view.live().map(|_| drain);
     let status = present(&report, &view.into_view_warnings(), wanted, context)?;
-    if let Some(next) = next.filter(|_| wanted.format.is_for_people()) {
-        context.printer.note(&next.line());
-        for hint in next.hints() {
-            context.printer.hint(hint);
-        }
+    if let Some(drain) = drain.filter(|_| wanted.format.is_for_people()) {
+        context.printer.note(&format!("next: {drain}"));
     }
     Ok(status)
 }
@@ -303,31 +301,16 @@ async fn chosen(
     );
     let set = set(question, named, &view);
     let proposed = self::proposed(&set, &view)?;
-    let flags = needed_flags(&pods_of(&view.impact(&proposed), &view.basis()));
     let assessed = view.report(&proposed, &question.guards);
     let assessed = assessed.with_identities(&hardware);
-    let nodes_of_set: Vec<String> = places
-        .iter()
-        .filter_map(|place| space.units.get(*place))
-        .map(|unit| unit.name.clone())
-        .collect();
-    let next = match (
-        &question.choice.taint,
-        &view.reading.source,
-        question.request.size,
-    ) {
-        (None, Source::Cluster { .. }, PlanSize::Nodes(_)) => {
-            Some(drain_nodes(&nodes_of_set, &flags))
-        }
-        (None, Source::Cluster { .. }, PlanSize::Devices(_) | PlanSize::PerPool(_)) => {
-            Some(drain_devices(&set, &flags))
-        }
-        (Some(_), _, _) | (None, Source::Files, _) => {
-            next_step(question, &set, &assessed, args, &view)
-        }
-    };
+    let units = places.iter().filter_map(|place| space.units.get(*place));
+    let drain = drain_command(question.request.size, units);
     let report = PlanReport::new(findings, best, assessed, &nodes);
-    Ok(ChosenPlan { view, report, next })
+    Ok(ChosenPlan {
+        view,
+        report,
+        drain,
+    })
 }
 
 /// The candidate units with the requested limits.
@@ -389,7 +372,7 @@ fn proposed(
     choice.proposed(&[], |name| view.rule(name), view.snapshot(), view.now)
 }
 
-/// The devices of the set as the assessment and the next command name them: nodes by their pools, if all devices of the
+/// The devices of the set as the assessment names them: nodes by their pools, if all devices of the
 /// pools are in the set.
 fn set(question: &Question, choice: Choice, view: &ClusterView<Disruption>) -> Choice {
     match (question.request.size, choice.by) {
@@ -405,40 +388,6 @@ fn set(question: &Question, choice: Choice, view: &ClusterView<Disruption>) -> C
             taint: choice.taint,
         },
     }
-}
-
-/// The next command: for the set with the given taint; without a taint, a preview of the set.
-fn next_step(
-    question: &Question,
-    set: &Choice,
-    assessed: &crate::report::ImpactReport,
-    args: &PlanArgs,
-    view: &ClusterView<Disruption>,
-) -> Option<NextStep> {
-    let typed = Choice {
-        by: set.by.clone(),
-        taint: question.choice.taint.clone(),
-    };
-    if typed.taint.is_none() {
-        return Some(look_at(&typed));
-    }
-    let looked = ViewedAnswer {
-        typed: &typed,
-        resolved: &typed,
-        manifests: &[],
-        assessment: &assessed.assessment,
-        reading: &view.reading,
-        semantics: &view.semantics,
-        now: view.now,
-    };
-    let kept = RepeatedArguments {
-        guards: &args.abort_if,
-        files: &[],
-        policies: &Policies::default(),
-        identity_attributes: &args.devices.filters.identity_attributes,
-        absent: UnmatchedNames::Refused,
-    };
-    next(&looked, &kept)
 }
 
 /// The request, as reports show it.

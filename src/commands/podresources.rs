@@ -272,7 +272,7 @@ impl KubeletArgs {
         let own: Vec<&str> = ["podresources"]
             .into_iter()
             .chain(words.iter().copied())
-            .chain(["--quiet", "-o", "json"])
+            .chain(["-o", "json"])
             .collect();
         // From before the pod is made, so that a signal meanwhile still has it removed.
         let stop = signal::Signals::listen().received();

@@ -16,6 +16,7 @@ use super::signal::Signals;
 use super::work::changer::Changer;
 use super::work::cluster_view::{ClusterView, Disruption};
 use super::work::hypothesis::Hypothesis;
+use super::work::output_request::OutputRequest;
 use super::work::pipeline::{ApprovalBasis, Pipeline};
 use super::work::policies::dedications;
 use super::work::policy;
@@ -28,7 +29,6 @@ use crate::completion::Values;
 use crate::decide::choice::{Choice, DeviceArguments, Purpose};
 use crate::decide::policy::{CheckedRule, Policies};
 use crate::decide::publish;
-use crate::decide::{NextStep, RepeatedArguments, ViewedAnswer, next};
 use crate::engine::{ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
@@ -100,6 +100,10 @@ pub(super) struct PreviewArgs {
 
     #[command(flatten)]
     output: PageArgs,
+
+    /// Exit with code 6 when the report is incomplete
+    #[arg(long, help_heading = "Output")]
+    strict: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -133,39 +137,11 @@ struct PreviewRequest {
 /// What was asked, what was found, and the answer.
 struct PreviewAnswer {
     view: ClusterView<Disruption>,
-    /// The choice as it was typed, with words that are numbers of hardware as that.
-    typed: Choice,
-    /// The choice, with devices by their names.
-    choice: Choice,
     proposed: Vec<ProposedTaint>,
     report: ImpactReport,
 }
 
 impl PreviewAnswer {
-    /// What to do next, where there is a cluster to do it in.
-    fn next(&self, request: &PreviewRequest, args: &PreviewArgs) -> Option<NextStep> {
-        let view = &self.view;
-        // The suggested command changes a cluster, so none follows from files.
-        view.live()?;
-        let looked = ViewedAnswer {
-            typed: &self.typed,
-            resolved: &self.choice,
-            manifests: &request.manifests,
-            assessment: &self.report.assessment,
-            reading: &view.reading,
-            semantics: &view.semantics,
-            now: view.now,
-        };
-        let kept = RepeatedArguments {
-            guards: &args.abort_if,
-            files: &args.policy,
-            policies: &request.policies,
-            identity_attributes: &args.devices.filters.identity_attributes,
-            absent: args.allow_missing.into(),
-        };
-        next(&looked, &kept)
-    }
-
     /// The answer if pods with extended resources were treated the other way: up to which release they
     /// are left alone is known from below only.
     fn other_way(&self) -> ImpactReport {
@@ -179,6 +155,13 @@ impl PreviewAnswer {
 }
 
 impl PreviewArgs {
+    fn wanted(&self) -> OutputRequest {
+        OutputRequest {
+            strictness: self.strict.into(),
+            ..self.output.wanted()
+        }
+    }
+
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
         let publishes = self.publish.publish;
@@ -195,7 +178,7 @@ impl PreviewArgs {
 
 pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let request = args.request(context).await?;
-    let wanted = args.output.wanted();
+    let wanted = args.wanted();
     let answer = view(&request, &args, context).await?;
     // A tripped guard changes nothing.
     let Some(live) = answer
@@ -203,20 +186,9 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
         .live()
         .filter(|_| args.publish.publish && !answer.report.is_refused())
     else {
-        let is_for_people = wanted.format.is_for_people() && !args.publish.publish;
-        let next = is_for_people
-            .then(|| answer.next(&request, &args))
-            .flatten();
         // What was read is dropped before a long report is printed.
         let PreviewAnswer { view, report, .. } = answer;
-        let status = present(&report, &view.into_view_warnings(), wanted, context)?;
-        if let Some(next) = next {
-            context.printer.note(&next.line());
-            for hint in next.hints() {
-                context.printer.hint(hint);
-            }
-        }
-        return Ok(status);
+        return present(&report, &view.into_view_warnings(), wanted, context);
     };
 
     let rules = live.rules()?;
@@ -231,7 +203,7 @@ async fn publish(
     args: &PreviewArgs,
     context: &Context,
 ) -> Result<ExitStatus, Failure> {
-    let wanted = args.output.wanted();
+    let wanted = args.wanted();
     let mut publication = Publication::new(rules, &answer.proposed, &answer.view)?;
     let proposal = publication.proposal();
     let mut changer = changer(rules, context);
@@ -326,10 +298,7 @@ async fn view(
     let missing = args.allow_missing.into();
     let hypothesis = Hypothesis::new(view, choice, manifests, missing, context).await?;
     let Hypothesis {
-        mut view,
-        typed,
-        choice,
-        proposed,
+        mut view, proposed
     } = hypothesis;
     let rules = proposed.iter().filter_map(|proposed| {
         let name = proposed.rule.as_ref()?;
@@ -350,8 +319,6 @@ async fn view(
     report.violations = violations.iter().map(Violation::from).collect();
     Ok(PreviewAnswer {
         view,
-        typed,
-        choice,
         proposed,
         report,
     })

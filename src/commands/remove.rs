@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
 use super::flags::device_filters::DeviceFilterArgs;
-use super::flags::events::EventsArgs;
 use super::flags::rules::RuleArgs;
 use super::flags::source::VersionArgs;
 use super::profile::CommandProfile;
@@ -14,7 +13,6 @@ use super::work::change_summary::accounted;
 use super::work::changer::{Changer, Lines};
 use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect};
-use super::work::events;
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, DeletionBasis, Pipeline};
 use super::work::rules_on::meant_on;
@@ -126,9 +124,6 @@ pub(super) struct RemoveArgs {
     report: ReportArgs,
 
     #[command(flatten)]
-    events: EventsArgs,
-
-    #[command(flatten)]
     version: VersionArgs,
 
     /// Whether another command removes what belongs to the rules, such as the policies of a dedication.
@@ -157,8 +152,7 @@ impl RemoveArgs {
 
 pub(super) async fn run(args: RemoveArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let (format, dry_run) = (args.report.format()?, args.change.change().dry_run);
-    let (events, lines) = (args.events.events.as_deref(), args.report.lines());
-    let lines = events::begin_beside(events, "remove", lines, context).await?;
+    let lines = args.report.lines();
     let work = args.remove(format, lines, context);
     accounted(work, format, dry_run, context).await
 }
@@ -186,7 +180,6 @@ impl RemoveArgs {
             timeout: Duration::ZERO,
             change,
             report: ReportArgs::default(),
-            events: EventsArgs::default(),
             version,
             is_part: true,
         }

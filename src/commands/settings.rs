@@ -2,21 +2,12 @@
 
 use super::context::Settings;
 use super::flags::connection::ConnectionArgs;
-use super::flags::output::GlobalArgs;
 use crate::cluster::{ConnectionOptions, DEFAULT_REQUEST_TIMEOUT};
-use crate::output::Verbosity;
 
 /// What was typed.
-pub(super) fn settings(global: &GlobalArgs, connection: ConnectionArgs) -> Settings {
-    let notices = if global.quiet {
-        Verbosity::Quiet
-    } else {
-        Verbosity::Normal
-    };
+pub(super) fn settings(connection: ConnectionArgs) -> Settings {
     let namespace = connection.namespace.clone();
     Settings {
-        color: global.color.into(),
-        notices,
         namespace: namespace.filter(|_| connection.names_namespace()),
         verbosity: connection.verbosity,
         connection: options(connection),

@@ -51,10 +51,6 @@ pub(super) struct SnapshotArgs {
     /// Replace names with hashes, and remove everything that is not needed
     #[arg(long, help_heading = "Output")]
     redact: bool,
-
-    /// Exit with code 6 when part of the cluster could not be read
-    #[arg(long, help_heading = "Output")]
-    strict: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -103,18 +99,15 @@ pub(super) async fn run(args: SnapshotArgs, context: &Context) -> Result<ExitSta
                 .note(&format!("{} written: {counts}", path.display()));
         }
     }
-    ending(&account, args.wanted())
+    // The objects themselves are always as they are served.
+    let wanted = OutputRequest {
+        format: Format::Json,
+        strictness: Strictness::Lenient,
+    };
+    ending(&account, wanted)
 }
 
 impl SnapshotArgs {
-    /// What was typed about what is said of it; the objects themselves are always as they are served.
-    fn wanted(&self) -> OutputRequest {
-        OutputRequest {
-            format: Format::Json,
-            strict: self.strict,
-        }
-    }
-
     /// All that is to be saved, from the files that were named or from the cluster.
     async fn gather(&self, context: &Context) -> Result<(Saved, SavedNotes), Failure> {
         if !self.from.is_empty() {

@@ -97,9 +97,6 @@ async fn rules_that_may_not_be_listed_are_not_known_instead_of_none() {
         assert!(text.contains("devicetaintrules"), "{line}: {text}");
         assert!(!text.contains("no rule"), "{line}: {text}");
     }
-    let run = Run::on(&server);
-    let strict = run.of("devices --strict").await.unwrap_err();
-    assert_eq!(strict.status(), ExitStatus::Incomplete);
 }
 
 #[tokio::test]
@@ -125,56 +122,6 @@ async fn a_server_that_does_not_tell_the_time_is_answered_by_this_clock_and_that
         .iter()
         .map(|found| &found["reason"]);
     assert!(codes.any(|code| code == "ClockOfThisMachine"), "{report}");
-}
-
-#[tokio::test]
-async fn a_preview_says_what_comes_next_to_people_alone() {
-    let server = Server::start().await;
-    let next = "next: kubectl devicetaint add gpu.example.com/node-1/gpu-1 a.example.com/k:None";
-    for (format, told) in [("table", 1), ("json", 0), ("name", 0)] {
-        let run = Run::on(&server);
-        let line = format!("preview gpu.example.com/node-1/gpu-1 a.example.com/k:None -o {format}");
-        assert!(run.of(&line).await.is_ok(), "{line}");
-        assert_eq!(
-            run.stderr.text().matches(next).count(),
-            told,
-            "{}",
-            run.stderr.text()
-        );
-    }
-}
-
-#[tokio::test]
-async fn a_list_that_is_watched_is_shown_again_when_it_is_another() {
-    let server = Server::start().await;
-    let rule = r#"{"kind":"DeviceTaintRule","apiVersion":"resource.k8s.io/v1","metadata":{"name":"drain","uid":"u","resourceVersion":"8","creationTimestamp":"2026-11-20T10:00:00Z"},"spec":{"deviceSelector":{"pool":"node-9"},"taint":{"key":"a","effect":"None"}}}"#;
-    let added = format!("{{\"type\":\"ADDED\",\"object\":{rule}}}\n");
-    let watch =
-        format!("{RULES}?watch=true&allowWatchBookmarks=true&timeoutSeconds=30&resourceVersion=7");
-    server.answer(&watch, [Answer::Holds(added.into_bytes())]);
-    let run = Run::on(&server);
-    let seen = async {
-        while !run.stdout.text().contains("drain") {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::select! {
-        outcome = run.of("list --watch") => panic!("it ended: {outcome:?}"),
-        seen = tokio::time::timeout(Duration::from_secs(20), seen) => seen.expect("the rule"),
-    }
-    assert_eq!(
-        server.count(&format!("{RULES}?limit")),
-        1,
-        "{:?}",
-        server.requests()
-    );
-    assert_eq!(
-        run.stdout.text().matches("NAME").count(),
-        1,
-        "{}",
-        run.stdout.text()
-    );
-    assert_eq!(run.stderr.text().matches("No resources found").count(), 1);
 }
 
 #[tokio::test]

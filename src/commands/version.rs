@@ -79,7 +79,7 @@ impl VersionArgs {
                 Output::Json => Format::Json,
                 Output::Yaml => Format::Yaml,
             },
-            strict: false,
+            strictness: Strictness::Lenient,
         }
     }
 }

@@ -9,7 +9,6 @@ use clap::builder::NonEmptyStringValueParser;
 use tokio::time::Instant;
 
 use super::context::Context;
-use super::flags::events::EventsArgs;
 use super::flags::kubelet::DebugPodArgs;
 use super::flags::output::format_parser;
 use super::flags::source::VersionArgs;
@@ -18,7 +17,6 @@ use super::signal;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect};
 use super::work::device_nodes::{device_nodes, propose_checks, warn_of_silence};
-use super::work::events::{self, Results, Stdout};
 use super::work::kubelet::{AwaitedRelease, NodeClaim, Verifier};
 use super::work::kubelet_node::NodeTrust;
 use super::work::recover::Recover;
@@ -137,9 +135,6 @@ pub(super) struct WaitArgs {
     output: Format,
 
     #[command(flatten)]
-    events: EventsArgs,
-
-    #[command(flatten)]
     version: VersionArgs,
 }
 
@@ -220,13 +215,6 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
     typed.chooser()?;
     let again = || vec!["to keep waiting, run the same command again".to_owned()];
     context.ledger.advise(again());
-    let results = if args.is_data() {
-        Results::Answer
-    } else {
-        Results::Lines
-    };
-    let events = args.events.events.as_deref();
-    let stdout = events::begin(events, "wait", results, context).await?;
     let began = Instant::now();
     // The kubelet has what the wait for the API leaves of the time.
     let end = began.checked_add(args.timeout).unwrap_or(began);
@@ -234,7 +222,7 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
     let verifier = verifier.map_err(|failure| with_silent_kubelet(failure, args.timeout))?;
     let Some(goal) = args.what.goal() else {
         let live = connect(context).await?;
-        return Box::pin(args.recovered(&typed, live, stdout, context)).await;
+        return Box::pin(args.recovered(&typed, live, context)).await;
     };
     let found = async {
         let live = connect(context).await?;
@@ -297,7 +285,7 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
     let is_met = matches!(waited.ending, WaitEnd::Met) && !args.is_data();
     let next = nodes.filter(|_| is_met && !is_verified);
     let report = waited.report(&wait).with_warnings(&unverified);
-    let status = args.tell(&report, waited.ending, stdout, context)?;
+    let status = args.tell(&report, waited.ending, context)?;
     // What the API shows as free may be held by its node.
     if let Some(nodes) = next {
         propose_checks(&nodes, &live, &context.printer).await;
@@ -372,7 +360,6 @@ impl WaitArgs {
         &self,
         typed: &RuleWords<'_>,
         live: Live,
-        stdout: Stdout,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
         let version = self.version.version();
@@ -411,7 +398,7 @@ impl WaitArgs {
         } else {
             Err(timed_out(self.timeout, &report.blockers))
         };
-        self.print(&report, stdout, status, context)
+        self.print(&report, status, context)
     }
 
     fn typed(&self) -> RuleWords<'_> {
@@ -553,7 +540,6 @@ impl WaitArgs {
         &self,
         report: &WaitReport,
         ending: WaitEnd,
-        stdout: Stdout,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
         let status = match ending {
@@ -566,18 +552,17 @@ impl WaitArgs {
             }
             WaitEnd::NotReleased(left) => Err(not_seen_released(&left)),
         };
-        self.print(report, stdout, status, context)
+        self.print(report, status, context)
     }
 
     fn print(
         &self,
         report: &WaitReport,
-        stdout: Stdout,
         status: Result<ExitStatus, Failure>,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
         // A failure names what is left itself, and a table would say it twice.
-        if stdout == Stdout::Free && (status.is_ok() || self.is_data()) {
+        if status.is_ok() || self.is_data() {
             let page = Page {
                 format: self.output,
                 width: context.width,

@@ -12,6 +12,13 @@ pub enum Strictness {
     Strict,
 }
 
+impl From<bool> for Strictness {
+    /// By `--strict`.
+    fn from(is_strict: bool) -> Self {
+        if is_strict { Self::Strict } else { Self::Lenient }
+    }
+}
+
 /// What there is to say of an answer that was printed, as far as the exit status depends on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerState {
@@ -111,11 +118,7 @@ mod tests {
             missing,
             ..complete()
         };
-        let strictness = if strict {
-            Strictness::Strict
-        } else {
-            Strictness::Lenient
-        };
+        let strictness = Strictness::from(strict);
         match exit_status(state, strictness) {
             Ok(status) => status.code(),
             Err(failure) => failure.status().code(),

@@ -38,7 +38,7 @@
 //! | Outcomes of changes, rule by rule | [`outcomes`] |
 //! | Policies of a team (`--policy`), and whether a change keeps them | [`mod@policy`] |
 //! | Publication of a preview: the rules created for it, and comparison with the controller's answer | [`publish`] |
-//! | The command to run next, or why there is none | [`mod@next`]; its words: `next_words` |
+//! | Commands that explain why pods are pending | `pending_pods` |
 
 pub mod add;
 pub mod blast_radius;
@@ -61,8 +61,7 @@ pub mod in_use_elsewhere;
 pub mod ledger;
 pub mod list_filter;
 pub mod make_room;
-pub mod next;
-pub mod next_words;
+mod pending_pods;
 pub mod others;
 pub mod outcomes;
 pub mod owner;
@@ -95,10 +94,6 @@ pub use effect::{Downgrade, downgrade, escalate, rank};
 pub use exit_status::{Strictness, exit_status};
 pub use explain_targets::ExplainTargets;
 pub use ledger::Ledger;
-pub use next::{
-    NextStep, RepeatedArguments, UnmatchedNames, ViewedAnswer, drain_devices, drain_nodes, look_at,
-    next,
-};
 pub use others::Requester;
 pub use outcomes::Outcomes;
 pub use owner::{Owner, owner};

@@ -10,8 +10,6 @@ use crate::model::{Minor, Reading, ResourceClaim, Warning};
 pub struct Version {
     /// The version whose behaviour applies, whatever the source shows.
     pub kubernetes: Option<Minor>,
-    /// Whether pod groups share claims there.
-    pub pod_groups: bool,
 }
 
 impl Version {
@@ -21,15 +19,10 @@ impl Version {
     ///
     /// A version without device taints.
     pub fn semantics(self, version: Option<Minor>) -> Result<Semantics, Failure> {
-        let semantics = match self.kubernetes.or(version) {
-            None => Semantics::newest(),
-            Some(version) => behaviour_of(version).map_err(Failure::usage)?,
-        };
-        Ok(if self.pod_groups {
-            semantics.with_pod_groups()
-        } else {
-            semantics
-        })
+        match self.kubernetes.or(version) {
+            None => Ok(Semantics::newest()),
+            Some(version) => behaviour_of(version).map_err(Failure::usage),
+        }
     }
 }
 
@@ -116,6 +109,18 @@ pub fn clock_of_this_machine() -> Warning {
     }
 }
 
+/// The behavior of the cluster in which this was read: a claim that is reserved for a PodGroup shows that the feature
+/// gate `DRAWorkloadResourceClaims` is on.
+#[must_use]
+pub fn with_evident_gates(semantics: Semantics, reading: &Reading) -> Semantics {
+    let mut claims = reading.snapshot.claims.iter();
+    if claims.any(ResourceClaim::is_reserved_for_group) {
+        semantics.with_pod_groups()
+    } else {
+        semantics
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,18 +134,11 @@ mod tests {
             (None, minor(35), 35),
             (minor(34), minor(36), 34),
         ] {
-            let asked = Version {
-                kubernetes: typed,
-                pod_groups: true,
-            };
+            let asked = Version { kubernetes: typed };
             let semantics = asked.semantics(found).unwrap();
             assert_eq!(semantics.version.minor, version);
-            assert_eq!(semantics.honours_pod_groups, version >= 36);
         }
-        let old = Version {
-            kubernetes: None,
-            pod_groups: false,
-        };
+        let old = Version { kubernetes: None };
         assert!(old.semantics(minor(32)).is_err());
     }
 

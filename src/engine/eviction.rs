@@ -244,11 +244,8 @@ fn claim_use<'a>(usage: &PodClaimUse<'a, '_>) -> ClaimUse<'a> {
 /// Upstream: `resourceclaim.IsReservedForPod`.
 pub(crate) fn reserved_for_group(pod: &Pod, claim: &ResourceClaim) -> bool {
     pod.pod_group.as_ref().is_some_and(|group| {
-        claim.reserved_for.iter().any(|consumer| {
-            &*consumer.api_group == "scheduling.k8s.io"
-                && &*consumer.resource == "podgroups"
-                && consumer.name == *group
-        })
+        let mut consumers = claim.reserved_for.iter();
+        consumers.any(|consumer| consumer.is_group() && consumer.name == *group)
     })
 }
 

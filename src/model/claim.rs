@@ -33,6 +33,12 @@ impl ResourceClaim {
         results.filter(|result| !result.admin_access)
     }
 
+    /// Whether it is reserved for a PodGroup.
+    #[must_use]
+    pub fn is_reserved_for_group(&self) -> bool {
+        self.reserved_for.iter().any(ConsumerReference::is_group)
+    }
+
     /// The pods that it is reserved for.
     pub fn reserving_pods(&self) -> impl Iterator<Item = NamespacedName> {
         let pods = self
@@ -83,6 +89,14 @@ pub struct ConsumerReference {
     pub name: ObjectName,
     /// The consumer's identity.
     pub uid: Uid,
+}
+
+impl ConsumerReference {
+    /// Whether the consumer is a PodGroup.
+    #[must_use]
+    pub fn is_group(&self) -> bool {
+        &*self.api_group == "scheduling.k8s.io" && &*self.resource == "podgroups"
+    }
 }
 
 /// The owner reference with `controller: true`: what manages an object.

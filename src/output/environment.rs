@@ -18,56 +18,18 @@ pub struct Environment {
     pub dumb_terminal: bool,
 }
 
-/// When to use colors; the values of `--color`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ColorChoice {
-    /// On a terminal that supports them, unless `NO_COLOR` is set.
-    #[default]
-    Auto,
-    /// Whatever the stream is.
-    Always,
-    /// Not at all.
-    Never,
-}
-
-impl ColorChoice {
-    /// Says whether results on standard output are coloured, as far as they can be. An explicit choice
-    /// wins over the environment.
+impl Environment {
+    /// Says whether results on standard output are coloured, as far as they can be.
     #[must_use]
-    pub fn on_stdout(self, environment: &Environment) -> bool {
-        match self {
-            Self::Always => true,
-            Self::Never => false,
-            Self::Auto => {
-                environment.width.is_some() && !environment.no_color && !environment.dumb_terminal
-            }
-        }
+    pub fn colors_stdout(&self) -> bool {
+        self.width.is_some() && !self.no_color && !self.dumb_terminal
     }
 
-    /// Says whether messages on standard error are coloured. An explicit choice wins over the
-    /// environment.
+    /// Says whether messages on standard error are coloured.
     #[must_use]
-    pub fn on_stderr(self, environment: &Environment) -> bool {
-        match self {
-            Self::Always => true,
-            Self::Never => false,
-            Self::Auto => {
-                environment.stderr_is_terminal
-                    && !environment.no_color
-                    && !environment.dumb_terminal
-            }
-        }
+    pub fn colors_stderr(&self) -> bool {
+        self.stderr_is_terminal && !self.no_color && !self.dumb_terminal
     }
-}
-
-/// How much to say on standard error.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Verbosity {
-    /// Errors and their hints only.
-    Quiet,
-    /// Warnings and notes too.
-    #[default]
-    Normal,
 }
 
 #[cfg(test)]
@@ -75,8 +37,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_explicit_choice_wins_and_the_environment_decides_otherwise() {
+    fn colors_need_a_terminal_that_has_them() {
         let terminal = Environment {
+            width: Some(80),
             stderr_is_terminal: true,
             ..Environment::default()
         };
@@ -88,23 +51,14 @@ mod tests {
             dumb_terminal: true,
             ..terminal
         };
-        let pipe = Environment::default();
-        for (name, choice, environment, colored) in [
-            ("auto on a terminal", ColorChoice::Auto, terminal, true),
-            ("auto in a pipe", ColorChoice::Auto, pipe, false),
-            ("auto with NO_COLOR", ColorChoice::Auto, no_color, false),
-            ("auto with TERM=dumb", ColorChoice::Auto, dumb, false),
-            ("always in a pipe", ColorChoice::Always, pipe, true),
-            ("always with NO_COLOR", ColorChoice::Always, no_color, true),
-            ("never on a terminal", ColorChoice::Never, terminal, false),
+        for (name, environment, colored) in [
+            ("terminal", terminal, true),
+            ("pipe", Environment::default(), false),
+            ("NO_COLOR", no_color, false),
+            ("TERM=dumb", dumb, false),
         ] {
-            assert_eq!(choice.on_stderr(&environment), colored, "{name}");
-            let results = Environment {
-                width: environment.stderr_is_terminal.then_some(80),
-                height: None,
-                ..environment
-            };
-            assert_eq!(choice.on_stdout(&results), colored, "{name}, results");
+            assert_eq!(environment.colors_stderr(), colored, "{name}");
+            assert_eq!(environment.colors_stdout(), colored, "{name}, results");
         }
     }
 }

@@ -19,8 +19,7 @@
 
 pub mod environment;
 pub mod escape;
-pub mod journal;
-pub mod mark;
+pub pub mod mark;
 pub mod printer;
 pub mod progress;
 pub mod question;
@@ -28,8 +27,7 @@ pub mod repeated;
 pub mod status_line;
 pub mod wrap;
 
-pub use environment::{ColorChoice, Environment, Verbosity};
-pub use journal::{Journal, JournalError};
+pub use environment::Environment;
 pub use mark::{Mark, MarkColor};
 pub use printer::{OutputError, Printer};
 pub use progress::Progress;

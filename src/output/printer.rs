@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anstream::AutoStream;
 
-use super::environment::{ColorChoice, Environment, Verbosity};
+use super::environment::Environment;
 use super::escape;
 use super::mark::{Mark, marked};
 use super::progress::Progress;
@@ -35,7 +35,6 @@ pub struct Printer<'a> {
     colored_results: bool,
     /// Columns of the terminal of standard error; absent where messages go elsewhere.
     columns: Option<u16>,
-    verbosity: Verbosity,
     repeated: Repeated,
 }
 
@@ -74,17 +73,15 @@ impl fmt::Debug for Printer<'_> {
 impl Printer<'static> {
     /// A printer on the process' own standard output and standard error.
     #[must_use]
-    pub fn standard(choice: ColorChoice, environment: &Environment, verbosity: Verbosity) -> Self {
-        let colored = choice.on_stderr(environment);
+    pub fn standard(environment: &Environment) -> Self {
+        let colored = environment.colors_stderr();
         // Old Windows consoles know no escape sequences; the stream translates them there.
         let stream = if colored {
             AutoStream::always(io::stderr())
         } else {
             AutoStream::never(io::stderr())
         };
-        let watched = environment.stderr_is_terminal
-            && !environment.dumb_terminal
-            && verbosity == Verbosity::Normal;
+        let watched = environment.stderr_is_terminal && !environment.dumb_terminal;
         let progress = if watched {
             Progress::on_standard_error()
         } else {
@@ -94,10 +91,9 @@ impl Printer<'static> {
         let results = AutoStream::always(io::stdout());
         Self {
             colored,
-            colored_results: choice.on_stdout(environment),
+            colored_results: environment.colors_stdout(),
             columns: environment.stderr_is_terminal.then(columns).flatten(),
             progress,
-            verbosity,
             ..Self::plain(results, stream)
         }
     }
@@ -115,7 +111,6 @@ impl<'a> Printer<'a> {
             colored: false,
             colored_results: false,
             columns: None,
-            verbosity: Verbosity::Normal,
             repeated: Repeated::default(),
         }
     }
@@ -186,11 +181,6 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Whether anybody reads the results, as far as is known.
-    pub fn is_read(&self) -> bool {
-        !self.reader_is_gone.load(Ordering::Relaxed)
-    }
-
     /// Says why the command failed: `error: …`.
     pub fn error(&self, text: &str) {
         self.say(Prefix::Error, text);
@@ -208,15 +198,6 @@ impl<'a> Printer<'a> {
 
     /// Says that something is odd: `warning: …`. The same warning is said once only.
     pub fn warn(&self, text: &str) {
-        let news = locked(&self.shown_warnings).insert(text.to_owned());
-        if news && self.verbosity == Verbosity::Normal {
-            self.say(Prefix::Warning, text);
-        }
-    }
-
-    /// As [`Printer::warn`], also when only results and errors are asked for: without it, the result
-    /// would be taken for more than it is.
-    pub fn insist(&self, text: &str) {
         if locked(&self.shown_warnings).insert(text.to_owned()) {
             self.say(Prefix::Warning, text);
         }
@@ -232,9 +213,7 @@ impl<'a> Printer<'a> {
 
     /// Says something that is worth knowing, such as `No resources found`, without a prefix.
     pub fn note(&self, text: &str) {
-        if self.verbosity == Verbosity::Normal {
-            self.say(Prefix::Note, text);
-        }
+        self.say(Prefix::Note, text);
     }
 
     /// Writes a message of several lines to standard error, such as what is wrong with the command
@@ -350,7 +329,7 @@ mod tests {
         assert!(stdout == emitted && !stdout.contains(&0x1b));
         // A reader that goes away is no failure; a full disk is one.
         let gone = Printer::plain(Failing(io::ErrorKind::BrokenPipe), io::sink());
-        assert!(written(&gone).is_ok() && !gone.is_read());
+        assert!(written(&gone).is_ok());
         let full = Printer::plain(Failing(io::ErrorKind::StorageFull), io::sink());
         let error = written(&full).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
@@ -378,24 +357,6 @@ mod tests {
             said,
             "warning: pool is incomplete\nwarning: selector is empty\n"
         );
-    }
-
-    #[test]
-    fn quiet_leaves_errors_and_their_hints() {
-        let said = on_stderr(|_| ());
-        assert_eq!(said, "");
-        let mut stderr = Vec::new();
-        {
-            let printer = Printer {
-                verbosity: Verbosity::Quiet,
-                ..Printer::plain(io::sink(), &mut stderr)
-            };
-            printer.warn("odd");
-            printer.note("by the way");
-            printer.error("broken");
-            printer.hint("mend it");
-        }
-        assert_eq!(stderr, b"error: broken\nhint: mend it\n");
     }
 
     #[test]

@@ -17,13 +17,12 @@ pub use crate::model::API_VERSION;
 pub struct Metadata {
     /// Name of the kubeconfig context; null if none was used, or if `server` is null.
     pub context: Option<String>,
-    /// The server, as its URL. Null if no cluster was read, and in the events of a command that has not
-    /// contacted a cluster yet.
+    /// The server, as its URL. Null if no cluster was read.
     pub server: Option<String>,
     /// The server's version, such as `v1.37.0`; null if unknown, or if `server` is null.
     pub server_version: Option<String>,
     /// Where the data was read from; absent in reports about what a command did (ChangeReport, WaitReport,
-    /// RoomReport, CommandEvent), and in a VersionReport.
+    /// RoomReport), and in a VersionReport.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_source: Option<DataSource>,
     /// The Kubernetes version whose behavior was applied, such as `1.37`; absent if none was applied.

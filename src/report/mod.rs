@@ -12,7 +12,6 @@
 //! | Explanations of pods, devices and rules, link by link | [`explain`] |
 //! | Report of devices and their users | [`devices`] |
 //! | Counts of devices: all, allocated, tainted, free | [`device_counts`] |
-//! | Changes of devices between two readings | [`device_changes`] |
 //! | Attributes of devices | [`attributes`] |
 //! | A device as a row | [`device_row`] |
 //! | References to pods, claims and workloads | [`mod@reference`] |
@@ -37,7 +36,6 @@
 //! | Warnings and gaps of a saved snapshot | [`snapshot`] |
 //! | Result of a wait | [`wait`] |
 //! | What keeps a wait from being met | [`blocker`] |
-//! | Events of `--events`, one JSON line each | [`command_event`] |
 //! | Progress of a wait | [`wait_progress`] |
 //! | Kubernetes events about a rule and the pods it evicts | [`events`]; pods evicted before its effect was lowered: [`earlier_evictions`] |
 //! | Pods that are still there, and what each waits for | [`remaining_pods`] |
@@ -56,14 +54,12 @@ pub mod bounds;
 pub mod card;
 pub mod casing;
 pub mod change;
-pub mod command_event;
 pub mod condition;
 pub mod dedication_state;
 pub mod dedications;
 pub mod defects;
 pub mod description;
 pub mod descriptions;
-pub mod device_changes;
 pub mod device_counts;
 pub mod device_removal;
 pub mod device_row;

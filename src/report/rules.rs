@@ -61,41 +61,6 @@ pub enum Notes {
     Always,
 }
 
-/// What the rows are ordered by; rows that are equal in that, by name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SortBy {
-    /// By name.
-    #[default]
-    Name,
-    /// By key and value of the taint.
-    Taint,
-    /// By effect.
-    Effect,
-    /// By driver, pool and device.
-    Device,
-    /// Most pods first.
-    Pods,
-    /// Oldest first.
-    Age,
-    /// What should be gone first, first; rules without a time last.
-    Expires,
-}
-
-impl SortBy {
-    /// Every order, by the word after `--sort-by`.
-    pub const ALL: [(&str, Self); 9] = [
-        ("name", Self::Name),
-        ("taint", Self::Taint),
-        ("effect", Self::Effect),
-        ("device", Self::Device),
-        ("pods", Self::Pods),
-        ("age", Self::Age),
-        ("expires", Self::Expires),
-        (".metadata.name", Self::Name),
-        (".metadata.creationTimestamp", Self::Age),
-    ];
-}
-
 /// Whether a table begins with the names of its columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Headers {
@@ -125,7 +90,6 @@ impl RuleList {
     /// The list of `rows` at `now`, with the objects by name as they were served.
     #[must_use]
     pub fn new(mut rows: Vec<RuleRow>, objects: BTreeMap<String, Value>, now: Timestamp) -> Self {
-        // Other orders are stable sorts of this one, so that rows which are equal in them stay by name.
         rows.sort_by(|left, right| left.rule.name.cmp(&right.rule.name));
         Self {
             rows,
@@ -138,28 +102,6 @@ impl RuleList {
             origin: Vec::new(),
             evictions: Vec::new(),
         }
-    }
-
-    /// Puts the rows in another order.
-    #[must_use]
-    pub fn sorted_by(mut self, order: SortBy) -> Self {
-        let rows = &mut self.rows;
-        match order {
-            SortBy::Name => {}
-            SortBy::Taint => rows.sort_by_key(taint),
-            SortBy::Effect => rows.sort_by_key(|row| row.rule.taint.effect.clone()),
-            SortBy::Device => rows.sort_by_key(|row| row.rule.selector.clone()),
-            SortBy::Pods => {
-                // By the lower bound: what is not known does not come before what is known to evict.
-                rows.sort_by_key(|row| std::cmp::Reverse(row.pods.least()));
-            }
-            SortBy::Age => rows.sort_by_key(|row| row.rule.metadata.created),
-            SortBy::Expires => rows.sort_by_key(|row| {
-                let expires = row.rule.metadata.expires();
-                (expires.is_none(), expires)
-            }),
-        }
-        self
     }
 
     /// The list with what was odd and what was not known when its rows were made from `impact`.

@@ -9,7 +9,6 @@ use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
 use super::change::ChangeReport;
-use super::command_event::CommandEvent;
 use super::dedications::DedicationList;
 use super::description::RuleDescription;
 use super::descriptions::RuleDescriptions;
@@ -28,7 +27,7 @@ use crate::decide::policy::DeviceTaintPolicy;
 
 /// Every schema with the name of the file that it is shipped in.
 #[must_use]
-pub fn files() -> [(&'static str, Schema); 16] {
+pub fn files() -> [(&'static str, Schema); 15] {
     [
         (
             "impact-report.v1alpha1.schema.json",
@@ -87,10 +86,6 @@ pub fn files() -> [(&'static str, Schema); 16] {
             "room-report.v1alpha1.schema.json",
             schema_of::<RoomReport>(),
         ),
-        (
-            "command-event.v1alpha1.schema.json",
-            schema_of::<CommandEvent>(),
-        ),
     ]
 }
 
@@ -112,7 +107,7 @@ pub fn kinds() -> Vec<String> {
     KINDS.map(str::to_owned).to_vec()
 }
 
-const KINDS: [&str; 16] = [
+const KINDS: [&str; 15] = [
     "ImpactReport",
     "DeviceList",
     "RuleDescription",
@@ -128,7 +123,6 @@ const KINDS: [&str; 16] = [
     "TolerationList",
     "PlanReport",
     "RoomReport",
-    "CommandEvent",
 ];
 
 /// The schema of what is written: a field that is always there is required, also when it may be
@@ -137,7 +131,6 @@ fn schema_of<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12()
         .for_serialize()
         .with_transform(RecursiveTransform(join_lines))
-        .with_transform(RecursiveTransform(describe_type))
         .into_generator()
         .into_root_schema_for::<T>()
 }
@@ -161,17 +154,6 @@ fn join_lines(schema: &mut Schema) {
         .map(|paragraph| paragraph.replace('\n', " "))
         .collect();
     *description = paragraphs.join("\n\n");
-}
-
-/// The tag of an enumeration is no field in the source, so that no doc comment describes it.
-fn describe_type(schema: &mut Schema) {
-    let tag = schema.pointer_mut("/properties/type");
-    let Some(Value::Object(tag)) = tag else {
-        return;
-    };
-    if tag.contains_key("const") && !tag.contains_key("description") {
-        tag.insert("description".to_owned(), "Type of the event.".into());
-    }
 }
 
 #[cfg(test)]

@@ -65,8 +65,8 @@ pub(super) fn versions() -> String {
         the effect blocks new pods, or is treated\nlike None. For old reservedFor entries, see kubernetes#135686 \
         below.\n\nThe feature gate DRAWorkloadResourceClaims has existed since 1.36, and is \
         off\nby default. With it, a claim that is reserved for a PodGroup is reserved for all\npods \
-        of the group. If the gate is enabled in your cluster, run the plugin\nwith \
-        --feature-gates DRAWorkloadResourceClaims=true.\n",
+        of the group. A cluster in which a claim is reserved for a PodGroup counts as\none with \
+        the gate.\n",
     );
     text.push_str(&defects());
     text

@@ -265,7 +265,6 @@ fn hostile_arguments_never_reach_the_terminal_raw() {
             format!("--abort-if=pods.evicted>{hostile}"),
             format!("--now={hostile}"),
             format!("--kubernetes=1.{hostile}"),
-            format!("--feature-gates={hostile}=true"),
             format!("--output={hostile}"),
             format!("--{hostile}"),
             format!("-{hostile}"),

@@ -253,7 +253,7 @@ fn unknown_device_gets_the_nearest() {
 }
 
 #[test]
-fn missing_slices_are_a_gap_and_an_error_only_when_strict() {
+fn missing_slices_are_a_gap_and_an_error_only_for_names() {
     let claims = r#"{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaimList","metadata":{},"items":[
         {"metadata":{"name":"c","namespace":"n","uid":"u","creationTimestamp":"2026-11-20T10:00:00Z"},
          "status":{"allocation":{"devices":{"results":[{"request":"r","driver":"d","pool":"p","device":"x"}]}}}}]}"#;
@@ -268,7 +268,7 @@ fn missing_slices_are_a_gap_and_an_error_only_when_strict() {
       devicetaintrules: the input contains no DeviceTaintRule: taints of existing rules are not counted
     [exit status: 0]
     ");
-    assert_snapshot!(folder.devicetaint("devices --from claims.json --strict -o name").shown(), @r"
+    assert_snapshot!(folder.devicetaint("devices --from claims.json -o name").shown(), @r"
     d/p/x
     [stderr]
     error: incomplete: names may be missing from this list
@@ -301,7 +301,7 @@ fn nothing_is_free_while_nobody_knows_who_holds_what() {
          "spec":{"driver":"gpu.example.com","nodeName":"node-7","pool":{"name":"node-7","generation":1,"resourceSliceCount":1},
                  "devices":[{"name":"gpu-0"}]}}]}"#;
     let folder = Folder::new().with("slices.json", slices);
-    let run = folder.devicetaint("devices --free -o name -q --from slices.json");
+    let run = folder.devicetaint("devices --free -o name --from slices.json");
     assert_snapshot!(run.shown(), @r"
     [stderr]
     error: incomplete: names may be missing from this list

@@ -37,7 +37,6 @@ fn the_plan_ends_with_the_verdict_and_the_next_command() {
     Optimal: no other set costs less.
     [stderr]
     warning: no taint specified: this command assumes a taint that only wildcard tolerations match; specify the taint, so that pods that tolerate it are not counted as evicted
-    next: kubectl devicetaint preview --from examples/cluster.yaml gpu.example.com/node-10/gpu-1 gpu.example.com/node-10/gpu-2 gpu.example.com/node-10/gpu-3
     [exit status: 0]
     ");
 }
@@ -87,15 +86,13 @@ fn what_a_plan_costs_is_told_with_the_assessment_of_its_set() {
     Plan: gpu.example.com/node-3/gpu-6, gpu.example.com/node-3/gpu-0, gpu.example.com/node-3/gpu-1, gpu.example.com/node-3/gpu-2, gpu.example.com/node-3/gpu-3.
     Cost: 2 pods with 13 claimed devices; PodDisruptionBudgets violated; hazards: 2 of severity danger, 3 of severity notice.
     Optimal: no other set costs less.
-    [stderr]
-    next: kubectl devicetaint add gpu.example.com/node-3/gpu-6 gpu.example.com/node-3/gpu-0 gpu.example.com/node-3/gpu-1 gpu.example.com/node-3/gpu-2 gpu.example.com/node-3/gpu-3 example.com/firmware:NoSchedule
     [exit status: 0]
     ");
 }
 
 #[test]
 fn whole_nodes_are_planned_with_all_of_their_devices() {
-    assert_snapshot!(plan("gpu.example.com --nodes 2 --exclude gpu.example.com/node-2/gpu-0 -o name --quiet").shown(), @r"
+    assert_snapshot!(plan("gpu.example.com --nodes 2 --exclude gpu.example.com/node-2/gpu-0 -o name").shown(), @r"
     gpu.example.com/node-4/gpu-0
     gpu.example.com/node-4/gpu-1
     gpu.example.com/node-4/gpu-2

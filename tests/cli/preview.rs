@@ -743,7 +743,7 @@ fn now_decides_what_is_due() {
 }
 
 #[test]
-fn feature_gate_counts_the_pods_of_pod_groups() {
+fn a_claim_that_is_reserved_for_a_pod_group_counts_for_its_pods() {
     let cluster = r#"{"apiVersion": "v1", "kind": "List", "items": [
         {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
          "metadata": {"name": "c", "namespace": "n", "uid": "c", "creationTimestamp": "2026-11-20T10:00:00Z"},
@@ -754,18 +754,12 @@ fn feature_gate_counts_the_pods_of_pod_groups() {
                   "resourceClaims": [{"name": "c", "resourceClaimName": "c"}]},
          "status": {"phase": "Running"}}]}"#;
     let folder = Folder::new().with("group.json", cluster);
-    let names = |gate: &str| {
+    let names = |version: &str| {
         let line = "preview d/p/x a:NoExecute --from group.json -o name";
-        folder
-            .devicetaint(&format!("{line} --feature-gates {gate}"))
-            .stdout
+        folder.devicetaint(&format!("{line} --kubernetes {version}")).stdout
     };
-    assert_eq!(names("DRAWorkloadResourceClaims=true"), "pod/worker -n n\n");
-    assert_eq!(names("DRAWorkloadResourceClaims=false"), "");
-    assert_eq!(
-        names("DRAWorkloadResourceClaims=true,DRAWorkloadResourceClaims=false"),
-        ""
-    );
+    assert_eq!(names("1.37"), "pod/worker -n n\n");
+    assert_eq!(names("1.35"), "");
 }
 
 #[test]
@@ -889,7 +883,7 @@ fn wrong_arguments_are_usage_errors() {
 }
 
 #[test]
-fn wrong_versions_times_and_gates_are_usage_errors() {
+fn wrong_versions_and_times_are_usage_errors() {
     assert_snapshot!(preview("gpu.example.com --kubernetes 1.32").shown(), @r"
     [stderr]
     error: invalid value '1.32' for '--kubernetes <VERSION>': Kubernetes 1.32 has no device taints; they need Kubernetes 1.33 or later
@@ -911,27 +905,6 @@ fn wrong_versions_times_and_gates_are_usage_errors() {
     For more information, try '--help'.
     [exit status: 2]
     "#);
-    assert_snapshot!(preview("gpu.example.com --feature-gates DynamicResourceAllocation=true").shown(), @r#"
-    [stderr]
-    error: invalid value 'DynamicResourceAllocation=true' for '--feature-gates <GATE=BOOL>': feature gate "DynamicResourceAllocation" is not used here; known: DRAWorkloadResourceClaims
-
-    For more information, try '--help'.
-    [exit status: 2]
-    "#);
-    assert_snapshot!(preview("gpu.example.com --feature-gates DRAWorkloadResourceClaims=yes").shown(), @r#"
-    [stderr]
-    error: invalid value 'DRAWorkloadResourceClaims=yes' for '--feature-gates <GATE=BOOL>': "yes" is neither true nor false
-
-    For more information, try '--help'.
-    [exit status: 2]
-    "#);
-    assert_snapshot!(preview("gpu.example.com --feature-gates DRAWorkloadResourceClaims").shown(), @"
-    [stderr]
-    error: invalid value 'DRAWorkloadResourceClaims' for '--feature-gates <GATE=BOOL>': use GATE=true or GATE=false
-
-    For more information, try '--help'.
-    [exit status: 2]
-    ");
     assert_snapshot!(devicetaint("preview gpu.example.com --now 2026-11-21T00:00:00Z").shown(), @"
     [stderr]
     error: the following required arguments were not provided:

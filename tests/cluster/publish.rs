@@ -304,16 +304,11 @@ fn missing_permission_to_create_is_named() {
     let kubeconfig = user.kubeconfig.display().to_string();
     let output = preview(
         plane,
-        &format!("{driver} --publish --show-role --kubeconfig {kubeconfig}"),
+        &format!("{driver} --publish --kubeconfig {kubeconfig}"),
     );
     assert_eq!(output.status.code(), Some(1));
-    for part in [
-        "cannot create devicetaintrules",
-        "name: kubectl-devicetaint-publish",
-        "verbs: [create",
-    ] {
-        assert!(stderr(&output).contains(part), "{}", stderr(&output));
-    }
+    let denied = "cannot create devicetaintrules";
+    assert!(stderr(&output).contains(denied), "{}", stderr(&output));
     let said = stderr(&output);
     assert!(!said.contains("stay"), "nothing was made: {said}");
 }

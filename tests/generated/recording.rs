@@ -78,12 +78,11 @@ fn words(line: &str) -> Vec<String> {
     typed.split(' ').map(str::to_owned).collect()
 }
 
-/// What the command prints, with its colours, and how it ended where that was not well.
+/// What the command prints, and how it ended where that was not well.
 fn printed(program: &Path, line: &str) -> String {
     let arguments = line.split(' ').map(|word| word.trim_matches('\''));
     let output = Command::new(program)
         .args(arguments)
-        .args(["--color", "always"])
         .env_clear()
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()

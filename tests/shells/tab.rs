@@ -35,10 +35,6 @@ fn cases() -> Vec<(String, &'static str)> {
             "kubectl-devicetaint add gpu.example.com/node-7/gpu-0 example.com/m=x:NoE".to_owned(),
             "NoExecute ",
         ),
-        (
-            "kubectl-devicetaint preview --color=nev".to_owned(),
-            "never ",
-        ),
     ]
 }
 

@@ -130,12 +130,6 @@ impl ApiClient {
         self.shared.cache.as_ref()
     }
 
-    /// What the user was not allowed to do; see [`cluster_role_for`](crate::cluster::cluster_role_for).
-    #[must_use]
-    pub fn denied(&self) -> Vec<Permission> {
-        self.observations(|observations| observations.denied.iter().cloned().collect())
-    }
-
     /// Asks until there is a complete answer, or no hope of one.
     pub(in crate::cluster) async fn read<C: BodyReader>(
         &self,

@@ -233,14 +233,7 @@ impl ApiClient {
             is_api_server: self.is_api_server(),
             purpose: self.purpose(),
         };
-        let failure = refusal.classify(&asked);
-        // Paths of discovery are left out: where they are denied, lists are probed instead, and no role is needed.
-        if let AttemptFailure::Final(ClusterError::Forbidden { permission, .. }) = &failure
-            && !permission.resource.starts_with('/')
-        {
-            self.observations(|observations| observations.denied.insert(permission.clone()));
-        }
-        failure
+        refusal.classify(&asked)
     }
 
     /// The next bytes of a body that began to arrive at `started`, or `None` at its end.

@@ -1,12 +1,9 @@
 //! What a server said beside its answers, over the life of a client.
 
-use std::collections::BTreeSet;
-
 use http::HeaderMap;
 use jiff::Timestamp;
 
 use super::headers;
-use crate::cluster::permission::Permission;
 
 /// Everything that was heard so far.
 #[derive(Debug, Default)]
@@ -17,8 +14,6 @@ pub(in crate::cluster) struct ServerObservations {
     pub(in crate::cluster) git_version: Option<String>,
     /// Each text once.
     pub(in crate::cluster) warnings: Vec<String>,
-    /// What the user was not allowed to do.
-    pub(in crate::cluster) denied: BTreeSet<Permission>,
     /// An answer of it was an API server's.
     pub(in crate::cluster) is_api_server: bool,
     /// The user knows that it says nothing; several requests may wait at once.

@@ -2,7 +2,7 @@
 
 use super::server::{Answer, CLAIMS, PODS, RULES, SLICES, Server, resources, slices};
 use crate::cluster::{
-    ClusterError, Detail, cluster_role_for, discover, read_devices, read_for_preview,
+    ClusterError, Detail, discover, read_devices, read_for_preview,
     with_admission,
 };
 use crate::model::{Kind, Minor};
@@ -173,11 +173,6 @@ async fn user_who_may_not_discover_gets_the_versions_that_answer() {
     assert!(served.version_of(Kind::ResourceSlice).is_some());
     assert!(served.version_of(Kind::DeviceTaintRule).is_none());
     assert_eq!(served.version, None);
-    assert!(
-        client.denied().is_empty(),
-        "paths are no resources: {:?}",
-        client.denied()
-    );
 }
 
 #[tokio::test]
@@ -199,7 +194,6 @@ async fn what_a_user_may_not_read_is_a_gap() {
         let why = &reading.gaps[0].why;
         let start = format!("cannot list {what}.resource.k8s.io: access denied for eve: ");
         assert!(why.starts_with(&start), "{why}");
-        assert!(cluster_role_for(None, &client.denied()).contains(&format!("resources: [{what}]")));
     }
 }
 
@@ -213,7 +207,7 @@ async fn nothing_can_be_said_without_slices_and_claims() {
 }
 
 #[tokio::test]
-async fn pods_that_may_not_be_read_are_a_gap_that_asks_for_both_permissions() {
+async fn pods_that_may_not_be_read_are_a_gap() {
     let server = Server::start().await;
     server.answer(SLICES, [Answer::ok(slices())]);
     for path in [
@@ -230,8 +224,4 @@ async fn pods_that_may_not_be_read_are_a_gap_that_asks_for_both_permissions() {
         .expect("the rest");
     assert_eq!(reading.gaps.len(), 1);
     assert_eq!(reading.gaps[0].what, "pods");
-    assert!(
-        cluster_role_for(None, &client.denied())
-            .contains("resources: [pods]\n  verbs: [get, list]")
-    );
 }

@@ -8,7 +8,6 @@ pub(crate) mod connection;
 pub(crate) mod device_choice;
 pub(crate) mod device_filters;
 pub(crate) mod devices;
-pub(crate) mod events;
 pub(crate) mod examples;
 pub(crate) mod guards;
 pub(crate) mod kubelet;

@@ -1,54 +1,10 @@
-//! How much is printed, and how.
+//! In which format a report is printed.
 
-use clap::ValueEnum;
 use clap::builder::{PossibleValue, TypedValueParser};
 
 use crate::commands::work::output_request::OutputRequest;
-use crate::output::ColorChoice;
+use crate::decide::Strictness;
 use crate::render::Format;
-
-/// Flags of every command.
-#[derive(clap::Args, Debug)]
-pub(crate) struct GlobalArgs {
-    /// When to use colors
-    #[arg(
-        long,
-        global = true,
-        value_enum,
-        default_value = "auto",
-        value_name = "WHEN",
-        help_heading = "Output"
-    )]
-    pub(crate) color: Color,
-
-    /// Print results and errors only
-    #[arg(short, long, global = true, help_heading = "Output")]
-    pub(crate) quiet: bool,
-
-    /// If a permission is missing, print a ClusterRole that grants it
-    #[arg(long, global = true, help_heading = "Output")]
-    pub(crate) show_role: bool,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum Color {
-    /// On a terminal that supports them
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
-}
-
-impl From<Color> for ColorChoice {
-    fn from(color: Color) -> Self {
-        match color {
-            Color::Auto => Self::Auto,
-            Color::Always => Self::Always,
-            Color::Never => Self::Never,
-        }
-    }
-}
 
 /// How a report is printed.
 #[derive(clap::Args, Debug)]
@@ -56,10 +12,6 @@ pub(crate) struct OutputArgs {
     /// Output format: table, wide, json, yaml, markdown or name
     #[arg(short, long, hide_possible_values = true, value_parser = format_parser(), default_value = "table", value_name = "FORMAT", help_heading = "Output")]
     pub(crate) output: Format,
-
-    /// Exit with code 6 when the report is incomplete
-    #[arg(long, help_heading = "Output")]
-    pub(crate) strict: bool,
 }
 
 impl OutputArgs {
@@ -67,7 +19,7 @@ impl OutputArgs {
     pub(crate) fn wanted(&self) -> OutputRequest {
         OutputRequest {
             format: self.output,
-            strict: self.strict,
+            strictness: Strictness::Lenient,
         }
     }
 }
@@ -81,10 +33,6 @@ pub(crate) struct PageArgs {
     /// scripts.
     #[arg(short, long, hide_possible_values = true, value_parser = page_parser(), default_value = "table", value_name = "FORMAT", help_heading = "Output")]
     pub(crate) output: Format,
-
-    /// Exit with code 6 when the report is incomplete
-    #[arg(long, help_heading = "Output")]
-    pub(crate) strict: bool,
 }
 
 impl PageArgs {
@@ -92,7 +40,7 @@ impl PageArgs {
     pub(crate) fn wanted(&self) -> OutputRequest {
         OutputRequest {
             format: self.output,
-            strict: self.strict,
+            strictness: Strictness::Lenient,
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::output::{Owner, Repeated, RepeatedFlag};
 
 /// Flags that say which cluster is meant and who asks, or which files and how they are understood.
 /// The others change neither.
-const REPEATED: [&str; 19] = [
+const REPEATED: [&str; 18] = [
     "--kubeconfig",
     "--context",
     "--cluster",
@@ -28,7 +28,6 @@ const REPEATED: [&str; 19] = [
     "--from",
     "--now",
     "--kubernetes",
-    "--feature-gates",
 ];
 
 /// The flags that were typed, as far as other commands of the `program`, which is built, need them too.
@@ -117,7 +116,7 @@ mod tests {
                  kubectl get --context prod --as-group a --as-group b pods",
             ),
             (
-                "--kubeconfig /a/b list -q --request-timeout 5s",
+                "--kubeconfig /a/b list --request-timeout 5s",
                 "kubectl devicetaint list",
                 "kubectl devicetaint list --kubeconfig /a/b",
             ),

@@ -35,10 +35,6 @@ pub(crate) struct VersionArgs {
     /// Kubernetes version whose behavior applies, such as 1.36 or 1.37.1; default: the detected version, else 1.37
     #[arg(long, value_name = "VERSION", value_parser = parse_version, help_heading = "Source", hide_short_help = true)]
     kubernetes: Option<Minor>,
-
-    /// Feature gates of the cluster that differ from their defaults; known: DRAWorkloadResourceClaims
-    #[arg(long, value_name = "GATE=BOOL", value_parser = parse_gate, value_delimiter = ',', help_heading = "Source", hide_short_help = true)]
-    feature_gates: Vec<bool>,
 }
 
 impl VersionArgs {
@@ -46,8 +42,6 @@ impl VersionArgs {
     pub(crate) fn version(&self) -> Version {
         Version {
             kubernetes: self.kubernetes,
-            // As for Kubernetes' own flag, the last one counts.
-            pod_groups: self.feature_gates.last() == Some(&true),
         }
     }
 }
@@ -72,18 +66,6 @@ fn parse_version(text: &str) -> Result<Minor, String> {
 fn parse_time(text: &str) -> Result<Timestamp, String> {
     text.parse()
         .map_err(|_| format!("{text:?} is not a time such as 2026-11-21T01:00:00Z"))
-}
-
-fn parse_gate(text: &str) -> Result<bool, String> {
-    match text.split_once('=') {
-        Some(("DRAWorkloadResourceClaims", value)) => value
-            .parse()
-            .map_err(|_| format!("{value:?} is neither true nor false")),
-        Some((gate, _)) => Err(format!(
-            "feature gate {gate:?} is not used here; known: DRAWorkloadResourceClaims"
-        )),
-        None => Err("use GATE=true or GATE=false".to_owned()),
-    }
 }
 
 #[cfg(test)]

@@ -34,23 +34,3 @@ impl WaitingArgs {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use clap::Parser;
-
-    use super::*;
-    use crate::decide::next_words::DEFAULT_PATIENCE;
-
-    #[derive(Parser)]
-    struct Command {
-        #[command(flatten)]
-        waiting: WaitingArgs,
-    }
-
-    #[test]
-    fn a_proposed_command_waits_as_long_as_the_flags_say_by_default() {
-        let parsed = Command::parse_from(["x", "--wait"]).waiting;
-        assert_eq!(parsed.patience(), Some(DEFAULT_PATIENCE));
-    }
-}

@@ -19,9 +19,6 @@ pub(crate) trait AddHooks {
     /// The rules as they are printed, with what belongs to them; absent where nothing but rules is.
     fn printed(&self, rules: &[Value]) -> Option<Result<String, Failure>>;
 
-    /// What comes next; absent where that is said of rules.
-    fn next(&self) -> Option<String>;
-
     /// Whose rules are named before a question about them.
     fn named_owners(&self) -> NamedOwners;
 }
@@ -39,10 +36,6 @@ impl AddHooks for NoHooks {
     }
 
     fn printed(&self, _: &[Value]) -> Option<Result<String, Failure>> {
-        None
-    }
-
-    fn next(&self) -> Option<String> {
         None
     }
 

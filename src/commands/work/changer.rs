@@ -34,7 +34,6 @@ use crate::model::{DeviceTaintRule, Effect};
 use crate::render::Format;
 use crate::report::ChangeReport;
 use crate::report::change::ChangedRule;
-use crate::report::command_event::EventDetail;
 use crate::report::wait::WaitReport;
 
 /// Whether each change is printed as it is made.
@@ -58,8 +57,6 @@ pub(crate) struct Changer<'a> {
     pub(crate) outcomes: Outcomes,
     /// How the wait for the change ended.
     waited: Option<WaitReport>,
-    /// Of how many rules that is told as events.
-    told: usize,
 }
 
 impl<'a> Changer<'a> {
@@ -77,7 +74,6 @@ impl<'a> Changer<'a> {
             },
             outcomes: Outcomes::default(),
             waited: None,
-            told: 0,
         }
     }
 
@@ -419,8 +415,7 @@ impl<'a> Changer<'a> {
         self.context.ledger.done(name, result);
         if back == Revert::GiveBack {
             self.outcomes.add(as_it_was(before, RuleResult::Reverted));
-            self.tell();
-        }
+            }
         Ok(back)
     }
 
@@ -447,9 +442,7 @@ impl<'a> Changer<'a> {
         format: Option<Format>,
         ended: &Result<T, Failure>,
     ) -> Result<(), Failure> {
-        self.tell();
         let outcomes = mem::take(&mut self.outcomes);
-        self.told = 0;
         let report = ChangeReport::of(&outcomes, self.change.dry_run);
         let report = match self.waited.take() {
             Some(wait) => report.with_wait(wait),
@@ -457,18 +450,6 @@ impl<'a> Changer<'a> {
         };
         let error = ended.as_ref().err().map(ToString::to_string);
         change_summary::print(&report.with_error(error), format, self.context)
-    }
-
-    /// Tells as events what became of the rules since that was told last.
-    fn tell(&mut self) {
-        for rule in self.outcomes.rules().iter().skip(self.told) {
-            let event = EventDetail::RuleChanged {
-                dry_run: self.change.dry_run,
-                change: ChangedRule::from(rule),
-            };
-            self.context.happens(event);
-        }
-        self.told = self.outcomes.rules().len();
     }
 
     /// How a command ends that changed something or not.
@@ -496,7 +477,6 @@ impl<'a> Changer<'a> {
         }
         let line = ChangedRule::from(&rule).line(self.change.dry_run);
         self.outcomes.add(rule);
-        self.tell();
         match self.lines {
             Lines::Left => Ok(()),
             Lines::Printed => Ok(self.context.printer.emit(&format!("{line}\n"))?),
@@ -513,7 +493,6 @@ impl<'a> Changer<'a> {
             ChangeDoubt::MayBeMade => RuleResult::Unknown,
         };
         self.outcomes.ended(name, outcome, &failure);
-        self.tell();
         failure
     }
 
@@ -522,7 +501,6 @@ impl<'a> Changer<'a> {
         let result = LedgerResult::Made(done.result);
         self.context.ledger.done(&done.name, result);
         self.outcomes.add(done.with_error(failure.to_string()));
-        self.tell();
         failure
     }
 
@@ -542,7 +520,6 @@ impl<'a> Changer<'a> {
         }
         let failure = failed(error);
         self.outcomes.ended(name, outcome, &failure);
-        self.tell();
         failure
     }
 }

@@ -244,7 +244,7 @@ fn still_there(
     let line = left_behind(pod, why);
     match answer {
         Ok(text) => {
-            context.printer.insist(&line);
+            context.printer.warn(&line);
             Ok(text)
         }
         Err(failure) => Err(failure.hint(line)),

@@ -2,8 +2,9 @@
 
 use super::cluster_view::ClusterView;
 use crate::commands::context::Context;
-use crate::decide::UnmatchedNames;
-use crate::decide::choice::{Choice, NumberUse, ResolvedChoice, refuse_wide, unknown_on_node};
+use crate::decide::choice::{
+    Choice, NumberUse, ResolvedChoice, UnmatchedNames, refuse_wide, unknown_on_node,
+};
 use crate::engine::ProposedTaint;
 use crate::error::Failure;
 use crate::model::DeviceTaintRule;
@@ -12,11 +13,6 @@ use crate::model::DeviceTaintRule;
 pub(crate) struct Hypothesis {
     /// What was looked at, and what there is to say of the choice.
     pub(crate) view: ClusterView,
-    /// The choice for the command that is suggested next: as typed, or the resolved names where changing commands would
-    /// refuse what was typed.
-    pub(crate) typed: Choice,
-    /// The choice, with devices by their names.
-    pub(crate) choice: Choice,
     /// The taints that it comes to.
     pub(crate) proposed: Vec<ProposedTaint>,
 }
@@ -33,16 +29,11 @@ impl Hypothesis {
         let (view, typed) = Box::pin(view.with_numbers_of(choice.clone())).await?;
         let mut view = view.with_attributes_for(typed.filter()).await?;
         refuse_wide(manifests, &view.semantics)?;
-        let ResolvedChoice {
-            choice,
-            notes,
-            is_changeable,
-        } = typed.resolved(&view.reading, &view.semantics, NumberUse::Read)?;
+        let ResolvedChoice { choice, notes } =
+            typed.resolved(&view.reading, &view.semantics, NumberUse::Read)?;
         for note in notes {
             context.printer.note(&note);
         }
-        // What is proposed next names the devices where the command would refuse what was typed.
-        let typed = if is_changeable { typed } else { choice.clone() };
         let rule = |name: &str| view.rule(name);
         let proposed = choice.proposed(manifests, rule, view.snapshot(), view.now)?;
         if absent == UnmatchedNames::Refused {
@@ -53,11 +44,6 @@ impl Hypothesis {
             .filter()
             .and_then(|filter| unknown_on_node(filter, &choice, &view.snapshot().slices));
         view.reading.warnings.extend(unknown);
-        Ok(Self {
-            view,
-            typed,
-            choice,
-            proposed,
-        })
+        Ok(Self { view, proposed })
     }
 }

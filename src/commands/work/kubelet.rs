@@ -368,7 +368,7 @@ impl Verifier {
             }
             KubeletAccess::Pod { plan, stop } => {
                 let plan = plan.within(rest.max(POD_INTERVAL));
-                let own = ["podresources", "list", "--quiet", "-o", "json"];
+                let own = ["podresources", "list", "-o", "json"];
                 let report = debug_pod::ask(&plan, &own, stop(), context).await?;
                 let (in_use, prepared) = report.facts();
                 let unread = report

@@ -1,5 +1,6 @@
 //! How an answer is wanted.
 
+use crate::decide::Strictness;
 use crate::render::Format;
 
 /// How an answer is wanted.
@@ -8,5 +9,5 @@ pub(crate) struct OutputRequest {
     /// In which format.
     pub(crate) format: Format,
     /// Whether it is a failure that part of it is missing.
-    pub(crate) strict: bool,
+    pub(crate) strictness: Strictness,
 }

@@ -6,7 +6,7 @@ use super::cluster_view::ViewWarnings;
 use super::output_request::OutputRequest;
 use crate::commands::context::Context;
 use crate::decide::exit_status::AnswerState;
-use crate::decide::{Strictness, exit_status};
+use crate::decide::exit_status;
 use crate::error::{ExitStatus, Failure};
 use crate::output::{OutputError, Printer};
 use crate::render::{Format, Page, RenderError, json, marks, render, unsaid};
@@ -61,7 +61,7 @@ pub(crate) fn tell(answer: &impl Answer, printer: &Printer<'_>) {
     }
     if !answer.says_what_is_not_known() {
         for gap in answer.incomplete() {
-            printer.insist(&gap.line());
+            printer.warn(&gap.line());
         }
     }
 }
@@ -77,11 +77,6 @@ pub(crate) fn page(wanted: OutputRequest, context: &Context) -> Page {
 
 /// How a command ends that gave this answer.
 pub(crate) fn ending(answer: &impl Answer, wanted: OutputRequest) -> Result<ExitStatus, Failure> {
-    let strictness = if wanted.strict {
-        Strictness::Strict
-    } else {
-        Strictness::Lenient
-    };
     let state = AnswerState {
         subject: answer.subject(),
         refusal: answer.refusal(),
@@ -92,5 +87,5 @@ pub(crate) fn ending(answer: &impl Answer, wanted: OutputRequest) -> Result<Exit
             .map(|gap| gap.missing.clone())
             .collect(),
     };
-    exit_status(state, strictness)
+    exit_status(state, wanted.strictness)
 }

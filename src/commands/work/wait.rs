@@ -26,7 +26,6 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, NodeName, Uid, Warning};
 use crate::output::StatusLine;
 use crate::report::blocker::{Blocker, BlockerReason};
-use crate::report::command_event::EventDetail;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::unevicted_pods::{NotEvictedPod, staying_elsewhere};
 use crate::report::wait::{WaitReport, goal_name};
@@ -342,7 +341,6 @@ impl Wait<'_> {
         };
         let mut freshness = Freshness::Kept;
         let mut warned = false;
-        let mut told = None;
         let mut noted = 0;
         let mut cleared = BTreeSet::new();
         let mut last_state = String::new();
@@ -364,7 +362,6 @@ impl Wait<'_> {
                         status.say(&progress.state, &progress.line);
                     }
                 }
-                self.tell(&progress, &mut told, context);
             }
             // Nobody else has seen it, and the rule may be all that is left of this wait.
             if progress.not_released.len() > noted {
@@ -412,7 +409,7 @@ impl Wait<'_> {
             let misses_force_deletions = observer.misses_force_deletions();
             let over = |ending| {
                 let unseen = misses_force_deletions.then(undetected_force_deletions);
-                let waited = WaitResult {
+                WaitResult {
                     ending,
                     pods: progress.pods,
                     staying: progress.staying.clone(),
@@ -420,10 +417,7 @@ impl Wait<'_> {
                     misses_force_deletions,
                     recorded: beside.recorded.clone(),
                     took: began.elapsed(),
-                };
-                let wait = waited.report(self);
-                context.happens(EventDetail::WaitEnded { wait });
-                waited
+                }
             };
             match progress.step {
                 // What an earlier wait has seen is still so: the API shows as free what may be held.
@@ -484,26 +478,6 @@ impl Wait<'_> {
                 }
             }
         }
-    }
-
-    /// Tells as an event how far it is, whenever that is another than was `told` last.
-    fn tell(&self, progress: &WaitProgress, told: &mut Option<String>, context: &Context) {
-        let state = if self.goal.is_about_pods() {
-            &progress.state
-        } else {
-            &progress.line
-        };
-        if context.journal().is_none() || told.as_ref() == Some(state) {
-            return;
-        }
-        context.happens(EventDetail::Progress {
-            goal: goal_name(self.goal).to_owned(),
-            rules: self.names(),
-            seen_pod_count: progress.pods,
-            remaining_pod_count: progress.pods_left,
-            message: progress.line.clone(),
-        });
-        *told = Some(state.clone());
     }
 
     fn shortfall(&self, progress: &WaitProgress, began: Instant) -> Option<Shortfall> {

@@ -19,4 +19,4 @@ mod words;
 pub use plan::{add, step};
 pub use step::AddStep;
 pub use terms::{Existing, Terms};
-pub use words::{action, next_line};
+pub use words::action;

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::step::AddStep;
-use crate::decide::next_words::after_add;
 use crate::decide::owner::owner;
-use crate::model::{Effect, RuleMetadata};
+use crate::model::RuleMetadata;
 use crate::naming::phrase::counted;
 
 impl AddStep {
@@ -51,25 +50,6 @@ impl AddStep {
     }
 }
 
-/// What comes next in the life of the rules.
-#[must_use]
-pub fn next_line(steps: &[AddStep]) -> String {
-    let names = steps.iter().map(|step| step.draft().name.as_str());
-    let batch = steps.first().and_then(|step| {
-        let key = RuleMetadata::BATCH;
-        let value = step.draft().labels.get(key)?;
-        Some(format!("-l {key}={value}"))
-    });
-    // A rule that was there may be in another batch.
-    let are_new = steps.iter().all(|step| step.existing().is_none());
-    let rules = match (steps, batch) {
-        ([_, _, ..], Some(batch)) if are_new => batch,
-        _ => names.collect::<Vec<_>>().join(" "),
-    };
-    let effect = steps.first().map(|step| &step.draft().taint.effect);
-    after_add(&rules, effect.unwrap_or(&Effect::None))
-}
-
 /// What is done, as the beginning of a question.
 #[must_use]
 pub fn action(open: &[&AddStep]) -> String {
@@ -108,26 +88,6 @@ mod tests {
         AddStep::Keep {
             draft: created(name, "b").draft().clone(),
             rule: Box::new(rule("NoSchedule")),
-        }
-    }
-
-    #[test]
-    fn several_new_rules_are_named_by_their_batch_and_others_by_name() {
-        for (name, steps, rules) in [
-            ("one", vec![created("a", "b")], "a"),
-            (
-                "several",
-                vec![created("a", "b"), created("c", "b")],
-                "-l devicetaint.dev/batch=b",
-            ),
-            (
-                "one of them is in another batch",
-                vec![created("a", "b"), found("c")],
-                "a c",
-            ),
-        ] {
-            let line = next_line(&steps);
-            assert!(line.ends_with(&format!(" {rules}")), "{name}: {line}");
         }
     }
 

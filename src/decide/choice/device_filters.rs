@@ -184,46 +184,6 @@ impl DeviceFilter {
         }))
     }
 
-    /// The hardware that was named, as arguments.
-    #[must_use]
-    pub fn hardware(&self) -> Vec<String> {
-        let identities = self.typed.identities.iter();
-        identities
-            .map(|hardware| word(&hardware.to_string()))
-            .collect()
-    }
-
-    /// What else was typed, as flags; names have their namespaces.
-    #[must_use]
-    pub fn flags(&self) -> Vec<String> {
-        let typed = &self.typed;
-        let flag = |name: &str, value: &str| format!("{name} {}", word(value));
-        let each = |name, values: &[String]| -> Vec<String> {
-            values.iter().map(|value| flag(name, value)).collect()
-        };
-        let mut flags = each("--where", &typed.expressions);
-        flags.extend(typed.node.iter().map(|node| flag("--node", node)));
-        flags.extend(typed.class.iter().map(|class| flag("--class", class)));
-        let conditions = self.conditions.iter();
-        flags.extend(conditions.filter_map(|condition| match condition {
-            DeviceCondition::Pod(name) => Some(flag("--pod", &name.to_string())),
-            DeviceCondition::Claim(name) => Some(flag("--claim", &name.to_string())),
-            DeviceCondition::Named(_)
-            | DeviceCondition::Node(_)
-            | DeviceCondition::Attribute(_)
-            | DeviceCondition::Expression(_) => None,
-        }));
-        flags.extend(each("--attribute", &typed.attributes));
-        flags.extend(each("--identity-attribute", &typed.identity_attributes));
-        let switches = [
-            (typed.skips_errors, "--skip-errors"),
-            (typed.with_partitions, "--with-partitions"),
-        ];
-        let switches = switches.into_iter().filter(|(is_on, _)| *is_on);
-        flags.extend(switches.map(|(_, switch)| switch.to_owned()));
-        flags
-    }
-
     /// The node of which it chooses all devices that meet its other conditions; absent where it chooses those of a pod or
     /// claim, which are known from the claim.
     #[must_use]

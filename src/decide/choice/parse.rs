@@ -194,19 +194,16 @@ impl Choice {
             return Ok(ResolvedChoice {
                 choice: self.clone(),
                 notes: Vec::new(),
-                is_changeable: true,
             });
         };
         let filtered = filter.resolve(reading, &[named], semantics)?;
         let filtered = filtered.unambiguous(&NamedBy::Devices, use_of)?;
-        let is_changeable = filtered.is_meant_for(NumberUse::Change);
         let FilterResult { devices, notes, .. } = filtered;
         let by = ChoiceBasis::Selectors(devices.into_iter().map(DeviceSelector::from).collect());
         let taint = self.taint.clone();
         Ok(ResolvedChoice {
             choice: Self { by, taint },
             notes,
-            is_changeable,
         })
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::state::{UnitProgress, UnitState, drains};
 use super::unit_step::UnitEnd;
-use crate::decide::next_words::explain_pod;
+use crate::decide::pending_pods::explain_pod;
 use crate::decide::unreleased_devices::{also_recording, confirmations};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, NamespacedName};
@@ -344,15 +344,6 @@ pub fn interrupted(name: &str, requester: Option<&str>) -> Vec<String> {
     ]
 }
 
-/// The next command after a finished drain.
-#[must_use]
-pub fn next_line(name: &str, requester: Option<&str>) -> String {
-    format!(
-        "next: when the work is done, run {}",
-        restoration(name, requester)
-    )
-}
-
 /// The command that restores the drain, on behalf of its requester if it has one: others may not.
 fn restoration(name: &str, requester: Option<&str>) -> String {
     let on_behalf = requester.map(|requester| format!(" --requester {}", word(requester)));
@@ -479,7 +470,6 @@ mod tests {
         requested.requester = Some("team a".to_owned());
         let failure = requested.status().unwrap_err();
         assert!(failure.hints()[1].ends_with("restore fw --requester 'team a'"));
-        assert!(next_line("fw", Some("b")).ends_with("restore fw --requester b"));
         let mut end = ended(UnitEnd::Blocked(vec!["x".to_owned()]));
         let reversed = UnitEnd::Reversed("rule b was removed".to_owned());
         end.units.push(("node-3".to_owned(), reversed));

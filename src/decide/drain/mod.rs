@@ -94,7 +94,7 @@ pub use completeness::{
 };
 pub use coverage::{refuse_unpublished, scope, untainted_line, untainted_of_unit};
 pub use current_stage::{devices_of, progress_now};
-pub use ending::{DrainEnd, interrupted, next_line};
+pub use ending::{DrainEnd, interrupted};
 pub use facts::{
     RuleState, UnitFacts, UnitPod, UnschedulablePod, WorkloadState, other_claims, pods_of,
     unschedulable_by_workload, workload_states,

@@ -8,7 +8,7 @@ use super::recorded_workloads::UnreadyWorkload;
 use super::released::{KeptBack, may_be_released};
 use super::requesters::Withdrawal;
 use super::state::UnitState;
-use crate::decide::next_words;
+use crate::decide::pending_pods::explain_unready;
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule};
@@ -122,7 +122,7 @@ pub fn left_to_be_ready(
         lines,
     );
     let namespaces = left.iter().map(|workload| &workload.namespace);
-    let hints = next_words::explain_unready(namespaces).into_iter();
+    let hints = explain_unready(namespaces).into_iter();
     Err(hints.fold(failure, Failure::hint))
 }
 

@@ -107,15 +107,6 @@ pub fn refuse_start(plan: &DrainPlan<'_>) -> Result<(), Failure> {
         .hint("to drain anyway: --accept-unplaceable"))
 }
 
-/// The flags without which a drain of the pods is refused.
-#[must_use]
-pub fn needed_flags(pods: &[UnitPod]) -> Vec<&'static str> {
-    let included = Inclusions::default();
-    let unasked = by_class(unasked(pods, included));
-    let flags = unasked.keys().filter_map(|class| flag(*class, included));
-    flags.collect()
-}
-
 /// The flag without which the drain does not begin.
 fn flag(class: PodClass, included: Inclusions) -> Option<&'static str> {
     match class.treatment(included) {
@@ -654,25 +645,6 @@ mod tests {
             refused.contains("`--by restart` cannot replace some pods"),
             "{refused}"
         );
-    }
-
-    #[test]
-    fn flags_are_needed_for_pods_that_are_evicted_with_consent_only() {
-        let pods = [
-            pod("web", PodClass::Replicated),
-            pod("db", PodClass::SingleReplica),
-            pod("train", PodClass::Job),
-            pod("monitor", PodClass::DaemonSet),
-            UnitPod {
-                is_terminating: true,
-                ..pod("notebook", PodClass::Unmanaged)
-            },
-        ];
-        assert_eq!(
-            needed_flags(&pods),
-            ["--include-singletons", "--include-jobs"]
-        );
-        assert_eq!(needed_flags(&pods[..1]), [""; 0]);
     }
 
     #[test]

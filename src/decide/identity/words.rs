@@ -78,9 +78,7 @@ impl WayOut {
                  spec.driver={driver}"
             ),
             Self::Permission => {
-                "ask for permission to `list` resourceslices.resource.k8s.io: an admin can \
-                 apply the ClusterRole that --show-role prints, and bind it"
-                    .to_owned()
+                "ask for permission to `list` resourceslices.resource.k8s.io".to_owned()
             }
             Self::Files => "add the ResourceSlices to the input, for example with `kubectl \
                 devicetaint \
@@ -428,8 +426,7 @@ mod tests {
             (
                 "no permission",
                 unread(cluster),
-                "ask for permission to `list` resourceslices.resource.k8s.io: an admin can apply the \
-                 ClusterRole that --show-role prints",
+                "ask for permission to `list` resourceslices.resource.k8s.io",
             ),
             (
                 "files without slices",

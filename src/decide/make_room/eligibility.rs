@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::assess::{DeviceBasis, completeness};
-use crate::decide::next_words::explain_pod;
+use crate::decide::pending_pods::explain_pod;
 use crate::engine::allocator::{Completeness, PendingClaim, RootCause, SearchBasis, diagnose};
 use crate::engine::closed_nodes::{ClosedNode, closed_nodes, other_nodes};
 use crate::engine::explain::explain_input::taints_of;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::run::StageEnd;
-use crate::decide::next_words::explain_pod;
+use crate::decide::pending_pods::explain_pod;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, NamespacedName};
 use crate::naming::phrase::few;

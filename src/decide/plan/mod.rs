@@ -15,4 +15,4 @@ mod units;
 pub use limits::{PlanSpace, plan_space};
 pub use refusal::{no_set, refuse_unread};
 pub use request::{PlanRequest, PlanSize, Spread};
-pub use units::{devices_of, plan_units, shared_hardware_last};
+pub use units::{devices_of, drain_command, plan_units, shared_hardware_last};

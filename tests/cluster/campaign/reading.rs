@@ -9,7 +9,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use super::normal::{self, is_cautious};
-use super::rights::{READ_NODES, READ_RULES, READING, Right, Subset, grant, names, role_told};
+use super::rights::{READ_NODES, READ_RULES, READING, Right, Subset, grant, names};
 use super::verdict::nothing_is_wrong;
 use crate::cluster::rules::support::{KEY, Run, World};
 use crate::harness::{
@@ -24,30 +24,41 @@ const CHANGES: &str = "changes-rules";
 const SAMPLE: usize = if crate::IS_FULL { 400 } else { 48 };
 const AT_ONCE: usize = 3;
 
-/// Commands, and whether they know `--strict`. Nothing that they do lasts.
-const COMMANDS: [(&str, bool); 19] = [
-    ("preview GPU0 KEY:NoExecute -o json", true),
-    ("preview DRIVER KEY:NoExecute -o json", true),
-    ("preview --rule hard -o json", true),
-    ("devices DRIVER -o json", true),
-    ("list hard soft -o json", true),
-    ("list --no-headers", true),
-    ("list -o name", true),
-    ("describe hard -o json", true),
-    ("explain pod/train -o json", true),
-    ("explain device/GPU0 -o json", true),
-    ("explain rule/hard -o json", true),
-    ("snapshot", true),
-    ("wait hard --for observed --timeout 1s", false),
-    ("wait hard --for evicted --timeout 1s --settle 0s", false),
+/// What is asked of a command.
+#[derive(Clone, Copy, PartialEq)]
+enum Asks {
+    /// A preview, which has `--strict`.
+    Preview,
+    /// Another report.
+    Report,
+    /// A change or a wait.
+    Nothing,
+}
+
+/// Commands that change nothing that lasts.
+const COMMANDS: [(&str, Asks); 19] = [
+    ("preview GPU0 KEY:NoExecute -o json", Asks::Preview),
+    ("preview DRIVER KEY:NoExecute -o json", Asks::Preview),
+    ("preview --rule hard -o json", Asks::Preview),
+    ("devices DRIVER -o json", Asks::Report),
+    ("list hard soft -o json", Asks::Report),
+    ("list --no-headers", Asks::Report),
+    ("list -o name", Asks::Report),
+    ("describe hard -o json", Asks::Report),
+    ("explain pod/train -o json", Asks::Report),
+    ("explain device/GPU0 -o json", Asks::Report),
+    ("explain rule/hard -o json", Asks::Report),
+    ("snapshot", Asks::Report),
+    ("wait hard --for observed --timeout 1s", Asks::Nothing),
+    ("wait hard --for evicted --timeout 1s --settle 0s", Asks::Nothing),
     (
         "wait nobody --for deleted --ignore-not-found --timeout 1s",
-        false,
+        Asks::Nothing,
     ),
-    ("add GPU1 KEY=new:NoExecute --yes --dry-run=server", false),
-    ("escalate soft --to NoExecute --yes --dry-run=server", false),
-    (BRAKE, false),
-    ("remove soft --yes --others --dry-run=server", false),
+    ("add GPU1 KEY=new:NoExecute --yes --dry-run=server", Asks::Nothing),
+    ("escalate soft --to NoExecute --yes --dry-run=server", Asks::Nothing),
+    (BRAKE, Asks::Nothing),
+    ("remove soft --yes --others --dry-run=server", Asks::Nothing),
 ];
 
 /// The brake depends on nothing but its rule.
@@ -132,10 +143,9 @@ fn judged(trial: Trial, world: &World<'_>, admin: &Run, run: &Run) -> Result<(),
         return Err("the brake needs more than its rule".to_owned());
     }
     let told = names(&run.stderr, &lacking);
-    role_told(run)?;
     match run.code {
         0 if same => claims(admin, run),
-        0 if COMMANDS[trial.command].1 && !trial.strict => incomplete(run, &lacking),
+        0 if COMMANDS[trial.command].1 != Asks::Nothing && !trial.strict => incomplete(run, &lacking),
         0 => Err("another answer, and nothing marks it".to_owned()),
         6 if trial.strict => incomplete(run, &lacking),
         5 if admin.code == 5 => Ok(()),
@@ -194,8 +204,8 @@ fn trials(seed: u64) -> Vec<Trial> {
     let mut trials = Vec::new();
     for subset in (0..subsets).map(Subset) {
         let ones = subset.0.count_ones() as usize;
-        for (command, (_, strict)) in COMMANDS.iter().enumerate() {
-            let strict = *strict && random.percent(80);
+        for (command, (_, asks)) in COMMANDS.iter().enumerate() {
+            let strict = *asks == Asks::Preview && random.percent(80);
             let edge = [0, READING.len() - 1, READING.len()].contains(&ones);
             if all || edge || random.below(subsets * COMMANDS.len()) < SAMPLE {
                 trials.push(Trial {

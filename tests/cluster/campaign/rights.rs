@@ -167,32 +167,6 @@ pub async fn grant(plane: &ControlPlane, prefix: &str, rights: &[Right]) {
     }
 }
 
-/// What is wrong with how a run tells of what it was denied: at most one line, as the last message, and one
-/// wherever it is said that something was denied; the role itself only where it is asked for.
-pub fn role_told(run: &crate::cluster::rules::support::Run) -> Result<(), String> {
-    let denied = run.stderr.contains("access denied") || run.stdout.contains("access denied");
-    let stderr = format!("\n{}", run.stderr);
-    let told: Vec<&str> = stderr
-        .split("\nhint: for a ClusterRole that allows what was denied (")
-        .collect();
-    let after = told.last().copied().unwrap_or_default();
-    let messages = ["error: ", "hint: ", "warning: "];
-    let is_last = !messages
-        .iter()
-        .any(|begin| after.contains(&format!("\n{begin}")));
-    if run.stderr.contains("kind: ClusterRole") {
-        return Err("a role is told that nobody asked for".to_owned());
-    }
-    match told.len() {
-        1 if denied => Err("denied, and what is not told".to_owned()),
-        1 => Ok(()),
-        2 if !after.contains("--show-role") => Err("no way to the role is told".to_owned()),
-        2 if is_last => Ok(()),
-        2 => Err("what was denied stands before other messages".to_owned()),
-        _ => Err("what was denied is told twice".to_owned()),
-    }
-}
-
 /// Whether a text names something that is lacking.
 pub fn names(text: &str, lacking: &[Right]) -> bool {
     let mut kinds = lacking.iter().flat_map(|right| right.kinds);

@@ -8,7 +8,7 @@ use std::thread;
 use serde_json::Value;
 
 use super::normal;
-use super::rights::{READING, Subset, WRITING, grant, names, role_told};
+use super::rights::{READING, Subset, WRITING, grant, names};
 use super::state::{Hold, State, Stored, Wanted, changes, reset, state};
 use super::verdict::nothing_is_wrong;
 use crate::cluster::rules::support::{KEY, Run, World};
@@ -134,9 +134,6 @@ fn settled(state: &State) -> Vec<(String, Stored)> {
 fn judged(subset: Subset, admin: &Done, done: &Done) -> Option<String> {
     let run = &done.run;
     let lacking = subset.lacking(&WRITING);
-    if let Err(why) = role_told(run) {
-        return Some(why);
-    }
     if subset.is_complete(&WRITING) && run.code != admin.run.code {
         return Some("whoever may do everything is refused".to_owned());
     }

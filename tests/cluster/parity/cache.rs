@@ -65,7 +65,7 @@ impl Bench {
     /// The plugin's answer, which has to be right whatever is remembered.
     #[track_caller]
     fn assert_right(&self, what: &str) -> Vec<String> {
-        let (output, asked) = self.plugin(&["devices", "-o", "json", "--strict"]);
+        let (output, asked) = self.plugin(&["devices", "-o", "json"]);
         assert!(output.status.success(), "{what}: {output:?}");
         let report: serde_json::Value =
             serde_json::from_slice(&output.stdout).expect("a report in JSON");
@@ -227,7 +227,7 @@ fn what_the_server_no_longer_has_is_discovered_again() {
     let run = || {
         let mut command = bench.plane.command(PLUGIN);
         command
-            .args(["devices", "-o", "json", "--strict"])
+            .args(["devices", "-o", "json"])
             .env("KUBECONFIG", &bench.proxy.kubeconfig)
             .env("KUBECACHEDIR", &bench.cache);
         command.output().expect("it can be run")

@@ -306,30 +306,6 @@ fn several_namespaces_need_the_number_of_pods() {
     block_on(world.until_evicted("train"));
 }
 
-#[test]
-fn the_next_command_agrees_to_what_was_seen_and_to_nothing_else() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    block_on(world.pod("train", "gpu-0"));
-    let name = world.add(&format!("{KEY}=x"));
-    let next = || {
-        let run = world.run(&format!("preview --rule {name}")).ended(0);
-        let mut lines = run.stderr.lines();
-        let next = lines.find_map(|line| line.strip_prefix("next: kubectl devicetaint "));
-        let next = next.expect("what comes next").replace(" --wait", " --yes");
-        assert!(next.contains(" --expect sha256:"), "{next}");
-        next
-    };
-    let seen = next();
-    block_on(world.pod("newcomer", "gpu-0"));
-    world
-        .run(&seen)
-        .ended(4)
-        .saying("the digest of the impact is now")
-        .saying("nothing was changed");
-    world.run(&next()).ended(0);
-    block_on(world.until_evicted("train"));
-}
-
 /// It evicts nobody yet, and is agreed to for what comes of it.
 #[test]
 fn a_rule_with_effect_none_is_compared_with_what_its_preview_shows() {

@@ -157,16 +157,6 @@ fn every_change_names_the_state_that_it_was_decided_on() {
     let run = proxy.run(&world, &format!("add {device} {KEY}=x")).ended(0);
     let name = super::support::name_in(&run.stdout);
     for (line, method, time) in [
-        (
-            format!("escalate {name} --to NoExecute --yes --kubernetes 1.35"),
-            "PATCH",
-            true,
-        ),
-        (
-            format!("deescalate {name} --to NoSchedule --kubernetes 1.35"),
-            "PATCH",
-            true,
-        ),
         (format!("deescalate {name} --to None"), "PATCH", false),
         (
             format!("escalate {name} --to NoSchedule --yes"),

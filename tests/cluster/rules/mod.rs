@@ -8,7 +8,6 @@ mod bad_input;
 mod changing;
 mod choosing;
 mod describing;
-mod events;
 mod every_step;
 #[cfg(unix)]
 mod fitting;
@@ -27,4 +26,3 @@ mod timed;
 mod versions;
 mod waited;
 #[cfg(unix)]
-mod watching;

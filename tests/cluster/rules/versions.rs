@@ -107,12 +107,3 @@ fn without_rules_it_is_said_how_to_get_them() {
         .saying("does not serve DeviceTaintRule");
     world.run("wait nobody --for deleted").ended(1);
 }
-
-#[test]
-fn before_1_35_effect_none_is_refused_with_the_reason() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    world
-        .run(&format!("add GPU0 {KEY}=x --kubernetes 1.34"))
-        .ended(1)
-        .saying("effect None needs Kubernetes 1.35");
-}

@@ -12,7 +12,7 @@ use crate::commands::context::Context;
 use crate::commands::work::connect::{Live, connect, connect_client, failed};
 use crate::commands::work::source::{Source, detail, read_instead};
 use crate::decide::Version;
-use crate::decide::version::{self, doubts_about};
+use crate::decide::version::{self, doubts_about, with_evident_gates};
 use crate::engine::Semantics;
 use crate::error::Failure;
 use crate::model::{Reading, Warning};
@@ -124,6 +124,7 @@ impl ClusterView {
         live: Live,
         request: ViewRequest,
     ) -> Self {
+        let semantics = with_evident_gates(semantics, &reading);
         let mut doubts = doubts_about(&semantics, &reading);
         // This machine's clock is better than none, and is told as a doubt.
         let now = reading.observed_at.unwrap_or_else(|| {
@@ -144,6 +145,7 @@ impl ClusterView {
         request: ViewRequest,
     ) -> Result<Self, Failure> {
         let semantics = source.version.semantics(reading.version)?;
+        let semantics = with_evident_gates(semantics, &reading);
         if detail(&semantics).max(request.wanted) == Detail::Names {
             // What a live cluster is not even asked for cannot be odd.
             let concerns_names = |warning: &Warning| warning.code != "unknown-attribute-type";

@@ -8,8 +8,6 @@ use crate::commands::work::connect::failed;
 use crate::decide::drain::{RestartPlan, RestartReply, RestartState, tainted_since};
 use crate::error::Failure;
 use crate::model::{Kind, Uid};
-use crate::report::command_event::{EventDetail, RequestResult};
-use crate::report::reference::Owner;
 
 /// The way on for whoever may not restart the owners of pods.
 const EVICT: &str = "to evict the pods instead: --by evict";
@@ -82,9 +80,7 @@ impl UnitDrain<'_, '_, '_> {
         let answer = restart(client, &state.owner, &on, at, WriteMode::Store).await;
         Ok(match answer.map_err(failed)? {
             RestartAnswer::Accepted => {
-                let message = format!("restarted {name}");
-                printer.note(&format!("unit {unit}: {message}"));
-                self.tell_restart(state, RequestResult::Accepted, message);
+                printer.note(&format!("unit {unit}: restarted {name}"));
                 RestartReply::Accepted
             }
             RestartAnswer::Changed => RestartReply::Changed,
@@ -92,7 +88,6 @@ impl UnitDrain<'_, '_, '_> {
                 printer.warn(&format!(
                     "unit {unit}: {name} cannot be restarted: {message}"
                 ));
-                self.tell_restart(state, RequestResult::Refused, message.clone());
                 RestartReply::Refused(message)
             }
             RestartAnswer::Unknown(error) => {
@@ -102,21 +97,6 @@ impl UnitDrain<'_, '_, '_> {
                 RestartReply::Unknown
             }
         })
-    }
-
-    /// Reports the result of a restart as an event.
-    fn tell_restart(&self, state: &RestartState, request_result: RequestResult, message: String) {
-        self.order.context.happens(EventDetail::OwnerRestart {
-            drain: self.order.name.to_owned(),
-            unit: self.unit.name.clone(),
-            namespace: state.owner.namespace.to_string(),
-            owner: Owner {
-                kind: Kind::Deployment.to_string(),
-                name: state.owner.name.to_string(),
-            },
-            request_result,
-            message,
-        });
     }
 }
 

@@ -27,7 +27,6 @@ use crate::engine::settle::{Goal, Patience};
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect, NamespacedName, Uid};
 use crate::report::blocker::Blocker;
-use crate::report::command_event::{EventDetail, RequestResult};
 use crate::report::reference::ObjectReference;
 
 /// Result of the wait that runs beside the evictions.
@@ -207,32 +206,20 @@ impl UnitDrain<'_, '_, '_> {
         }
     }
 
-    /// Prints the result of an eviction, and reports it as an event; a repeated refusal with an unchanged message once.
+    /// Prints the result of an eviction; a repeated refusal with an unchanged message once.
     fn tell(&self, pod: &UnitPod, reply: &EvictionReply, told: &mut BTreeMap<Uid, String>) {
         let unit = &self.unit.name;
         let name = &pod.name;
-        let (line, request_result, message) = match reply {
-            EvictionReply::Accepted => {
-                let line = format!("evicted pod {name}");
-                (line.clone(), RequestResult::Accepted, line)
-            }
+        let line = match reply {
+            EvictionReply::Accepted => format!("evicted pod {name}"),
             // An eviction is retried every few seconds; a refusal that stays the same is printed once.
             EvictionReply::Refused(message) if told.get(&pod.uid) != Some(message) => {
                 told.insert(pod.uid.clone(), message.clone());
-                let line = format!("eviction of pod {name} refused, will retry ({message})");
-                (line, RequestResult::Refused, message.clone())
+                format!("eviction of pod {name} refused, will retry ({message})")
             }
             EvictionReply::Refused(_) | EvictionReply::Gone | EvictionReply::Unknown => return,
         };
-        let context = self.order.context;
-        context.printer.note(&format!("unit {unit}: {line}"));
-        context.happens(EventDetail::PodEviction {
-            drain: self.order.name.to_owned(),
-            unit: unit.clone(),
-            pod: ObjectReference::new(name, &pod.uid),
-            request_result,
-            message,
-        });
+        self.order.context.printer.note(&format!("unit {unit}: {line}"));
     }
 
     /// Gives the rules effect NoExecute, which was confirmed before the drain started.

@@ -26,7 +26,6 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
 use crate::output::StatusLine;
 use crate::report::change::DryRun;
-use crate::report::command_event::EventDetail;
 
 /// Why no further unit of a drain is started.
 enum StoppedDrain {
@@ -316,7 +315,6 @@ impl DrainOrder<'_> {
             }
             BeforeUnit::Weakened(why) => return Ok(UnitEnd::Reversed(why)),
         }
-        self.happens(run, &UnitProgress::Draining, "draining");
         let began = Instant::now();
         let rules = self.note(rules, &UnitProgress::Draining, mutation).await?;
         let restarted = self.restarts.owners.keys().cloned().collect();
@@ -343,7 +341,6 @@ impl DrainOrder<'_> {
             let rules: Vec<DeviceTaintRule> = rules.into_iter().map(|stored| stored.fact).collect();
             let rules = rules_of_unit(&rules, self.name, &run.unit.name);
             self.note(rules, &progress, mutation).await?;
-            self.happens(run, &progress, &DrainEnd::line(&run.unit.name, &end));
         }
         if let Some(line) = safety {
             self.context.printer.note(&line);
@@ -387,14 +384,5 @@ impl DrainOrder<'_> {
             noted.push(stored.map_or(rule, |stored| stored.fact));
         }
         Ok(noted)
-    }
-
-    fn happens(&self, run: &DrainRun, progress: &UnitProgress, message: &str) {
-        self.context.happens(EventDetail::UnitChanged {
-            drain: self.name.to_owned(),
-            unit: run.unit.name.clone(),
-            unit_stage: progress.stage(),
-            message: message.to_owned(),
-        });
     }
 }
