@@ -166,9 +166,7 @@ impl<'a> ReportCompleteness<'a> {
             // Nothing is counted from what answers can do without.
             (Some(Counted::Nothing), _) => false,
             // What cannot be evaluated may select any device, which concerns all but these two.
-            (Some(Counted::Classes) | None, _) => {
-                !is(&[CountSubject::Inventory, CountSubject::Holders])
-            }
+            (None, _) => !is(&[CountSubject::Inventory, CountSubject::Holders]),
         }
     }
 }
@@ -243,11 +241,6 @@ mod tests {
                 ["2", "2", "2", "2", "2+"],
             ),
             (vec![missing(Kind::Pod)], 37, ["2", "2", "2", "2+", "2"]),
-            (
-                vec![missing(Kind::DeviceClass)],
-                34,
-                ["2+", "2+", "2+", "2+", "2+"],
-            ),
             (
                 vec![gap("devices of rule drain", Affects::Evictions)],
                 34,

@@ -446,16 +446,6 @@ impl ClusterError {
         matches!(self, Self::Invalid { .. })
     }
 
-    /// What was to be done with the cluster, when a permission for it is missing.
-    #[must_use]
-    pub fn purpose(&self) -> Option<Purpose> {
-        if let Self::Forbidden { purpose, .. } = self {
-            *purpose
-        } else {
-            None
-        }
-    }
-
     /// Whether the server denied it to somebody whose credentials it did not know. No role helps then:
     /// it would open the cluster to everybody.
     ///

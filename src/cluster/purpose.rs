@@ -12,8 +12,7 @@ struct Need(&'static [&'static str], What);
 enum What {
     /// Every kind that no answer can do without.
     Facts,
-    /// Those of them that are kept current while one looks.
-    Kept,
+    Classes,
     /// Every kind that a snapshot keeps.
     Saved,
     Pods,
@@ -34,7 +33,9 @@ enum What {
 /// Lists of everything, and pods by their names.
 const FACTS: Need = Need(&["list"], What::Facts);
 const PODS: Need = Need(&["get"], What::Pods);
-const WATCH: Need = Need(&["watch"], What::Kept);
+const WATCH: Need = Need(&["watch"], What::Facts);
+/// Which devices a claim can be allocated.
+const CLASSES: Need = Need(&["list"], What::Classes);
 /// Whether nodes can end their pods, of few nodes each by its name, of many all; and which nodes there
 /// are for claims to be placed on again.
 const NODES: Need = Need(&["get", "list"], What::Nodes);
@@ -128,15 +129,15 @@ macro_rules! purposes {
 #[rustfmt::skip] // One line per purpose.
 purposes! {
     /// Reading what a preview needs, from the cluster alone.
-    Preview: "preview", Looks, OrDump, Rules, [FACTS, PODS, BUDGETS, WORKLOADS, NODES];
+    Preview: "preview", Looks, OrDump, Rules, [FACTS, CLASSES, PODS, BUDGETS, WORKLOADS, NODES];
     /// Choosing among devices, and everything that a preview of the choice needs.
-    Plan: "plan", Looks, OrDump, Rules, [FACTS, PODS, BUDGETS, WORKLOADS, NODES];
+    Plan: "plan", Looks, OrDump, Rules, [FACTS, CLASSES, PODS, BUDGETS, WORKLOADS, NODES];
     /// A preview that is compared with what the controller says, by rules that are made for that.
-    Publish: "publish", Acts, Live, Rules, [FACTS, PODS, BUDGETS, WORKLOADS, NODES, Need(&["get", "create", "patch", "delete"], What::Rules)];
+    Publish: "publish", Acts, Live, Rules, [FACTS, CLASSES, PODS, BUDGETS, WORKLOADS, NODES, Need(&["get", "create", "patch", "delete"], What::Rules)];
     /// Making rules, and completing those that an interrupted run has made.
-    Add: "add", Acts, Live, Rules, [FACTS, PODS, BUDGETS, WORKLOADS, NODES, Need(&["get", "create", "patch"], What::Rules)];
+    Add: "add", Acts, Live, Rules, [FACTS, CLASSES, PODS, BUDGETS, WORKLOADS, NODES, Need(&["get", "create", "patch"], What::Rules)];
     /// Making rules stronger, and waiting for what they do.
-    Escalate: "escalate", Acts, Live, Rules, [FACTS, PODS, BUDGETS, WORKLOADS, Need(&["get", "patch"], What::Rules), WATCH, NODES];
+    Escalate: "escalate", Acts, Live, Rules, [FACTS, CLASSES, PODS, BUDGETS, WORKLOADS, Need(&["get", "patch"], What::Rules), WATCH, NODES];
     /// Making rules weaker.
     Deescalate: "deescalate", Acts, Live, Rules, [FACTS, PODS, Need(&["get", "patch"], What::Rules)];
     /// Deleting rules, and waiting until their devices are free of them.
@@ -146,17 +147,17 @@ purposes! {
     /// Everything about rules, with events and nodes.
     Describe: "describe", Looks, OrDump, Rules, [FACTS, PODS, Need(&["get"], What::Rules), EVENTS, NODES];
     /// Why it is so: pods, devices and rules, and where claims could be placed.
-    Explain: "explain", Looks, OrDump, Rules, [FACTS, Need(&["get", "list"], What::Pods), Need(&["list"], What::Nodes), TEMPLATES, EVENTS, MAKERS];
+    Explain: "explain", Looks, OrDump, Rules, [FACTS, CLASSES, Need(&["get", "list"], What::Pods), Need(&["list"], What::Nodes), TEMPLATES, EVENTS, MAKERS];
     /// Waiting for what rules do.
     Wait: "wait", Acts, Live, Rules, [FACTS, PODS, Need(&["get"], What::Rules), WATCH, NODES];
     /// Listing devices with their users.
     Devices: "devices", Looks, OrDump, Rules, [FACTS, PODS, WATCH];
     /// Comparing what a kubelet says with what the cluster says.
-    PodResources: "podresources", Looks, OrDump, Rules, [FACTS, PODS, TEMPLATES];
+    PodResources: "podresources", Looks, OrDump, Rules, [FACTS, CLASSES, PODS, TEMPLATES];
     /// Saving everything that a preview needs.
     Snapshot: "snapshot", Looks, Live, Rules, [Need(&["list"], What::Saved)];
     /// Making a dedication: rules, and the policies that let claims in and keep others out.
-    Dedicate: "dedicate", Acts, Live, Dedications, [FACTS, PODS, BUDGETS, WORKLOADS, NODES, NAMESPACES, Need(&["get", "create", "patch"], What::Rules), Need(&["get", "create", "patch"], What::Policies)];
+    Dedicate: "dedicate", Acts, Live, Dedications, [FACTS, CLASSES, PODS, BUDGETS, WORKLOADS, NODES, NAMESPACES, Need(&["get", "create", "patch"], What::Rules), Need(&["get", "create", "patch"], What::Policies)];
     /// Removing one.
     Undedicate: "undedicate", Acts, Live, Dedications, [FACTS, Need(&["get", "delete"], What::Rules), Need(&["get", "delete"], What::Policies)];
     /// Looking at dedications.
@@ -164,13 +165,13 @@ purposes! {
     /// Who tolerates a taint.
     Tolerations: "tolerations", Looks, OrDump, Dedications, [FACTS, TEMPLATES];
     /// Taking devices out of service: rules, evictions of pods, and what becomes of their workloads.
-    Drain: "drain", Acts, Live, Rules, [FACTS, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, NODES, WATCH, Need(&["get", "create", "patch", "delete"], What::Rules), EVICTIONS, RESTARTS];
+    Drain: "drain", Acts, Live, Rules, [FACTS, CLASSES, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, NODES, WATCH, Need(&["get", "create", "patch", "delete"], What::Rules), EVICTIONS, RESTARTS];
     /// Looking at drains.
     DrainStatus: "drain-status", Looks, Live, Rules, [FACTS, PODS];
     /// Undoing a drain.
     Restore: "restore", Acts, Live, Rules, [FACTS, PODS, Need(&["get", "delete"], What::Rules), WATCH, NODES, WORKLOADS];
     /// Evicting pods so that another one gets their devices.
-    MakeRoom: "make-room", Acts, Live, Rules, [FACTS, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, NODES, Need(&["get", "create", "patch", "delete"], What::Rules), EVICTIONS];
+    MakeRoom: "make-room", Acts, Live, Rules, [FACTS, CLASSES, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, NODES, Need(&["get", "create", "patch", "delete"], What::Rules), EVICTIONS];
     /// Asking the kubelet of a node through a pod that is made there; no role of `manifests/` allows that.
     DebugPod: "podresources-via-debug", Acts, Live, None, [DEBUG_POD, DEBUG_LOG, DEBUG_NODE];
     /// Comparing what a kubelet that is asked so says with what the cluster says.
@@ -244,10 +245,8 @@ impl What {
         };
         match self {
             Self::Facts => those(is_needed),
-            Self::Kept => {
-                those(|kind| is_needed(kind) && kind.need() != model::Need::WhenReferredTo)
-            }
             Self::Saved => those(|kind| kind.saving() == Saving::Always),
+            Self::Classes => vec![of(Kind::DeviceClass)],
             Self::Pods => vec![of(Kind::Pod)],
             Self::Rules => vec![of(Kind::DeviceTaintRule)],
             Self::Nodes => vec![of(Kind::Node)],

@@ -52,7 +52,10 @@ impl Role {
     #[must_use]
     pub fn cluster_role(self) -> String {
         let permissions: Vec<Permission> = self.permissions().into_iter().collect();
-        cluster_role(&format!("kubectl-devicetaint-{}", self.name()), &permissions)
+        cluster_role(
+            &format!("kubectl-devicetaint-{}", self.name()),
+            &permissions,
+        )
     }
 }
 
@@ -89,7 +92,7 @@ fn cluster_role(name: &str, permissions: &[Permission]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Kind, Need};
+    use crate::model::Kind;
 
     #[test]
     fn role_grants_each_missing_permission_once() {

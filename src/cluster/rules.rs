@@ -11,7 +11,6 @@ use super::read::list::List;
 use super::read::read_devices_beside;
 use super::write::{Objects, Stored};
 use crate::model::{DeviceTaintRule, Reading};
-use crate::wire::Detail;
 
 /// The rules of one cluster.
 pub type Rules = Objects<DeviceTaintRule>;
@@ -28,7 +27,6 @@ pub type StoredRule = Stored<DeviceTaintRule>;
 pub async fn read_devices_with_objects(
     client: &ApiClient,
     served: &ServedKinds,
-    detail: Detail,
 ) -> Result<(Reading, BTreeMap<String, Value>, Vec<ClusterError>), ClusterError> {
     let rules = Rules::new(client, served)?;
     let mut objects = BTreeMap::new();
@@ -48,6 +46,6 @@ pub async fn read_devices_with_objects(
         }
         Ok(facts)
     };
-    let reading = read_devices_beside(client, served, detail, listed).await?;
+    let reading = read_devices_beside(client, served, listed).await?;
     Ok((reading, objects, odd))
 }

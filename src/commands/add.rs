@@ -10,7 +10,6 @@ use super::flags::device_filters::DeviceFilterArgs;
 use super::flags::devices::SelectorArgs;
 use super::flags::printed::Printed;
 use super::flags::safety::SafetyArgs;
-use super::flags::source::VersionArgs;
 use super::flags::waiting::WaitingArgs;
 use super::profile::CommandProfile;
 use super::work::add_hooks::{AddHooks, NoHooks};
@@ -157,9 +156,6 @@ pub(super) struct AddArgs {
 
     #[command(flatten)]
     pub(super) safety: SafetyArgs,
-
-    #[command(flatten)]
-    pub(super) version: VersionArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -221,7 +217,7 @@ impl AddArgs {
         let change = self.change.change();
 
         let more = &self.filters.identity_attributes;
-        let mutation = MutationContext::open(self.version.version(), context).await?;
+        let mutation = MutationContext::open(context).await?;
         let (mutation, choice) = Box::pin(mutation.with_numbers_of(choice, more)).await?;
         let mut mutation = mutation.with_attributes_for(choice.filter()).await?;
         let drafts = match named.filter(|_| choice.filter().is_none()) {

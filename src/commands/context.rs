@@ -226,9 +226,7 @@ impl Context {
         let mut environment = surroundings.environment();
         environment.stdin_is_terminal = std::io::stdin().is_terminal();
         Self {
-            printer: Arc::new(
-                Printer::standard(&surroundings.streams).repeating(repeated),
-            ),
+            printer: Arc::new(Printer::standard(&surroundings.streams).repeating(repeated)),
             width: surroundings.streams.width,
             height: surroundings.streams.height,
             namespace: settings.namespace,
@@ -282,7 +280,6 @@ impl Context {
         let is_new = !self.is_introduced.swap(true, Ordering::Relaxed);
         self.cluster().filter(|_| is_new)
     }
-
 }
 
 #[cfg(test)]

@@ -13,7 +13,6 @@ use super::flags::device_filters::DeviceFilterArgs;
 use super::flags::devices::SelectorArgs;
 use super::flags::printed::Printed;
 use super::flags::safety::SafetyArgs;
-use super::flags::source::VersionArgs;
 use super::flags::waiting::WaitingArgs;
 use super::profile::{CommandProfile, NamespaceFilter, OF_A_DEDICATION};
 use super::work::add_hooks::AddHooks;
@@ -185,9 +184,6 @@ pub(super) struct DedicateArgs {
 
     #[command(flatten)]
     safety: SafetyArgs,
-
-    #[command(flatten)]
-    version: VersionArgs,
 }
 
 /// What is looked at.
@@ -298,7 +294,6 @@ impl DedicateArgs {
             waiting: self.waiting,
             change,
             safety: self.safety,
-            version: self.version,
         };
         let status = Box::pin(add.add(context, &mut making)).await?;
         // Rules alone know nothing of policies.

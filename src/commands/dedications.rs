@@ -2,13 +2,11 @@
 
 use super::context::Context;
 use super::flags::output::PageArgs;
-use super::flags::source::VersionArgs;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::connect;
 use super::work::policies::PolicyObjects;
 use super::work::present::present;
 use crate::cluster::Detail;
-use crate::decide::Version;
 use crate::decide::choice::no_such_dedication;
 use crate::decide::dedication::{
     KnownNamespaces, Policies, members_of_rules, names, state, unreadable,
@@ -39,9 +37,6 @@ use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
 pub(super) struct ListArgs {
     #[command(flatten)]
     output: PageArgs,
-
-    #[command(flatten)]
-    version: VersionArgs,
 }
 
 /// Show dedications with their admission policies, devices and claims
@@ -63,9 +58,6 @@ pub(super) struct DescribeArgs {
 
     #[command(flatten)]
     output: PageArgs,
-
-    #[command(flatten)]
-    version: VersionArgs,
 }
 
 /// What there is.
@@ -76,7 +68,7 @@ struct DedicationView {
 }
 
 pub(super) async fn list(args: ListArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let view = Box::pin(DedicationView::open(args.version.version(), context)).await?;
+    let view = Box::pin(DedicationView::open(context)).await?;
     let names: Vec<String> = view.names()?;
     let answer = view.answer(&names, Extent::Row)?;
     present(
@@ -88,7 +80,7 @@ pub(super) async fn list(args: ListArgs, context: &Context) -> Result<ExitStatus
 }
 
 pub(super) async fn describe(args: DescribeArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let view = Box::pin(DedicationView::open(args.version.version(), context)).await?;
+    let view = Box::pin(DedicationView::open(context)).await?;
     let known = view.names()?;
     if let Some(name) = args.names.iter().find(|name| !known.contains(name)) {
         let failure = no_such_dedication(name, known.iter().cloned());
@@ -110,9 +102,9 @@ pub(super) async fn describe(args: DescribeArgs, context: &Context) -> Result<Ex
 }
 
 impl DedicationView {
-    async fn open(version: Version, context: &Context) -> Result<Self, Failure> {
+    async fn open(context: &Context) -> Result<Self, Failure> {
         let live = connect(context).await?;
-        let view = ClusterView::of(live.clone(), version, Detail::Terms).await?;
+        let view = ClusterView::of(live.clone(), Detail::Terms).await?;
         let view = view.with_templates().await?;
         let objects = PolicyObjects::of(&live).await?;
         let policies = objects.all().await?;

@@ -14,7 +14,6 @@ use tokio::time::{Instant, sleep};
 use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
 use super::flags::rules::RuleArgs;
-use super::flags::source::VersionArgs;
 use super::profile::CommandProfile;
 use super::work::change_summary::accounted;
 use super::work::changer::Changer;
@@ -31,7 +30,8 @@ use crate::decide::chooser::no_such_rule;
 use crate::decide::exit_status::of_parts;
 use crate::decide::outcomes::RuleResult;
 use crate::decide::rules_on::SiblingRules;
-use crate::decide::{Chooser, Proposal, RulePatch, RuleWords, SelectedRules, Version};
+use crate::decide::version::semantics_of;
+use crate::decide::{Chooser, Proposal, RulePatch, RuleWords, SelectedRules};
 use crate::engine::settle::is_observed;
 use crate::engine::{ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
@@ -63,9 +63,6 @@ pub(super) struct DeescalateArgs {
 
     #[command(flatten)]
     report: ReportArgs,
-
-    #[command(flatten)]
-    version: VersionArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -268,8 +265,7 @@ impl DeescalateArgs {
         }
         let view = match (reached.live(), by_name) {
             (Ok(live), found) => {
-                let view =
-                    Box::pin(ClusterView::of(live, self.version.version(), Detail::Names)).await;
+                let view = Box::pin(ClusterView::of(live, Detail::Names)).await;
                 match (view, found) {
                     (Ok(view), _) => view,
                     // Without devices it stays at what the names have found.
@@ -294,7 +290,7 @@ impl DeescalateArgs {
         let to = Effect::from(self.to);
         let context = changer.context();
         let pulled = reached.client.server_time();
-        let patch = RulePatch::effect(&to, &self.semantics(reached), reached.client.server_time());
+        let patch = RulePatch::effect(&to, &Self::semantics(reached), reached.client.server_time());
         let mut downgraded = Vec::new();
         let mut refused: Option<Failure> = None;
         for rule in found {
@@ -318,19 +314,19 @@ impl DeescalateArgs {
                 downgraded,
                 at: pulled,
             };
-            tell_cancelled(reached, downgrade, self.version.version(), changer).await;
+            tell_cancelled(reached, downgrade, changer).await;
         }
         refused.map_or(Ok(()), |failure| Err(stopped(failure, context)))
     }
 
     /// How the server behaves; where nobody can say, as the newest does.
-    fn semantics(&self, reached: &ReachedServer) -> Semantics {
+    fn semantics(reached: &ReachedServer) -> Semantics {
         let version = reached
             .served
             .as_ref()
             .ok()
             .and_then(|served| served.version);
-        let semantics = self.version.version().semantics(version);
+        let semantics = semantics_of(None, version);
         semantics.unwrap_or_else(|_| Semantics::newest())
     }
 }
@@ -371,7 +367,6 @@ async fn is_confirmed(downgraded: &[DeviceTaintRule], rules: &Rules) -> bool {
 async fn tell_cancelled(
     reached: &ReachedServer,
     downgrade: DowngradedRules,
-    version: Version,
     changer: &mut Changer<'_>,
 ) {
     let evicting: Vec<DeviceTaintRule> = downgrade
@@ -386,7 +381,7 @@ async fn tell_cancelled(
         downgraded: evicting,
         ..downgrade
     };
-    match pending(reached, &downgrade, version).await {
+    match pending(reached, &downgrade).await {
         Ok(line) => changer.note(line),
         Err(failure) => changer.context().printer.warn(&format!(
             "the effect was lowered, but the number of pending evictions is unknown: {failure}"
@@ -394,14 +389,10 @@ async fn tell_cancelled(
     }
 }
 
-async fn pending(
-    reached: &ReachedServer,
-    downgrade: &DowngradedRules,
-    version: Version,
-) -> Result<String, String> {
+async fn pending(reached: &ReachedServer, downgrade: &DowngradedRules) -> Result<String, String> {
     let evicting = &downgrade.downgraded;
     let confirmed = is_confirmed(evicting, &reached.rules).await;
-    let mutation = MutationContext::of(reached.live()?, version)
+    let mutation = MutationContext::of(reached.live()?)
         .await
         .map_err(|failure| failure.to_string())?;
     let proposed = ProposedTaint::of_rules(evicting, mutation.view.now);

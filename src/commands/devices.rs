@@ -82,6 +82,10 @@ pub(super) struct DevicesArgs {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", help_heading = "Output")]
     summary: Option<bool>,
 
+    /// Omit the header line and the lines of the nodes
+    #[arg(long, help_heading = "Output")]
+    no_headers: bool,
+
     #[command(flatten)]
     source: SourceArgs,
 
@@ -103,8 +107,7 @@ Examples:
 impl DevicesArgs {
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::reading(Purpose::Devices)
-            .with_namespace(NamespaceFilter::Narrows)
+        CommandProfile::reading(Purpose::Devices).with_namespace(NamespaceFilter::Narrows)
     }
 }
 
@@ -126,7 +129,9 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
     let unknown = args.free && !view.knows_usage();
     // Claims name the pods that use a device.
     let view = view.with_pods(|_| false).await?;
-    let report = question.report(&view.basis());
+    let report = question
+        .report(&view.basis())
+        .with_headers(args.no_headers.into());
     let (report, hint) = args.fitted(report, wanted, context)?;
     let status = present(&report, &view.into_view_warnings(), wanted, context)?;
     if unknown {
@@ -155,7 +160,8 @@ impl DevicesArgs {
         context: &Context,
     ) -> Result<(DeviceReport, Option<String>), Failure> {
         let rows = context.height.filter(|_| {
-            wanted.format == Format::Table && self.summary.is_none() && !report.has_columns()
+            let may_fold = self.summary.is_none() && !self.no_headers && !report.has_columns();
+            wanted.format == Format::Table && may_fold
         });
         let Some(rows) = rows else {
             return Ok((report, None));

@@ -11,7 +11,6 @@ use super::drains::{self, StatusArgs};
 use super::flags::change::ChangeArgs;
 use super::flags::guards;
 use super::flags::safety::SafetyArgs;
-use super::flags::source::VersionArgs;
 use super::profile::CommandProfile;
 use super::signal::Signals;
 use super::work::changer::{Changer, Lines};
@@ -21,8 +20,7 @@ use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline, TimeoutAction}
 use crate::cluster::{Purpose, user_name};
 use crate::completion::Values;
 use crate::decide::drain::{
-    AbortAction, DrainEnd, Inclusions, Means, UnitKind, UnitLimits, parse_requester,
-    plan_file,
+    AbortAction, DrainEnd, Inclusions, Means, UnitKind, UnitLimits, parse_requester, plan_file,
 };
 use crate::decide::expectation::UnreadableExpectation;
 use crate::error::{ExitStatus, Failure};
@@ -277,9 +275,6 @@ pub(super) struct DrainArgs {
 
     #[command(flatten)]
     safety: SafetyArgs,
-
-    #[command(flatten)]
-    version: VersionArgs,
 }
 
 /// Subcommands that change nothing.
@@ -432,7 +427,7 @@ impl DrainArgs {
         let safety = self.safety.prepare()?;
         let pauses = guards::parse(&self.pause_if)?;
         let change = self.change.change();
-        let mutation = MutationContext::open(self.version.version(), context).await?;
+        let mutation = MutationContext::open(context).await?;
         let mutation = mutation.with_attributes().await?;
         let hints = request.node_hints(&mutation.view);
         let found = Box::pin(request.devices(choices, mutation, context)).await;
@@ -487,7 +482,6 @@ impl DrainArgs {
             name: &prepared.terms.name,
             requester: requester.as_deref(),
             live: &mutation.live,
-            version: self.version.version(),
             semantics: mutation.view.semantics,
             limits: request.limits,
             pauses,

@@ -2,7 +2,6 @@
 
 use super::context::Context;
 use super::flags::output::PageArgs;
-use super::flags::source::VersionArgs;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::connect;
 use super::work::mutation_context::MutationContext;
@@ -47,19 +46,11 @@ pub(super) struct StatusArgs {
 
     #[command(flatten)]
     output: PageArgs,
-
-    #[command(flatten)]
-    version: VersionArgs,
 }
 
 pub(super) async fn status(args: StatusArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let live = connect(context).await?;
-    let view = Box::pin(ClusterView::of(
-        live,
-        args.version.version(),
-        Detail::Attributes,
-    ))
-    .await?;
+    let view = Box::pin(ClusterView::of(live, Detail::Attributes)).await?;
     let mut found = drains(view.rules()?);
     for name in &args.names {
         if !found.iter().any(|drain| drain.name == *name) {

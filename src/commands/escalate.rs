@@ -9,7 +9,6 @@ use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
 use super::flags::rules::RuleArgs;
 use super::flags::safety::SafetyArgs;
-use super::flags::source::VersionArgs;
 use super::flags::waiting::WaitingArgs;
 use super::profile::CommandProfile;
 use super::signal::{Signals, interrupted, stoppable_by};
@@ -99,9 +98,6 @@ pub(super) struct EscalateArgs {
 
     #[command(flatten)]
     safety: SafetyArgs,
-
-    #[command(flatten)]
-    version: VersionArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -238,7 +234,7 @@ impl EscalateArgs {
         context: &Context,
     ) -> Result<(MutationContext, Proposal), Failure> {
         let to = Effect::from(self.to);
-        let mutation = MutationContext::open(self.version.version(), context).await?;
+        let mutation = MutationContext::open(context).await?;
         let (mutation, chooser) = mutation.chosen(typed, context).await?;
         let meant = mutation.selected(&chooser).await?;
         typed.refuse_several(&meant.rules)?;

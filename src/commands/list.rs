@@ -26,7 +26,7 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
 use crate::naming::labels::LabelSelector;
 use crate::render::Format;
-use crate::report::rules::{Headers, Notes, RuleList, rows};
+use crate::report::rules::{Notes, RuleList, rows};
 
 /// List rules with their devices, pods and creators
 ///
@@ -108,10 +108,18 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
     let (view, question) = args.view(context).await?;
     let shown = question.shown(&view.device_basis());
     let next = timed_effect::next_line(&shown, view.now);
-    let devices = view.device_basis().selected(&proposed(&shown, view.now)).devices;
+    let devices = view
+        .device_basis()
+        .selected(&proposed(&shown, view.now))
+        .devices;
     let view = view.with_pods(|id| devices.contains(id)).await?;
     let list = question.list(&view.basis());
-    let status = present(&list, &view.into_view_warnings(), args.output.wanted(), context)?;
+    let status = present(
+        &list,
+        &view.into_view_warnings(),
+        args.output.wanted(),
+        context,
+    )?;
     // Beside the table, which scripts cut.
     if let Some(line) = next {
         context.printer.note(&line);
@@ -167,11 +175,6 @@ impl Listed<'_> {
         oddities.extend(timed_effect::warnings(&shown, basis.now));
         let proposed = proposed(&shown, basis.now);
         let impact = basis.impact(&proposed);
-        let headers = if self.args.no_headers {
-            Headers::Left
-        } else {
-            Headers::Shown
-        };
         let notes = if self.args.expired {
             Notes::Always
         } else {
@@ -197,7 +200,7 @@ impl Listed<'_> {
         };
         list.from_answer(&impact, basis)
             .with_warnings(&oddities)
-            .with_headers(headers)
+            .with_headers(self.args.no_headers.into())
             .with_notes(notes)
     }
 }

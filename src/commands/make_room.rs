@@ -5,7 +5,6 @@ use std::time::Duration;
 use super::context::Context;
 use super::flags::change::ChangeArgs;
 use super::flags::safety::SafetyArgs;
-use super::flags::source::VersionArgs;
 use super::profile::{CommandProfile, NamespaceFilter};
 use super::signal::{Signals, interrupted, stoppable_by};
 use super::work::changer::{Changer, Lines};
@@ -148,9 +147,6 @@ pub(super) struct MakeRoomArgs {
 
     #[command(flatten)]
     safety: SafetyArgs,
-
-    #[command(flatten)]
-    version: VersionArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -267,7 +263,7 @@ impl MakeRoomArgs {
         // From before anything is changed, so that a signal meanwhile still has the rules removed.
         let mut signals = Signals::listen_for_hangup();
         let prepared = async {
-            let mutation = MutationContext::open(self.version.version(), context).await?;
+            let mutation = MutationContext::open(context).await?;
             let found = Box::pin(request.prepare(&mutation)).await?;
             Ok((mutation, found))
         };
@@ -343,7 +339,7 @@ impl MakeRoomArgs {
     async fn clean_up(&self, lines: Lines, context: &Context) -> Result<ExitStatus, Failure> {
         let mut signals = Signals::listen();
         let work = async {
-            let mutation = MutationContext::open(self.version.version(), context).await?;
+            let mutation = MutationContext::open(context).await?;
             let left = left_rules(mutation.view.rules()?, mutation.view.now);
             let change = self.change.change();
             if left.is_empty() {
@@ -504,7 +500,6 @@ impl RoomWork<'_> {
             .map_err(failed)?;
         let mut order = RoomOrder {
             live: &self.mutation.live,
-            version: self.args.version.version(),
             semantics: self.mutation.view.semantics,
             prepared: self.prepared,
             limits: self.args.stage_limits(),

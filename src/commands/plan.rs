@@ -22,8 +22,8 @@ use crate::decide::choice::{
 };
 use crate::decide::identity::identities;
 use crate::decide::plan::{
-    PlanRequest, PlanSize, PlanSpace, Spread, devices_of, drain_command, no_set, plan_space, plan_units,
-    refuse_unread, shared_hardware_last,
+    PlanRequest, PlanSize, PlanSpace, Spread, devices_of, drain_command, no_set, plan_space,
+    plan_units, refuse_unread, shared_hardware_last,
 };
 use crate::engine::set_search::search;
 use crate::error::{ExitStatus, Failure};

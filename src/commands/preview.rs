@@ -297,9 +297,7 @@ async fn view(
         .identifying(&args.devices.filters.identity_attributes);
     let missing = args.allow_missing.into();
     let hypothesis = Hypothesis::new(view, choice, manifests, missing, context).await?;
-    let Hypothesis {
-        mut view, proposed
-    } = hypothesis;
+    let Hypothesis { mut view, proposed } = hypothesis;
     let rules = proposed.iter().filter_map(|proposed| {
         let name = proposed.rule.as_ref()?;
         view.rule(name.as_str()).ok().cloned()

@@ -7,7 +7,6 @@ use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
 use super::flags::device_filters::DeviceFilterArgs;
 use super::flags::rules::RuleArgs;
-use super::flags::source::VersionArgs;
 use super::profile::CommandProfile;
 use super::work::change_summary::accounted;
 use super::work::changer::{Changer, Lines};
@@ -123,9 +122,6 @@ pub(super) struct RemoveArgs {
     #[command(flatten)]
     report: ReportArgs,
 
-    #[command(flatten)]
-    version: VersionArgs,
-
     /// Whether another command removes what belongs to the rules, such as the policies of a dedication.
     #[arg(skip)]
     is_part: bool,
@@ -159,12 +155,7 @@ pub(super) async fn run(args: RemoveArgs, context: &Context) -> Result<ExitStatu
 
 impl RemoveArgs {
     /// What takes away rules by name that somebody agreed to already, but for those that others changed.
-    pub(super) fn agreed(
-        names: Vec<String>,
-        others: bool,
-        change: ChangeArgs,
-        version: VersionArgs,
-    ) -> Self {
+    pub(super) fn agreed(names: Vec<String>, others: bool, change: ChangeArgs) -> Self {
         Self {
             rules: RuleArgs::named(names),
             filters: DeviceFilterArgs::default(),
@@ -180,7 +171,6 @@ impl RemoveArgs {
             timeout: Duration::ZERO,
             change,
             report: ReportArgs::default(),
-            version,
             is_part: true,
         }
     }
@@ -196,7 +186,7 @@ impl RemoveArgs {
         typed.chooser()?;
         let live = connect(context).await?;
         let rules = live.rules()?;
-        let (chooser, mut found) = meant_on(&typed, &live, self.version.version(), context).await?;
+        let (chooser, mut found) = meant_on(&typed, &live, context).await?;
         if typed.chooser()?.is_none() && !found.rules.is_empty() {
             // Of devices that were not named one by one, not every one has to be tainted.
             found.missing.clear();
@@ -265,7 +255,7 @@ impl RemoveArgs {
             warnings.extend(left_policies(rules));
         }
         if rules.iter().any(|rule| NotedHardware::on(rule).is_some()) {
-            let view = ClusterView::of(live.clone(), self.version.version(), Detail::Names);
+            let view = ClusterView::of(live.clone(), Detail::Names);
             let view = match view.await {
                 Ok(view) => view.with_identities_of(rules).await,
                 Err(failure) => Err(failure),
@@ -321,7 +311,7 @@ impl RemoveArgs {
             return Ok(());
         }
         // Read before they are gone; a user who may not look at devices may remove rules all the same.
-        let mutation = MutationContext::of(live.clone(), self.version.version()).await;
+        let mutation = MutationContext::of(live.clone()).await;
         let mutation = match mutation {
             Ok(mutation) => with_other_names(mutation, &found).await,
             Err(failure) => Err(failure),

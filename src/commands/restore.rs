@@ -7,7 +7,6 @@ use tokio::time::Instant;
 
 use super::context::Context;
 use super::flags::change::ChangeArgs;
-use super::flags::source::VersionArgs;
 use super::profile::CommandProfile;
 use super::remove::{self, RemoveArgs};
 use super::work::changer::Changer;
@@ -18,6 +17,7 @@ use super::work::pipeline::asking;
 use super::work::record::record;
 use crate::cluster::{Detail, Purpose, WriteMode, read_named_workloads, read_nodes, user_name};
 use crate::completion::Values;
+use crate::decide::Requester;
 use crate::decide::blast_radius::{RemovalApproval, restoration};
 use crate::decide::drain::{
     PublishedHardware, RecordedWorkloads, RestorationRecord, RestoreTarget, Restorer, UnitProgress,
@@ -29,7 +29,6 @@ use crate::decide::drain::{
 use crate::decide::effect::still_exists;
 use crate::decide::ledger::RuleGoal;
 use crate::decide::others::others;
-use crate::decide::{Requester, Version};
 use crate::engine::rule_lifecycle::release;
 use crate::engine::{self, ProposedTaint, nodes_of};
 use crate::error::{ExitStatus, Failure};
@@ -83,9 +82,6 @@ pub(super) struct RestoreArgs {
 
     #[command(flatten)]
     change: ChangeArgs,
-
-    #[command(flatten)]
-    version: VersionArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -105,8 +101,7 @@ impl RestoreArgs {
 
 pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let live = connect(context).await?;
-    let version = args.version.version();
-    let view = Box::pin(ClusterView::of(live.clone(), version, Detail::Names)).await?;
+    let view = Box::pin(ClusterView::of(live.clone(), Detail::Names)).await?;
     let known = drains(view.rules()?);
     let target = RestoreTarget { name: &args.target };
     let (drain, units) = restorable(target, &known)?;
@@ -151,13 +146,13 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
     let is_real = args.change.change().dry_run.is_real();
     let timeout = args.timeout;
     // Who agreed to rules of others is not asked again.
-    let agreed = RemoveArgs::agreed(names, args.others || has_others, args.change, args.version);
+    let agreed = RemoveArgs::agreed(names, args.others || has_others, args.change);
     let status = Box::pin(remove::run(agreed, context)).await?;
     if !is_real {
         return Ok(status);
     }
     note_restored(&restoration, &live, context).await;
-    let renamed = Box::pin(renamed(&live, &view, version, &removed, &devices)).await?;
+    let renamed = Box::pin(renamed(&live, &view, &removed, &devices)).await?;
     let wait = Restored {
         live: &live,
         source: view.reading.source.clone(),
@@ -270,7 +265,6 @@ async fn note_restored(found: &RestorationRecord, live: &Live, context: &Context
 async fn renamed(
     live: &Live,
     view: &ClusterView,
-    version: Version,
     rules: &[DeviceTaintRule],
     devices: &BTreeSet<DeviceId>,
 ) -> Result<BTreeMap<DeviceId, DeviceId>, Failure> {
@@ -281,7 +275,7 @@ async fn renamed(
     if devices.iter().all(|device| published.contains(device)) {
         return Ok(BTreeMap::new());
     }
-    let view = Box::pin(ClusterView::of(live.clone(), version, Detail::Attributes)).await?;
+    let view = Box::pin(ClusterView::of(live.clone(), Detail::Attributes)).await?;
     Ok(PublishedHardware::of(&view.device_basis()).renamed(rules))
 }
 

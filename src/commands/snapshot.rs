@@ -11,6 +11,7 @@ use super::work::source::read_instead;
 use crate::cluster::{
     self, Destination, Existing, Purpose, Redaction, RedactionError, SaveError, Saved, SavedNotes,
 };
+use crate::decide::Strictness;
 use crate::error::{ExitStatus, Failure};
 use crate::render::Format;
 use crate::report::snapshot::SnapshotAccount;

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::context::Context;
 use super::flags::change::ChangeArgs;
-use super::flags::source::VersionArgs;
 use super::profile::{CommandProfile, NamespaceFilter, OF_A_DEDICATION};
 use super::remove::{self, RemoveArgs};
 use super::work::connect::{connect, failed};
@@ -55,9 +54,6 @@ pub(super) struct UndedicateArgs {
 
     #[command(flatten)]
     change: ChangeArgs,
-
-    #[command(flatten)]
-    version: VersionArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -205,7 +201,7 @@ impl UndedicateArgs {
         // Rules go first. A tainted device without its policies would be open to any claim that tolerates the
         // taint.
         if !rules.is_empty() {
-            let args = RemoveArgs::agreed(rules, self.others, self.change, self.version);
+            let args = RemoveArgs::agreed(rules, self.others, self.change);
             Box::pin(remove::run(args, context)).await?;
         }
         let changer = PolicyChanger {

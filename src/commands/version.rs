@@ -11,6 +11,7 @@ use super::work::output_request::OutputRequest;
 use super::work::present::present;
 use crate::assess::defects;
 use crate::cluster::{ServedKinds, served_kinds};
+use crate::decide::Strictness;
 use crate::decide::risk::release_of;
 use crate::decide::version::newer_version;
 use crate::engine::Semantics;

@@ -11,7 +11,6 @@ use tokio::time::Instant;
 use super::context::Context;
 use super::flags::kubelet::DebugPodArgs;
 use super::flags::output::format_parser;
-use super::flags::source::VersionArgs;
 use super::profile::CommandProfile;
 use super::signal;
 use super::work::cluster_view::ClusterView;
@@ -133,9 +132,6 @@ pub(super) struct WaitArgs {
     /// Output format: table, wide, json, yaml, markdown or name
     #[arg(short, long, hide_possible_values = true, value_parser = format_parser(), default_value = "table", value_name = "FORMAT", help_heading = "Output")]
     output: Format,
-
-    #[command(flatten)]
-    version: VersionArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -326,17 +322,16 @@ impl WaitArgs {
         live: &Live,
         context: &Context,
     ) -> Result<(WaitResult, Option<DeviceNodes>), Failure> {
-        let version = self.version.version();
         let view = match wait.goal {
             Goal::Observed | Goal::Deleted => {
                 return Ok((wait.for_rules(live, context).await?, None));
             }
             Goal::Evicted => {
-                let view = ClusterView::of(live.clone(), version, Detail::Names).await?;
+                let view = ClusterView::of(live.clone(), Detail::Names).await?;
                 view.with_hardware_of(wait.rules).await?
             }
             // Counters and numbers say which devices are the same hardware.
-            Goal::Idle => ClusterView::of(live.clone(), version, Detail::Attributes).await?,
+            Goal::Idle => ClusterView::of(live.clone(), Detail::Attributes).await?,
         };
         let (view, identities) = wait.identities(view, &self.typed(), context).await?;
         let others = wait.other_users(&view, context);
@@ -346,7 +341,7 @@ impl WaitArgs {
             warn_of_silence(&nodes, live, &context.printer).await;
         }
         let mut waited = wait.for_pods(view, context).await?;
-        let now = ClusterView::of(live.clone(), version, Detail::Names);
+        let now = ClusterView::of(live.clone(), Detail::Names);
         let renamed = wait.renamed_since(&waited.ending, &identities, now, context);
         waited.warnings.extend(renamed.await);
         waited.warnings.extend(identities);
@@ -362,8 +357,7 @@ impl WaitArgs {
         live: Live,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
-        let version = self.version.version();
-        let (chooser, mut found) = meant_on(typed, &live, version, context).await?;
+        let (chooser, mut found) = meant_on(typed, &live, context).await?;
         if let (Some(missing), false) = (found.all_missing(), self.ignore_not_found) {
             return Err(missing.hint(
                 "if the rule was deleted, add --ignore-not-found: the command then waits for the workloads of all pods that have a taint eviction event",
@@ -386,7 +380,7 @@ impl WaitArgs {
             ));
             found.rules.push(gone_rule(&name));
         }
-        let view = ClusterView::of(live.clone(), version, Detail::Names).await?;
+        let view = ClusterView::of(live.clone(), Detail::Names).await?;
         let wait = Recover {
             rules: &found.rules,
             patience: self.patience(),
@@ -443,8 +437,7 @@ impl WaitArgs {
         live: &Live,
         context: &Context,
     ) -> Result<Verifier, Failure> {
-        let view =
-            ClusterView::of(live.clone(), self.version.version(), Detail::Attributes).await?;
+        let view = ClusterView::of(live.clone(), Detail::Attributes).await?;
         let proposed: Vec<ProposedTaint> = awaited
             .rules
             .iter()
@@ -518,8 +511,7 @@ impl WaitArgs {
         live: &Live,
         context: &Context,
     ) -> Result<Vec<DeviceTaintRule>, Failure> {
-        let version = self.version.version();
-        let (_, mut found) = meant_on(typed, live, version, context).await?;
+        let (_, mut found) = meant_on(typed, live, context).await?;
         let (lines, failure) = found.objection(Absence::of(self.ignore_not_found));
         for line in &lines {
             context.printer.note(line);

@@ -121,8 +121,7 @@ fn see_all(proposed: &[ProposedTaint]) -> Option<String> {
             selector.pool.is_some(),
             selector.device.is_some(),
         ];
-        let by_name = selector.device_class.is_none() && selector.expressions.is_empty();
-        if !by_name || !named.contains(&true) {
+        if selector.is_narrowed() || !named.contains(&true) {
             return None;
         }
         words.push(word(&device::format(selector)));

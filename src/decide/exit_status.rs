@@ -15,7 +15,11 @@ pub enum Strictness {
 impl From<bool> for Strictness {
     /// By `--strict`.
     fn from(is_strict: bool) -> Self {
-        if is_strict { Self::Strict } else { Self::Lenient }
+        if is_strict {
+            Self::Strict
+        } else {
+            Self::Lenient
+        }
     }
 }
 

@@ -5,24 +5,15 @@ use crate::engine::Semantics;
 use crate::error::Failure;
 use crate::model::{Minor, Reading, ResourceClaim, Warning};
 
-/// How the cluster behaves, as far as that was said.
-#[derive(Clone, Copy, Debug)]
-pub struct Version {
-    /// The version whose behaviour applies, whatever the source shows.
-    pub kubernetes: Option<Minor>,
-}
-
-impl Version {
-    /// How a cluster of this version behaves, if no other is asked for.
-    ///
-    /// # Errors
-    ///
-    /// A version without device taints.
-    pub fn semantics(self, version: Option<Minor>) -> Result<Semantics, Failure> {
-        match self.kubernetes.or(version) {
-            None => Ok(Semantics::newest()),
-            Some(version) => behaviour_of(version).map_err(Failure::usage),
-        }
+/// How a cluster of the version `found` behaves, unless the behavior of another version is `asked` for.
+///
+/// # Errors
+///
+/// A version that is not supported.
+pub fn semantics_of(asked: Option<Minor>, found: Option<Minor>) -> Result<Semantics, Failure> {
+    match asked.or(found) {
+        None => Ok(Semantics::newest()),
+        Some(version) => behaviour_of(version).map_err(Failure::usage),
     }
 }
 
@@ -30,11 +21,11 @@ impl Version {
 ///
 /// # Errors
 ///
-/// The reason, for a version without device taints.
+/// The reason, for a version that is not supported.
 pub fn behaviour_of(version: Minor) -> Result<Semantics, String> {
     Semantics::of(version).ok_or_else(|| {
         format!(
-            "Kubernetes {version} has no device taints; they need Kubernetes {} or later",
+            "Kubernetes {version} is not supported: this plugin needs Kubernetes {} or later",
             Semantics::OLDEST
         )
     })
@@ -134,12 +125,10 @@ mod tests {
             (None, minor(35), 35),
             (minor(34), minor(36), 34),
         ] {
-            let asked = Version { kubernetes: typed };
-            let semantics = asked.semantics(found).unwrap();
+            let semantics = semantics_of(typed, found).unwrap();
             assert_eq!(semantics.version.minor, version);
         }
-        let old = Version { kubernetes: None };
-        assert!(old.semantics(minor(32)).is_err());
+        assert!(semantics_of(None, minor(32)).is_err());
     }
 
     #[test]

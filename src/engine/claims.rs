@@ -97,7 +97,7 @@ fn evaluate<'a>(
         for place in &entry.rules {
             let rule = rules.rule(*place);
             selected |= matches!(rule.origin, Origin::Proposed(_));
-            // 1.33 and 1.34 see rules only through patched slices: there they do not reach a device that no slice
+            // 1.34 sees rules only through patched slices: there they do not reach a device that no slice
             // has.
             if entry.reached {
                 affected.weigh(result, rule.as_device_taint(), now);

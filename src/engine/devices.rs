@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use foldhash::{HashMap, HashMapExt};
 
 use super::impact::{DeviceTaint, Origin};
-use super::select::{DeviceKey, RuleIndex};
+use super::select::{DeviceKey, Presence, RuleIndex};
 use super::semantics::Semantics;
 use crate::model::{
     AllocationResult, Device, DeviceId, DriverName, Gap, NodeName, PoolName, ResourceClaim,
@@ -129,12 +129,13 @@ impl<'a> DeviceTable<'a> {
         } = directory;
         let mut gaps = BTreeSet::new();
         for entry in &mut entries {
-            let published = entry
-                .published
-                .map(|Published { slice, device }| (&slice.driver, device));
-            let matching = rules.matching(entry.key, published);
+            let presence = match entry.published {
+                Some(_) => Presence::Published,
+                None => Presence::Absent,
+            };
+            let matching = rules.matching(entry.key, presence);
             entry.rules = matching.places;
-            entry.reached = published.is_some() || semantics.reaches_unpublished;
+            entry.reached = entry.published.is_some() || semantics.reaches_unpublished;
             gaps.extend(matching.gaps);
         }
         Self {

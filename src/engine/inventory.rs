@@ -7,7 +7,7 @@ use std::fmt;
 use super::devices::{Allocated, DeviceTable};
 use super::impact::DeviceTaint;
 use super::preview::{existing_rules, taints_of};
-use super::select::{DeviceKey, RuleIndex};
+use super::select::{DeviceKey, Presence, RuleIndex};
 use super::semantics::Semantics;
 use crate::model::{
     ConsumerReference, Device, DeviceId, Gap, NamespacedName, NodeName, ResourceClaim, Snapshot,
@@ -90,11 +90,7 @@ pub struct Inventory<'a> {
 /// Every device of the cluster, as it is now.
 #[must_use]
 pub fn devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> Inventory<'a> {
-    let rules = RuleIndex::new(
-        existing_rules(snapshot, &[]).collect(),
-        &snapshot.classes,
-        semantics,
-    );
+    let rules = RuleIndex::new(existing_rules(snapshot, &[]).collect(), semantics);
     let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules, semantics);
     let mut holders: HashMap<u32, Vec<Allocated<'a>>> = HashMap::new();
     for allocated in &table.allocated {
@@ -140,18 +136,14 @@ pub fn taints_on<'a>(
     snapshot: &'a Snapshot,
     semantics: &Semantics,
 ) -> BTreeMap<DeviceId, Vec<DeviceTaint<'a>>> {
-    let rules = RuleIndex::new(
-        existing_rules(snapshot, &[]).collect(),
-        &snapshot.classes,
-        semantics,
-    );
+    let rules = RuleIndex::new(existing_rules(snapshot, &[]).collect(), semantics);
     let of_rules = |device: &DeviceId| {
         let key = DeviceKey {
             driver: device.driver.as_str(),
             pool: device.pool.as_str(),
             device: device.device.as_str(),
         };
-        let matching = rules.matching(key, None).places.into_iter();
+        let matching = rules.matching(key, Presence::Absent).places.into_iter();
         matching
             .map(|place| rules.rule(place).as_device_taint())
             .collect()

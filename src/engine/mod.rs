@@ -58,7 +58,6 @@ pub mod impact;
 pub mod inventory;
 pub mod job_fate;
 pub mod kubelet_node;
-mod legacy_selector;
 pub mod open_parts;
 pub mod peers;
 mod preview;

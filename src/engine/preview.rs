@@ -32,7 +32,7 @@ pub fn preview<'a>(
     now: Timestamp,
     semantics: &Semantics,
 ) -> Impact<'a> {
-    let rules = RuleIndex::new(rules_of(snapshot, proposed), &snapshot.classes, semantics);
+    let rules = RuleIndex::new(rules_of(snapshot, proposed), semantics);
     let devices = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules, semantics);
     let claims = ClaimTable::new(&devices, &rules, now);
     let reached = if semantics.stale_reservation_hides {
@@ -74,7 +74,7 @@ pub fn tainted_devices<'a>(
     now: Timestamp,
     semantics: &Semantics,
 ) -> Vec<DeviceImpact<'a>> {
-    let rules = RuleIndex::new(rules_of(snapshot, proposed), &snapshot.classes, semantics);
+    let rules = RuleIndex::new(rules_of(snapshot, proposed), semantics);
     let devices = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules, semantics);
     let claims = ClaimTable::new(&devices, &rules, now);
     let selected = devices.sorted(|entry| is_selected(entry, proposed));

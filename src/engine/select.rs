@@ -2,17 +2,14 @@
 //!
 //! A selector is three optional exact strings, so that there are eight shapes of selector at most.
 //! Rules are kept by shape and value, and a device is looked up once in each shape in use: the cost
-//! of a device does not depend on how many rules there are. Rules of 1.33 and 1.34 may narrow that
-//! further by device class and expression, see [`LegacySelector`].
+//! of a device does not depend on how many rules there are. Rules of 1.34 may narrow that
+//! further by device class and expressions, which are not evaluated.
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 
 use super::impact::{DeviceTaint, Origin};
-use super::legacy_selector::{LegacySelector, SelectorMatch};
 use super::semantics::Semantics;
-use crate::model::{
-    Affects, Device, DeviceClass, DeviceSelector, DriverName, Gap, ObjectName, Taint, Warning,
-};
+use crate::model::{Affects, DeviceSelector, Gap, ObjectName, Taint, Warning};
 
 /// The full name of a device, borrowed from wherever it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,6 +17,15 @@ pub(crate) struct DeviceKey<'a> {
     pub(crate) driver: &'a str,
     pub(crate) pool: &'a str,
     pub(crate) device: &'a str,
+}
+
+/// Whether a current slice has a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// It has.
+    Published,
+    /// It has not.
+    Absent,
 }
 
 /// A taint that a rule puts, or would put, on the devices it selects.
@@ -63,22 +69,19 @@ pub(crate) struct RuleIndex<'a> {
     rules: Vec<RuleTaint<'a>>,
     shapes: Vec<Shape>,
     by_pattern: HashMap<Pattern<'a>, Vec<u32>>,
-    filters: HashMap<u32, LegacySelector>,
+    /// Places of the rules whose class or expressions are not evaluated.
+    narrowed: HashSet<u32>,
     semantics: Semantics,
 }
 
 impl<'a> RuleIndex<'a> {
     /// Indexes `rules` by what they select under `semantics`.
-    pub(crate) fn new(
-        rules: Vec<RuleTaint<'a>>,
-        classes: &[DeviceClass],
-        semantics: &Semantics,
-    ) -> Self {
+    pub(crate) fn new(rules: Vec<RuleTaint<'a>>, semantics: &Semantics) -> Self {
         let mut index = Self {
             rules,
             shapes: Vec::new(),
             by_pattern: HashMap::default(),
-            filters: HashMap::default(),
+            narrowed: HashSet::default(),
             semantics: *semantics,
         };
         for (place, rule) in (0u32..).zip(&index.rules) {
@@ -94,12 +97,9 @@ impl<'a> RuleIndex<'a> {
                 index.shapes.push(shape);
             }
             index.by_pattern.entry(pattern).or_default().push(place);
-            if semantics.selects_by_expression
-                && let Some(filter) = rule
-                    .selector
-                    .and_then(|selector| LegacySelector::of(selector, classes))
-            {
-                index.filters.insert(place, filter);
+            let is_narrowed = rule.selector.is_some_and(DeviceSelector::is_narrowed);
+            if semantics.selects_by_expression && is_narrowed {
+                index.narrowed.insert(place);
             }
         }
         index
@@ -113,12 +113,8 @@ impl<'a> RuleIndex<'a> {
         })
     }
 
-    /// The rules that select the device `key`, which is `published` in a current slice or not.
-    pub(crate) fn matching(
-        &self,
-        key: DeviceKey<'_>,
-        published: Option<(&DriverName, &Device)>,
-    ) -> Matching {
+    /// The rules that select the device `key`.
+    pub(crate) fn matching(&self, key: DeviceKey<'_>, presence: Presence) -> Matching {
         let mut matching = Matching::default();
         for [driver, pool, device] in &self.shapes {
             let pattern: Pattern<'_> = (
@@ -132,38 +128,31 @@ impl<'a> RuleIndex<'a> {
         }
         // Callers take the proposed taints from the front, whose places are the lowest.
         matching.places.sort_unstable();
-        if !self.filters.is_empty() {
-            self.narrow(&mut matching, published);
+        if !self.narrowed.is_empty() {
+            self.narrow(&mut matching, presence);
         }
         matching
     }
 
-    /// Drops the rules whose class or expressions do not accept the device.
-    fn narrow(&self, matching: &mut Matching, published: Option<(&DriverName, &Device)>) {
+    /// Notes the rules whose class or expressions are not evaluated as gaps.
+    fn narrow(&self, matching: &mut Matching, presence: Presence) {
         let gaps = &mut matching.gaps;
         matching.places.retain(|place| {
-            let Some(filter) = self.filters.get(place) else {
+            if !self.narrowed.contains(place) {
                 return true;
-            };
-            // 1.33 and 1.34 evaluate classes and expressions on slices, so that these never select a device that no
-            // slice has.
-            let Some((driver, device)) = published else {
-                return false;
-            };
-            match filter.accepts(driver, device) {
-                SelectorMatch::Accepted => true,
-                SelectorMatch::Rejected => false,
-                SelectorMatch::Unknown(why) => {
-                    gaps.push(Gap {
-                        affects: self.affects(*place),
-                        what: format!("devices of {}", self.describe(*place)),
-                        why: format!(
-                            "{why}; every device that matches the rest of the selector is treated as selected"
-                        ),
-                    });
-                    true
-                }
             }
+            // 1.34 evaluates classes and expressions on slices, so that these never select a device that no slice has.
+            if presence == Presence::Absent {
+                return false;
+            }
+            gaps.push(Gap {
+                affects: self.affects(*place),
+                what: format!("devices of {}", self.describe(*place)),
+                why: "this plugin does not evaluate deviceClassName and selectors of rules; every device that \
+                    matches the rest of the selector is treated as selected"
+                    .to_owned(),
+            });
+            true
         });
     }
 
@@ -193,7 +182,7 @@ impl<'a> RuleIndex<'a> {
                 Some(selector) => {
                     warnings.extend(self.widened(place, selector));
                     if pattern(Some(selector), &self.semantics) == Some((None, None, None))
-                        && !self.filters.contains_key(&place)
+                        && !self.narrowed.contains(&place)
                     {
                         warnings.push(self.selects_all(place));
                     }
@@ -253,8 +242,7 @@ impl<'a> RuleIndex<'a> {
 
     /// Whether a version that does not know class and expressions makes the selector wider.
     fn widened(&self, place: u32, selector: &DeviceSelector) -> Option<Warning> {
-        let narrowed = selector.device_class.is_some() || !selector.expressions.is_empty();
-        (narrowed && !self.semantics.selects_by_expression).then(|| Warning {
+        (selector.is_narrowed() && !self.semantics.selects_by_expression).then(|| Warning {
             code: "ignored-selector",
             message: format!(
                 "{} selects by deviceClassName or selectors, which Kubernetes {} ignores: the rule also taints \

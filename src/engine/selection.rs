@@ -32,7 +32,7 @@ pub fn selected_of(
     devices: &BTreeSet<&DeviceId>,
 ) -> Vec<BTreeSet<DeviceId>> {
     let wanted = proposed_rules(proposed).collect();
-    let index = RuleIndex::new(wanted, &snapshot.classes, semantics);
+    let index = RuleIndex::new(wanted, semantics);
     let table =
         DeviceTable::of_selected_pools(&snapshot.slices, &snapshot.claims, &index, semantics);
     let mut selected = vec![BTreeSet::new(); proposed.len()];
@@ -55,7 +55,7 @@ pub fn selection(
     semantics: &Semantics,
 ) -> Selection {
     let wanted = proposed_rules(proposed).collect();
-    let index = RuleIndex::new(wanted, &snapshot.classes, semantics);
+    let index = RuleIndex::new(wanted, semantics);
     let table =
         DeviceTable::of_selected_pools(&snapshot.slices, &snapshot.claims, &index, semantics);
     let mut counts = vec![0; proposed.len()];

@@ -30,8 +30,7 @@ impl SelectorScope {
         };
         let by_name =
             selector.driver.is_some() || selector.pool.is_some() || selector.device.is_some();
-        let narrowed = selector.device_class.is_some() || !selector.expressions.is_empty();
-        if by_name || (narrowed && semantics.selects_by_expression) {
+        if by_name || (selector.is_narrowed() && semantics.selects_by_expression) {
             Self::Described
         } else {
             Self::EveryDevice

@@ -7,7 +7,7 @@ use crate::model::{Affects, Gap, Kind, Minor};
 /// The one place that knows versions; everything else asks for a behaviour by name. Chosen once per
 /// run: from the server's version, from what the files show, or by the user.
 ///
-/// Source: the registries, trackers and controllers of Kubernetes 1.33.13, 1.34.4, 1.35.4, 1.36.3,
+/// Source: the registries, trackers and controllers of Kubernetes 1.34.4, 1.35.4, 1.36.3,
 /// 1.37.0 and 1.37.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Semantics {
@@ -18,8 +18,8 @@ pub struct Semantics {
     pub nil_selector_evicts: bool,
     /// Whether a rule without a selector blocks the allocation of every device (up to 1.37.0).
     pub nil_selector_blocks: bool,
-    /// Whether rules may choose by device class and CEL expression (up to 1.34); later versions drop
-    /// both fields, which leaves a wider selector behind.
+    /// Whether rules may choose by device class and CEL expression (up to 1.34), which
+    /// this plugin does not evaluate; later versions drop both fields, which leaves a wider selector behind.
     pub selects_by_expression: bool,
     /// Whether a rule reaches an allocated device that no current slice publishes (since 1.35).
     pub reaches_unpublished: bool,
@@ -56,15 +56,14 @@ impl Semantics {
     };
     /// The newest release that is known: what versions after [`Semantics::NEWEST`] are taken to behave like.
     pub const NEWEST_RELEASE: Minor = release(37, 2);
-    /// The oldest version that knows device taints.
+    /// The oldest version that is supported.
     pub const OLDEST: Minor = Minor {
-        minor: 33,
+        minor: 34,
         patch: None,
     };
 
     /// The releases that behave differently, oldest first.
-    pub const RELEASES: [Minor; 7] = [
-        release(33, 0),
+    pub const RELEASES: [Minor; 6] = [
         release(34, 0),
         release(35, 0),
         release(36, 0),
@@ -163,10 +162,10 @@ mod tests {
     }
 
     #[test]
-    fn versions_before_device_taints_are_unknown() {
+    fn versions_before_the_oldest_one_are_unknown() {
         assert_eq!(
             Semantics::of(Minor {
-                minor: 32,
+                minor: 33,
                 patch: None
             }),
             None
@@ -186,72 +185,71 @@ mod tests {
 
     #[test]
     fn behaviour_changes_where_upstream_changed_it() {
-        type Row = (&'static str, fn(&Semantics) -> bool, [bool; 7]);
-        // 1.33, 1.34, 1.35, 1.36, 1.37.0, 1.37.1, 1.37.2
+        type Row = (&'static str, fn(&Semantics) -> bool, [bool; 6]);
+        // 1.34, 1.35, 1.36, 1.37.0, 1.37.1, 1.37.2
         let rows: [Row; 12] = [
             (
                 "nil selector evicts",
                 |s| s.nil_selector_evicts,
-                [true, true, false, false, false, false, false],
+                [true, false, false, false, false, false],
             ),
             (
                 "nil selector blocks",
                 |s| s.nil_selector_blocks,
-                [true, true, true, true, true, false, false],
+                [true, true, true, true, false, false],
             ),
             (
                 "class and expressions",
                 |s| s.selects_by_expression,
-                [true, true, false, false, false, false, false],
+                [true, false, false, false, false, false],
             ),
             (
                 "reaches unpublished",
                 |s| s.reaches_unpublished,
-                [false, false, true, true, true, true, true],
+                [false, true, true, true, true, true],
             ),
             (
                 "copies tolerations",
                 |s| s.copies_tolerations,
-                [false, false, true, true, true, true, true],
+                [false, true, true, true, true, true],
             ),
             (
                 "effect None",
                 |s| s.has_effect_none,
-                [false, false, true, true, true, true, true],
+                [false, true, true, true, true, true],
             ),
             (
                 "condition",
                 |s| s.has_condition,
-                [false, false, true, true, true, true, true],
+                [false, true, true, true, true, true],
             ),
             (
                 "unknown effect blocks",
                 |s| s.unknown_effect_blocks,
-                [true, true, false, false, false, false, false],
+                [true, false, false, false, false, false],
             ),
             (
                 "timeAdded renewed",
                 |s| s.server_renews_time_added,
-                [false, false, false, true, true, true, true],
+                [false, false, true, true, true, true],
             ),
             (
                 "stale reservation hides",
                 |s| s.stale_reservation_hides,
-                [true, true, true, false, false, false, false],
+                [true, true, false, false, false, false],
             ),
             (
                 "untainted claims are followed",
                 |s| s.untainted_claims_are_followed,
-                [false, false, true, false, false, false, false],
+                [false, true, false, false, false, false],
             ),
             (
                 "extended resources",
                 |s| s.evicts_extended_resources,
-                [false, false, false, false, false, false, true],
+                [false, false, false, false, false, true],
             ),
         ];
         let versions = [
-            version(33, None),
             version(34, None),
             version(35, None),
             version(36, None),

@@ -70,7 +70,7 @@ pub fn differences(
 
 /// As [`differences`], the way the eviction controller asks of a taint with effect `NoExecute`.
 ///
-/// Upstream: `claimEvictionTime` in `device_taint_eviction.go`, every version from 1.33 to 1.37.
+/// Upstream: `claimEvictionTime` in `device_taint_eviction.go`, every version from 1.34 to 1.37.
 pub fn eviction_differences(
     toleration: &Toleration,
     taint: &Taint,
@@ -90,7 +90,7 @@ pub fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
 /// More than [`tolerates`]: the toleration's own effect has to be `NoExecute`, literally. One without
 /// effect, which the API documents as "all effects", lets a pod be scheduled and does not keep it.
 ///
-/// Upstream: `claimEvictionTime` in `device_taint_eviction.go`, every version from 1.33 to 1.37.
+/// Upstream: `claimEvictionTime` in `device_taint_eviction.go`, every version from 1.34 to 1.37.
 #[must_use]
 pub fn tolerates_eviction(toleration: &Toleration, taint: &Taint) -> bool {
     toleration.effect == Some(Effect::NoExecute) && tolerates(toleration, taint)

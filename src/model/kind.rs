@@ -15,8 +15,7 @@ use super::affects::Affects;
 /// A row is the kind, the field of the snapshot that holds its facts, and these columns:
 ///
 /// - `versions`: the newest first: group and version as in objects; the first minor version of
-///   Kubernetes that has it; the first that has it no longer, where that is known; and how its objects
-///   are laid out, which is `wire`'s business
+///   Kubernetes that has it; and the first that has it no longer, where that is known
 /// - `workload`, of kinds that make or group pods alone: the function of `wire` that reads how many pods there are,
 ///   and [`PodRoles`]
 /// - `redacted`, of kinds that a redacted snapshot keeps: the fields that it keeps, which are `cluster`'s business
@@ -40,9 +39,8 @@ macro_rules! for_each_kind {
             /// All slices, of every pool generation.
             ResourceSlice in slices {
                 versions: [
-                    "resource.k8s.io/v1", 34, None, Usual;
-                    "resource.k8s.io/v1beta2", 33, Some(39), Usual;
-                    "resource.k8s.io/v1beta1", 32, Some(38), Basic;
+                    "resource.k8s.io/v1", 34, None;
+                    "resource.k8s.io/v1beta2", 33, Some(39);
                 ],
                 redacted: SLICE,
                 spelled: "ResourceSlice", plural: "resourceslices", group: "resource.k8s.io", scope: Cluster,
@@ -55,9 +53,8 @@ macro_rules! for_each_kind {
             /// All claims, allocated or not.
             ResourceClaim in claims {
                 versions: [
-                    "resource.k8s.io/v1", 34, None, Usual;
-                    "resource.k8s.io/v1beta2", 33, Some(39), Usual;
-                    "resource.k8s.io/v1beta1", 32, Some(38), Basic;
+                    "resource.k8s.io/v1", 34, None;
+                    "resource.k8s.io/v1beta2", 33, Some(39);
                 ],
                 redacted: CLAIM,
                 spelled: "ResourceClaim", plural: "resourceclaims", group: "resource.k8s.io", scope: Namespace,
@@ -68,9 +65,9 @@ macro_rules! for_each_kind {
             /// All rules.
             DeviceTaintRule in rules {
                 versions: [
-                    "resource.k8s.io/v1", 37, None, Usual;
-                    "resource.k8s.io/v1beta2", 36, Some(42), Usual;
-                    "resource.k8s.io/v1alpha3", 33, Some(39), Usual;
+                    "resource.k8s.io/v1", 37, None;
+                    "resource.k8s.io/v1beta2", 36, Some(42);
+                    "resource.k8s.io/v1alpha3", 33, Some(39);
                 ],
                 redacted: RULE,
                 spelled: "DeviceTaintRule", plural: "devicetaintrules", group: "resource.k8s.io", scope: Cluster,
@@ -81,29 +78,28 @@ macro_rules! for_each_kind {
             }
             /// The pods that use a claim.
             Pod in pods {
-                versions: [ "v1", 0, None, Usual; ],
+                versions: [ "v1", 0, None; ],
                 redacted: POD,
                 spelled: "Pod", plural: "pods", group: "", scope: Namespace,
                 need: Always, affects: Evictions, read: Protobuf, saved: Always,
                 served: Always, counted: Pods,
                 without: "the pods that would be evicted are not all known",
             }
-            /// All device classes; only rules of 1.33 and 1.34 need them.
+            /// All device classes.
             DeviceClass in classes {
                 versions: [
-                    "resource.k8s.io/v1", 34, None, Usual;
-                    "resource.k8s.io/v1beta2", 33, Some(39), Usual;
-                    "resource.k8s.io/v1beta1", 32, Some(38), Usual;
+                    "resource.k8s.io/v1", 34, None;
+                    "resource.k8s.io/v1beta2", 33, Some(39);
                 ],
                 redacted: CLASS,
                 spelled: "DeviceClass", plural: "deviceclasses", group: "resource.k8s.io", scope: Cluster,
-                need: WhenReferredTo, affects: Evictions, read: Protobuf, saved: Always,
-                served: Devices, counted: Classes,
-                without: "the devices selected by rules with a DeviceClass are unknown",
+                need: Optional, affects: Details, read: Protobuf, saved: Always,
+                served: Devices, counted: Nothing,
+                without: "it is unknown whether claims can be reallocated",
             }
             /// What was noted about rules, and about evictions from devices.
             Event in events {
-                versions: [ "v1", 0, None, Usual; ],
+                versions: [ "v1", 0, None; ],
                 spelled: "Event", plural: "events", group: "", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Never,
                 served: Always, counted: Nothing,
@@ -111,7 +107,7 @@ macro_rules! for_each_kind {
             }
             /// All nodes.
             Node in nodes {
-                versions: [ "v1", 0, None, Usual; ],
+                versions: [ "v1", 0, None; ],
                 redacted: NODE,
                 spelled: "Node", plural: "nodes", group: "", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Always,
@@ -120,7 +116,7 @@ macro_rules! for_each_kind {
             }
             /// All budgets.
             PodDisruptionBudget in budgets {
-                versions: [ "policy/v1", 21, None, Usual; ],
+                versions: [ "policy/v1", 21, None; ],
                 redacted: BUDGET,
                 spelled: "PodDisruptionBudget", plural: "poddisruptionbudgets", group: "policy", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
@@ -129,7 +125,7 @@ macro_rules! for_each_kind {
             }
             /// The replica sets above pods of interest.
             ReplicaSet in replica_sets {
-                versions: [ "apps/v1", 9, None, Usual; ],
+                versions: [ "apps/v1", 9, None; ],
                 workload: replicated(Interchangeable), redacted: workload!("replicaset"),
                 spelled: "ReplicaSet", plural: "replicasets", group: "apps", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
@@ -138,7 +134,7 @@ macro_rules! for_each_kind {
             }
             /// The deployments above pods of interest.
             Deployment in deployments {
-                versions: [ "apps/v1", 9, None, Usual; ],
+                versions: [ "apps/v1", 9, None; ],
                 workload: deployment(Interchangeable), redacted: workload!("deployment"),
                 spelled: "Deployment", plural: "deployments", group: "apps", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
@@ -147,7 +143,7 @@ macro_rules! for_each_kind {
             }
             /// The stateful sets above pods of interest.
             StatefulSet in stateful_sets {
-                versions: [ "apps/v1", 9, None, Usual; ],
+                versions: [ "apps/v1", 9, None; ],
                 workload: replicated(Interchangeable), redacted: workload!("statefulset"),
                 spelled: "StatefulSet", plural: "statefulsets", group: "apps", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
@@ -156,7 +152,7 @@ macro_rules! for_each_kind {
             }
             /// The daemon sets above pods of interest.
             DaemonSet in daemon_sets {
-                versions: [ "apps/v1", 9, None, Usual; ],
+                versions: [ "apps/v1", 9, None; ],
                 workload: daemon(Distinct), redacted: workload!("daemonset"),
                 spelled: "DaemonSet", plural: "daemonsets", group: "apps", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
@@ -165,7 +161,7 @@ macro_rules! for_each_kind {
             }
             /// The jobs above pods of interest.
             Job in jobs {
-                versions: [ "batch/v1", 2, None, Usual; ],
+                versions: [ "batch/v1", 2, None; ],
                 workload: job(Distinct), redacted: workload!("job"),
                 spelled: "Job", plural: "jobs", group: "batch", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
@@ -174,7 +170,7 @@ macro_rules! for_each_kind {
             }
             /// The cron jobs above pods of interest.
             CronJob in cron_jobs {
-                versions: [ "batch/v1", 21, None, Usual; ],
+                versions: [ "batch/v1", 21, None; ],
                 workload: none(Distinct), redacted: workload!("cronjob"),
                 spelled: "CronJob", plural: "cronjobs", group: "batch", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
@@ -183,7 +179,7 @@ macro_rules! for_each_kind {
             }
             /// The leader worker sets above pods of interest.
             LeaderWorkerSet in leader_worker_sets {
-                versions: [ "leaderworkerset.x-k8s.io/v1", 0, None, Usual; ],
+                versions: [ "leaderworkerset.x-k8s.io/v1", 0, None; ],
                 workload: leader_workers(Distinct), redacted: workload!("leaderworkerset"),
                 spelled: "LeaderWorkerSet", plural: "leaderworkersets", group: "leaderworkerset.x-k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
@@ -192,7 +188,7 @@ macro_rules! for_each_kind {
             }
             /// The job sets above pods of interest.
             JobSet in job_sets {
-                versions: [ "jobset.x-k8s.io/v1alpha2", 0, None, Usual; ],
+                versions: [ "jobset.x-k8s.io/v1alpha2", 0, None; ],
                 workload: none(Distinct), redacted: workload!("jobset"),
                 spelled: "JobSet", plural: "jobsets", group: "jobset.x-k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
@@ -201,7 +197,7 @@ macro_rules! for_each_kind {
             }
             /// The groups of pods of interest; only since 1.37.
             PodGroup in pod_groups {
-                versions: [ "scheduling.k8s.io/v1beta1", 37, None, Usual; ],
+                versions: [ "scheduling.k8s.io/v1beta1", 37, None; ],
                 workload: group(Distinct), redacted: workload!("podgroup"),
                 spelled: "PodGroup", plural: "podgroups", group: "scheduling.k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
@@ -210,7 +206,7 @@ macro_rules! for_each_kind {
             }
             /// The groups of pods of interest, of the coscheduling plugin, which is another API.
             CoschedulingPodGroup in coscheduling_pod_groups {
-                versions: [ "scheduling.x-k8s.io/v1alpha1", 0, None, Usual; ],
+                versions: [ "scheduling.x-k8s.io/v1alpha1", 0, None; ],
                 workload: coscheduled(Distinct), redacted: workload!("podgroup"),
                 spelled: "PodGroup", plural: "podgroups.scheduling.x-k8s.io", group: "scheduling.x-k8s.io", scope: Namespace,
                 need: Optional, affects: Details, read: Json, saved: Always,
@@ -220,8 +216,8 @@ macro_rules! for_each_kind {
             /// The templates of claims of pods that may still come.
             ResourceClaimTemplate in templates {
                 versions: [
-                    "resource.k8s.io/v1", 34, None, Usual;
-                    "resource.k8s.io/v1beta2", 33, Some(39), Usual;
+                    "resource.k8s.io/v1", 34, None;
+                    "resource.k8s.io/v1beta2", 33, Some(39);
                 ],
                 redacted: TEMPLATE,
                 spelled: "ResourceClaimTemplate", plural: "resourceclaimtemplates", group: "resource.k8s.io", scope: Namespace,
@@ -232,9 +228,9 @@ macro_rules! for_each_kind {
             /// The policies that change objects while they are stored.
             MutatingAdmissionPolicy in mutating_policies {
                 versions: [
-                    "admissionregistration.k8s.io/v1", 36, None, Usual;
-                    "admissionregistration.k8s.io/v1beta1", 34, None, Usual;
-                    "admissionregistration.k8s.io/v1alpha1", 32, None, Usual;
+                    "admissionregistration.k8s.io/v1", 36, None;
+                    "admissionregistration.k8s.io/v1beta1", 34, None;
+                    "admissionregistration.k8s.io/v1alpha1", 32, None;
                 ],
                 spelled: "MutatingAdmissionPolicy", plural: "mutatingadmissionpolicies", group: "admissionregistration.k8s.io", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Never,
@@ -244,9 +240,9 @@ macro_rules! for_each_kind {
             /// Where those policies act.
             MutatingAdmissionPolicyBinding in mutating_bindings {
                 versions: [
-                    "admissionregistration.k8s.io/v1", 36, None, Usual;
-                    "admissionregistration.k8s.io/v1beta1", 34, None, Usual;
-                    "admissionregistration.k8s.io/v1alpha1", 32, None, Usual;
+                    "admissionregistration.k8s.io/v1", 36, None;
+                    "admissionregistration.k8s.io/v1beta1", 34, None;
+                    "admissionregistration.k8s.io/v1alpha1", 32, None;
                 ],
                 spelled: "MutatingAdmissionPolicyBinding", plural: "mutatingadmissionpolicybindings", group: "admissionregistration.k8s.io", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Never,
@@ -255,7 +251,7 @@ macro_rules! for_each_kind {
             }
             /// The policies that refuse objects.
             ValidatingAdmissionPolicy in validating_policies {
-                versions: [ "admissionregistration.k8s.io/v1", 30, None, Usual; ],
+                versions: [ "admissionregistration.k8s.io/v1", 30, None; ],
                 spelled: "ValidatingAdmissionPolicy", plural: "validatingadmissionpolicies", group: "admissionregistration.k8s.io", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Never,
                 served: Always, counted: Nothing,
@@ -263,7 +259,7 @@ macro_rules! for_each_kind {
             }
             /// Where those policies act.
             ValidatingAdmissionPolicyBinding in validating_bindings {
-                versions: [ "admissionregistration.k8s.io/v1", 30, None, Usual; ],
+                versions: [ "admissionregistration.k8s.io/v1", 30, None; ],
                 spelled: "ValidatingAdmissionPolicyBinding", plural: "validatingadmissionpolicybindings", group: "admissionregistration.k8s.io", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Never,
                 served: Always, counted: Nothing,
@@ -271,7 +267,7 @@ macro_rules! for_each_kind {
             }
             /// The namespaces that devices can be dedicated to.
             NamespaceObject in namespaces {
-                versions: [ "v1", 0, None, Usual; ],
+                versions: [ "v1", 0, None; ],
                 spelled: "Namespace", plural: "namespaces", group: "", scope: Cluster,
                 need: Optional, affects: Details, read: Json, saved: Never,
                 served: Always, counted: Nothing,
@@ -298,8 +294,6 @@ pub enum Need {
     Always,
     /// No, but a server that does not serve it has nothing that could be missing.
     WhereServed,
-    /// Only when a rule refers to it.
-    WhenReferredTo,
     /// Yes: what uses it asks for it, and says itself that it is missing.
     Optional,
 }
@@ -359,8 +353,6 @@ pub enum Counted {
     Rules,
     /// Pods.
     Pods,
-    /// Devices that rules select by class.
-    Classes,
     /// Budgets.
     Budgets,
     /// Workloads and groups.

@@ -104,15 +104,21 @@ pub struct DeviceSelector {
     pub pool: Option<PoolName>,
     /// Device, byte for byte; absent means any.
     pub device: Option<DeviceName>,
-    /// `deviceClassName`, in rules of 1.33 and 1.34 only; later versions do not know it.
+    /// `deviceClassName`, in rules of 1.34 only; later versions do not know it.
     pub device_class: Option<ObjectName>,
-    /// CEL `selectors`, in rules of 1.33 and 1.34 only; later versions do not know them.
+    /// CEL `selectors`, in rules of 1.34 only; later versions do not know them.
     pub expressions: Vec<String>,
     /// Fields that this plugin does not know, by name; today's controller ignores them.
     pub unknown_fields: Vec<String>,
 }
 
 impl DeviceSelector {
+    /// Whether it selects by class or by expressions, which rules of 1.34 can and which are not evaluated.
+    #[must_use]
+    pub fn is_narrowed(&self) -> bool {
+        self.device_class.is_some() || !self.expressions.is_empty()
+    }
+
     /// Whether the driver, pool and device that are given are these; class and expressions are left out of account.
     #[must_use]
     pub fn has_names(&self, driver: &str, pool: &str, device: &str) -> bool {
@@ -170,7 +176,7 @@ pub struct EvictionCondition {
     pub last_transition: Option<Timestamp>,
 }
 
-/// A `DeviceClass`, as far as rules of 1.33 and 1.34 refer to it.
+/// A `DeviceClass`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceClass {
     /// The class's name.

@@ -1,6 +1,5 @@
 //! Did you mean …?
 
-
 /// How similar a name is of which another one is a misspelling.
 const CORRECTION: f64 = 0.8;
 

@@ -19,7 +19,7 @@
 
 pub mod environment;
 pub mod escape;
-pub pub mod mark;
+pub mod mark;
 pub mod printer;
 pub mod progress;
 pub mod question;

@@ -69,16 +69,6 @@ impl<W: Write> Write for Escaping<'_, W> {
     }
 }
 
-/// One document in one line, with a line break at its end: a line of JSON Lines.
-///
-/// # Errors
-///
-/// As [`render`].
-pub fn line(value: &impl Serialize) -> Result<String, serde_json::Error> {
-    let text = serde_json::to_string(value)?;
-    Ok(format!("{}\n", escaped(&text, push_utf16)))
-}
-
 /// Escapes what a string holds raw although it may not reach a terminal. Such characters stand in
 /// strings only, where JSON allows every character to be escaped.
 pub(super) fn escaped(json: &str, push: impl Fn(&mut String, char)) -> Cow<'_, str> {
@@ -138,15 +128,6 @@ mod tests {
             )
         );
         assert_eq!(serde_json::from_str::<String>(&json).unwrap(), value);
-    }
-
-    #[test]
-    fn a_line_is_one_line_whatever_is_in_it() {
-        let value = "a\nb\r\u{2028}\u{202e}".to_owned();
-        let line = line(&value).unwrap();
-        assert_eq!(line.lines().count(), 1);
-        assert!(line.ends_with('\n') && !line.contains('\u{202e}'), "{line}");
-        assert_eq!(serde_json::from_str::<String>(&line).unwrap(), value);
     }
 
     proptest! {

@@ -13,7 +13,7 @@ use super::device_summary::table as summary_table;
 use super::device_table::{Listed, table, total};
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
 use super::reference::ObjectReference;
-use super::table::{Section, Shown, View};
+use super::table::{Headers, Section, Shown, View};
 use super::taint::Taint;
 use crate::assess::{CountSubject, DeviceBasis, ReportCompleteness};
 use crate::decide::unreleased_devices::recorded_by_hardware;
@@ -58,6 +58,9 @@ pub struct DeviceReport {
     /// Whether tables have a line for each device, or for each node.
     #[serde(skip)]
     lines: DeviceLines,
+    /// Whether tables have headers; without them, they have no groups either.
+    #[serde(skip)]
+    headers: Headers,
     /// Whether only tainted devices were asked for.
     #[serde(skip)]
     only_tainted: bool,
@@ -196,6 +199,7 @@ impl DeviceReport {
             incomplete: Incomplete::all(&completeness),
             columns: AttributeColumns::default(),
             lines: DeviceLines::default(),
+            headers: Headers::default(),
             only_tainted: false,
         }
     }
@@ -205,6 +209,12 @@ impl DeviceReport {
     pub fn with_warnings(mut self, more: &[model::Warning]) -> Self {
         self.warnings.extend(more.iter().map(Warning::from));
         self
+    }
+
+    /// The report with or without headers in its tables.
+    #[must_use]
+    pub fn with_headers(self, headers: Headers) -> Self {
+        Self { headers, ..self }
     }
 
     /// The report with such lines in tables.
@@ -344,13 +354,20 @@ impl View for DeviceReport {
     fn sections(&self) -> Vec<Section> {
         let warnings = self.warnings.iter().map(Warning::line).collect();
         let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
-        let devices = match self.lines {
-            DeviceLines::Devices => Section::grouped(table(&self.listed())),
-            DeviceLines::Nodes => Section::table(summary_table(&self.items, &self.nodes)),
+        let listed = self.listed();
+        let devices = match (self.lines, self.headers) {
+            (DeviceLines::Devices, Headers::Shown) => Section::grouped(table(&listed)),
+            (DeviceLines::Devices, Headers::Left) => {
+                Section::table(table(&listed).table.without_headers())
+            }
+            (DeviceLines::Nodes, Headers::Shown | Headers::Left) => {
+                Section::table(summary_table(&self.items, &self.nodes))
+            }
         };
+        let total = total(&listed).filter(|_| self.headers == Headers::Shown);
         vec![
             devices,
-            Section::sentences(total(&self.listed()).into_iter().collect()),
+            Section::sentences(total.into_iter().collect()),
             Section::list("Warnings", warnings).shown(Shown::Document),
             Section::list("Incomplete", incomplete),
         ]

@@ -12,7 +12,9 @@ use super::bounds::Bounds;
 use super::event_chart;
 use super::metadata::{Incomplete, Metadata, Warning, views};
 use super::rule_summary::RuleSummary;
-use super::table::{Chart, Column, Folding, Heading, NONE, Section, Table, View, optional};
+use super::table::{
+    Chart, Column, Folding, Headers, Heading, NONE, Section, Table, View, optional,
+};
 use crate::assess::{
     Basis, CountSubject, RecurringWorkloads, ReportCompleteness, recurring_warning,
 };
@@ -59,16 +61,6 @@ pub enum Notes {
     WhereThereIsRoom,
     /// When each should be gone, whose it is and why, too.
     Always,
-}
-
-/// Whether a table begins with the names of its columns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Headers {
-    /// It does.
-    #[default]
-    Shown,
-    /// It does not: for scripts that cut columns.
-    Left,
 }
 
 /// The rules of a cluster. As data it is the list of the objects as they were served, with what each does.

@@ -285,6 +285,23 @@ pub struct Group {
     pub rows: usize,
 }
 
+/// Whether a table begins with the names of its columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Headers {
+    /// It does.
+    #[default]
+    Shown,
+    /// It does not: for scripts that cut columns.
+    Left,
+}
+
+impl From<bool> for Headers {
+    /// By `--no-headers`.
+    fn from(is_left: bool) -> Self {
+        if is_left { Self::Left } else { Self::Shown }
+    }
+}
+
 /// Rows and columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {

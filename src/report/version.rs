@@ -40,7 +40,7 @@ pub struct Client {
     /// What it was built from.
     #[serde(flatten)]
     pub build: Build,
-    /// The oldest supported version of Kubernetes, such as `1.33`.
+    /// The oldest supported version of Kubernetes, such as `1.34`.
     pub oldest_kubernetes: String,
     /// The newest supported version of Kubernetes; later versions are treated like this version.
     pub newest_kubernetes: String,
@@ -125,8 +125,7 @@ pub struct Server {
     /// The version of the server, such as `v1.37.0`; null if unknown.
     pub version: Option<String>,
     /// The Kubernetes version whose behavior the plugin assumes for the server. If the server's version is unknown,
-    /// this is the newest supported version. Null if the server is older than Kubernetes 1.33, which introduced device
-    /// taints.
+    /// this is the newest supported version. Null if the server is older than the oldest supported version.
     pub semantics: Option<String>,
     /// Whether the server serves DeviceTaintRules; otherwise only taints of drivers apply.
     pub serves_rules: bool,
@@ -397,14 +396,12 @@ mod tests {
             .iter()
             .map(|release| release.version.as_str())
             .collect();
-        let expected = [
-            "1.33.0", "1.34.0", "1.35.0", "1.36.0", "1.37.0", "1.37.1", "1.37.2",
-        ];
+        let expected = ["1.34.0", "1.35.0", "1.36.0", "1.37.0", "1.37.1", "1.37.2"];
         assert_eq!(versions, expected);
         let of = |at: usize| &report.client.releases[at];
-        assert!(!of(1).copies_tolerations && of(2).copies_tolerations);
-        assert!(of(4).nil_selector_blocks && !of(5).nil_selector_blocks);
-        assert!(!of(5).evicts_extended_resources && of(6).evicts_extended_resources);
+        assert!(!of(0).copies_tolerations && of(1).copies_tolerations);
+        assert!(of(3).nil_selector_blocks && !of(4).nil_selector_blocks);
+        assert!(!of(4).evicts_extended_resources && of(5).evicts_extended_resources);
     }
 
     fn resource(name: &str, api_version: Option<&str>) -> Resource {

@@ -38,7 +38,7 @@ pub(super) fn versions() -> String {
     let [.., last] = Semantics::RELEASES;
     // The first column is as wide as its longest row, so that the table fits 80 columns.
     let mut text = format!(
-        "Device taints have existed since Kubernetes {}. A version without a patch\nnumber is treated \
+        "Kubernetes {} and later are supported. A version without a patch number is\ntreated \
          like its first release, and a version newer than {last} like\n{last}.\n\n{:31}",
         Semantics::OLDEST,
         ""
@@ -65,8 +65,7 @@ pub(super) fn versions() -> String {
         the effect blocks new pods, or is treated\nlike None. For old reservedFor entries, see kubernetes#135686 \
         below.\n\nThe feature gate DRAWorkloadResourceClaims has existed since 1.36, and is \
         off\nby default. With it, a claim that is reserved for a PodGroup is reserved for all\npods \
-        of the group. A cluster in which a claim is reserved for a PodGroup counts as\none with \
-        the gate.\n",
+        of the group. The gate counts as enabled if a claim is reserved for a\nPodGroup.\n",
     );
     text.push_str(&defects());
     text
@@ -115,16 +114,16 @@ mod tests {
         let line = |begin: &str| {
             let found = text.lines().find(|line| line.starts_with(begin));
             let words = found.unwrap_or_default().split_whitespace();
-            words.rev().take(7).map(str::to_owned).collect::<Vec<_>>()
+            words.rev().take(6).map(str::to_owned).collect::<Vec<_>>()
         };
-        let newest_first = |known: [&str; 7]| known.map(str::to_owned).to_vec();
+        let newest_first = |known: [&str; 6]| known.map(str::to_owned).to_vec();
         assert_eq!(
             line("effect None"),
-            newest_first(["yes", "yes", "yes", "yes", "yes", "-", "-"])
+            newest_first(["yes", "yes", "yes", "yes", "yes", "-"])
         );
         assert_eq!(
             line("extended-resource pods"),
-            newest_first(["yes", "-", "-", "-", "-", "-", "-"])
+            newest_first(["yes", "-", "-", "-", "-", "-"])
         );
     }
 }

@@ -1,7 +1,4 @@
-//! `ResourceClaim` as served by every version since `resource.k8s.io/v1beta1`.
-//!
-//! The versions differ in the requests alone, see [`claim_v1beta1`](super::claim_v1beta1); it is needed only
-//! where a replacement is asked for.
+//! `ResourceClaim` as served by every version since `resource.k8s.io/v1beta2`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,25 +6,24 @@ use std::collections::BTreeMap;
 use super::capacity::quantities;
 use super::context::Context;
 use super::error::{FieldError, each};
-use super::message::{Part, message};
+use super::message::message;
 use super::meta::ObjectMeta;
 use super::node_selector::NodeSelector;
 use super::nullable::unique;
 use super::object::{Object, ToObject};
 use super::quantity::Quantity;
-use super::request::{DeviceRequest, ResourceClaimSpec};
+use super::request::ResourceClaimSpec;
 use super::taint::DeviceToleration;
 use super::time::Time;
 use crate::model;
 
 message! {
     /// Who holds which devices.
-    pub struct ResourceClaim<R = DeviceRequest> {
+    pub struct ResourceClaim {
         /// Who it is.
         metadata: optional ObjectMeta = 1,
         /// What is asked for.
-        #[prost(message, optional, tag = "2")]
-        pub spec: Option<ResourceClaimSpec<R>>,
+        spec: optional ResourceClaimSpec = 2,
         /// What was given.
         status: optional ResourceClaimStatus = 3,
     }
@@ -90,20 +86,6 @@ message! {
         name: optional string = 4,
         /// The consumer's identity.
         uid: optional string = 5,
-    }
-}
-
-impl<R: Part> ResourceClaim<R> {
-    /// The claim with its requests as v1 has them.
-    pub(super) fn usual(self) -> ResourceClaim
-    where
-        DeviceRequest: From<R>,
-    {
-        ResourceClaim {
-            metadata: self.metadata,
-            spec: self.spec.map(ResourceClaimSpec::usual),
-            status: self.status,
-        }
     }
 }
 

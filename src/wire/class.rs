@@ -1,4 +1,4 @@
-//! `DeviceClass` as served by every version since `resource.k8s.io/v1beta1`.
+//! `DeviceClass` as served by every version since `resource.k8s.io/v1beta2`.
 
 use std::borrow::Cow;
 

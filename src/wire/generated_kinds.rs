@@ -19,7 +19,6 @@ use super::meta::ObjectMeta;
 use super::object::{Object, ToObject};
 use super::time::Time;
 use super::unambiguous::Unambiguous;
-use super::versions::Layout;
 
 /// So many times beyond what can be represented are replaced; an object with more is refused.
 // Each replacement decodes the object again, so an object full of such times would take quadratic time.
@@ -61,16 +60,16 @@ impl<T> GeneratedKind<T> {
 }
 
 impl<T: ToFact> Decode for GeneratedKind<T> {
-    fn from_fields(_: Layout, fields: &Value) -> Result<Self, FieldsError> {
+    fn from_fields(fields: &Value) -> Result<Self, FieldsError> {
         Self::of(fields.clone())
     }
 
-    fn from_text<'de, D: Deserializer<'de>>(_: Layout, from: D) -> Result<Self, D::Error> {
+    fn from_text<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let fields = Unambiguous::deserialize(from)?.into_value();
         Self::of(fields).map_err(D::Error::custom)
     }
 
-    fn from_protobuf(_: Layout, _: Detail, _: &[u8]) -> Result<Self, String> {
+    fn from_protobuf(_: Detail, _: &[u8]) -> Result<Self, String> {
         Err("this kind is supported only as JSON, not as Protobuf".to_owned())
     }
 

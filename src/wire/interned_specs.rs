@@ -10,7 +10,7 @@ use foldhash::HashMap;
 
 use super::detail::Detail;
 use super::field::{Value, complete, read_field};
-use super::versions::{Layout, Version};
+use super::versions::Version;
 use crate::model::{ClaimSpec, Kind};
 
 /// The number of `spec` in a `ResourceClaim`.
@@ -42,8 +42,7 @@ pub(super) fn spec_of<'b>(
     mut bytes: &'b [u8],
 ) -> Option<&'b [u8]> {
     let is_asked = match detail {
-        // Only the current layout: v1beta1 numbers the fields of a request differently.
-        Detail::Terms => version.kind == Kind::ResourceClaim && version.layout == Layout::Usual,
+        Detail::Terms => version.kind == Kind::ResourceClaim,
         Detail::Names | Detail::Attributes => false,
     };
     if !is_asked {

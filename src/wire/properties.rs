@@ -10,7 +10,7 @@ use litemap::LiteMap;
 
 use super::detail::Detail;
 use super::field::read_number;
-use super::versions::{Layout, Version};
+use super::versions::Version;
 use crate::model::{AttributeValue, Kind, Lazy};
 
 /// The number of `spec` in a `ResourceSlice`.
@@ -67,9 +67,7 @@ pub(super) fn properties_of<'b>(
     bytes: &'b [u8],
 ) -> Option<Vec<Properties<'b>>> {
     let is_asked = match detail {
-        Detail::Attributes | Detail::Terms => {
-            version.kind == Kind::ResourceSlice && version.layout == Layout::Usual
-        }
+        Detail::Attributes | Detail::Terms => version.kind == Kind::ResourceSlice,
         Detail::Names => false,
     };
     if !is_asked {

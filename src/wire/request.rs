@@ -5,25 +5,21 @@ use serde::Deserialize;
 use super::capacity::{CapacityRequirements, quantities};
 use super::class::DeviceSelector;
 use super::context::Context;
-use super::message::{Part, message};
-use super::nullable::or_default;
+use super::message::message;
 use super::taint::DeviceToleration;
 use crate::model;
 
 message! {
     /// `ResourceClaimSpec`.
-    pub struct ResourceClaimSpec<R = DeviceRequest> {
+    pub struct ResourceClaimSpec {
         /// What is asked for.
-        #[prost(message, optional, tag = "1")]
-        pub devices: Option<DeviceClaim<R>>,
+        devices: optional DeviceClaim = 1,
     }
 
     /// `DeviceClaim`.
-    pub struct DeviceClaim<R = DeviceRequest> {
+    pub struct DeviceClaim {
         /// All have to be served.
-        #[prost(message, repeated, tag = "1")]
-        #[serde(default, deserialize_with = "or_default", bound(deserialize = "R: Deserialize<'de>"))]
-        pub requests: Vec<R>,
+        requests: repeated DeviceRequest = 1,
         /// What has to hold between the devices.
         constraints: repeated DeviceConstraint = 2,
     }
@@ -93,21 +89,6 @@ message! {
 #[derive(Clone, PartialEq, prost::Message, Deserialize)]
 #[cfg_attr(test, derive(serde::Serialize))]
 pub struct DerivedAttribute {}
-
-impl<R: Part> ResourceClaimSpec<R> {
-    /// What is asked for, with its requests as v1 has them.
-    pub(super) fn usual(self) -> ResourceClaimSpec
-    where
-        DeviceRequest: From<R>,
-    {
-        ResourceClaimSpec {
-            devices: self.devices.map(|devices| DeviceClaim {
-                requests: devices.requests.into_iter().map(Into::into).collect(),
-                constraints: devices.constraints,
-            }),
-        }
-    }
-}
 
 impl ResourceClaimSpec {
     pub(super) fn to_model(&self, context: &mut Context) -> model::ClaimSpec {

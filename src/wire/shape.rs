@@ -22,21 +22,21 @@ use super::pod::Pod;
 use super::rule::DeviceTaintRule;
 use super::slice::ResourceSlice;
 use super::template::ResourceClaimTemplate;
-use super::versions::{Layout, Version};
+use super::versions::Version;
 use super::workload::kinds::*;
-use super::{claim_status, claim_v1beta1, slice_bare, slice_v1beta1};
+use super::{claim_status, slice_bare};
 use crate::model::Kind;
 use crate::model::kind::for_each_kind;
 
-/// Most kinds: one layout, and nothing to leave out.
+/// Most kinds: nothing to leave out.
 macro_rules! plain {
     ($($shape:ident),*) => {
         $(impl Decode for $shape {
-            fn from_fields(_: Layout, fields: &Value) -> Result<Self, FieldsError> {
+            fn from_fields(fields: &Value) -> Result<Self, FieldsError> {
                 error_path::decode(fields)
             }
 
-            fn from_protobuf(_: Layout, _: Detail, bytes: &[u8]) -> Result<Self, String> {
+            fn from_protobuf(_: Detail, bytes: &[u8]) -> Result<Self, String> {
                 message(bytes)
             }
 
@@ -51,15 +51,15 @@ macro_rules! plain {
 plain!(DeviceTaintRule, DeviceClass, ResourceClaimTemplate);
 
 impl Decode for Pod {
-    fn from_fields(_: Layout, fields: &Value) -> Result<Self, FieldsError> {
+    fn from_fields(fields: &Value) -> Result<Self, FieldsError> {
         error_path::decode(fields)
     }
 
-    fn from_text<'de, D: Deserializer<'de>>(_: Layout, from: D) -> Result<Self, D::Error> {
+    fn from_text<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         Self::deserialize(from)
     }
 
-    fn from_protobuf(_: Layout, _: Detail, bytes: &[u8]) -> Result<Self, String> {
+    fn from_protobuf(_: Detail, bytes: &[u8]) -> Result<Self, String> {
         message(bytes)
     }
 
@@ -70,33 +70,21 @@ impl Decode for Pod {
 }
 
 impl Decode for ResourceClaim {
-    fn from_fields(layout: Layout, fields: &Value) -> Result<Self, FieldsError> {
-        match layout {
-            Layout::Usual => error_path::decode(fields),
-            Layout::Basic => {
-                error_path::decode(fields).map(ResourceClaim::<claim_v1beta1::DeviceRequest>::usual)
-            }
-        }
+    fn from_fields(fields: &Value) -> Result<Self, FieldsError> {
+        error_path::decode(fields)
     }
 
-    fn from_text<'de, D: Deserializer<'de>>(layout: Layout, from: D) -> Result<Self, D::Error> {
-        match layout {
-            Layout::Usual => Self::deserialize(from),
-            Layout::Basic => ResourceClaim::<claim_v1beta1::DeviceRequest>::deserialize(from)
-                .map(ResourceClaim::usual),
-        }
+    fn from_text<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::deserialize(from)
     }
 
-    fn from_protobuf(layout: Layout, detail: Detail, bytes: &[u8]) -> Result<Self, String> {
-        match (detail, layout) {
+    fn from_protobuf(detail: Detail, bytes: &[u8]) -> Result<Self, String> {
+        match detail {
             // Only the status is needed, so the requests are not decoded.
-            (Detail::Names | Detail::Attributes, _) => {
+            Detail::Names | Detail::Attributes => {
                 message::<claim_status::ResourceClaim>(bytes).map(Self::from)
             }
-            (Detail::Terms, Layout::Usual) => message(bytes),
-            (Detail::Terms, Layout::Basic) => {
-                message(bytes).map(ResourceClaim::<claim_v1beta1::DeviceRequest>::usual)
-            }
+            Detail::Terms => message(bytes),
         }
     }
 
@@ -107,36 +95,22 @@ impl Decode for ResourceClaim {
 }
 
 impl Decode for ResourceSlice {
-    fn from_fields(layout: Layout, fields: &Value) -> Result<Self, FieldsError> {
-        match layout {
-            Layout::Usual => error_path::decode(fields),
-            Layout::Basic => {
-                error_path::decode(fields).map(ResourceSlice::<slice_v1beta1::Device>::usual)
-            }
-        }
+    fn from_fields(fields: &Value) -> Result<Self, FieldsError> {
+        error_path::decode(fields)
     }
 
-    fn from_text<'de, D: Deserializer<'de>>(layout: Layout, from: D) -> Result<Self, D::Error> {
-        match layout {
-            Layout::Usual => Self::deserialize(from),
-            Layout::Basic => {
-                ResourceSlice::<slice_v1beta1::Device>::deserialize(from).map(ResourceSlice::usual)
-            }
-        }
+    fn from_text<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::deserialize(from)
     }
 
-    fn from_protobuf(layout: Layout, detail: Detail, bytes: &[u8]) -> Result<Self, String> {
-        match (layout, detail) {
+    fn from_protobuf(detail: Detail, bytes: &[u8]) -> Result<Self, String> {
+        match detail {
             // Attributes and capacities are most of the bytes of a slice. For names alone they are skipped.
-            (Layout::Usual, Detail::Names) => {
+            Detail::Names => {
                 let slice: ResourceSlice<slice_bare::Device> = message(bytes)?;
                 Ok(slice.usual().with(detail))
             }
-            (Layout::Usual, Detail::Attributes | Detail::Terms) => message(bytes),
-            (Layout::Basic, detail) => {
-                let slice: ResourceSlice<slice_v1beta1::Device> = message(bytes)?;
-                Ok(slice.usual().with(detail))
-            }
+            Detail::Attributes | Detail::Terms => message(bytes),
         }
     }
 
@@ -174,9 +148,8 @@ macro_rules! wire_objects {
                 version: &Version,
                 fields: &Value,
             ) -> Result<Self, FieldsError> {
-                let layout = version.layout;
                 match version.kind {
-                    $(Kind::$kind => $kind::from_fields(layout, fields).map(Self::$kind),)*
+                    $(Kind::$kind => $kind::from_fields(fields).map(Self::$kind),)*
                 }
             }
 
@@ -185,9 +158,8 @@ macro_rules! wire_objects {
                 version: &Version,
                 from: D,
             ) -> Result<Self, D::Error> {
-                let layout = version.layout;
                 match version.kind {
-                    $(Kind::$kind => $kind::from_text(layout, from).map(Self::$kind),)*
+                    $(Kind::$kind => $kind::from_text(from).map(Self::$kind),)*
                 }
             }
 
@@ -197,9 +169,8 @@ macro_rules! wire_objects {
                 detail: Detail,
                 bytes: &[u8],
             ) -> Result<Self, String> {
-                let layout = version.layout;
                 match version.kind {
-                    $(Kind::$kind => $kind::from_protobuf(layout, detail, bytes).map(Self::$kind),)*
+                    $(Kind::$kind => $kind::from_protobuf(detail, bytes).map(Self::$kind),)*
                 }
             }
 

@@ -20,23 +20,13 @@ pub struct Version {
     pub since: u32,
     /// First minor version that has it no longer, where that is known.
     pub until: Option<u32>,
-    pub(super) layout: Layout,
-}
-
-/// How the objects of a version are laid out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
-    /// As those of the kind's newest version.
-    Usual,
-    /// As v1beta1 had them: devices nested under `basic`, and requests not under `exactly`.
-    Basic,
 }
 
 macro_rules! versions {
     ($(
         $(#[$facts:meta])*
         $kind:ident in $field:ident {
-            versions: [ $($api_version:literal, $since:literal, $until:expr, $layout:ident;)* ],
+            versions: [ $($api_version:literal, $since:literal, $until:expr;)* ],
             $($columns:tt)*
         }
     )*) => {
@@ -46,7 +36,6 @@ macro_rules! versions {
             api_version: $api_version,
             since: $since,
             until: $until,
-            layout: Layout::$layout,
         },)*)*];
     };
 }
@@ -143,7 +132,7 @@ mod tests {
     fn kind_of_another_group_is_not_read() {
         for (api_version, kind, read) in [
             ("v1", "Pod", true),
-            ("resource.k8s.io/v1beta1", "ResourceSlice", true),
+            ("resource.k8s.io/v1beta2", "ResourceSlice", true),
             ("resource.k8s.io/v1alpha3", "DeviceTaintRule", true),
             ("example.com/v1", "Pod", false),
             ("v1", "Secret", false),

@@ -19,7 +19,7 @@ fn the_lines_that_tolerate_a_taint_need_no_cluster() {
       operator: Equal
       value: research
     [stderr]
-    add the lines under `exactly` of each request, or to each entry of its `firstAvailable` (in resource.k8s.io/v1beta1, to the request itself)
+    add the lines under `exactly` of each request, or to each entry of its `firstAvailable`
     keep `effect: NoExecute`: the eviction controller ignores device tolerations without an effect, so each replacement pod would be scheduled to the device and evicted again
     [exit status: 0]
     ");

@@ -755,7 +755,7 @@ fn json_of_every_preview_of_the_example_follows_the_schema() {
         "gpu.example.com a:NoSchedule",
         "gpu.example.com a:None --abort-if pods.evicted>1%",
         "gpu.example.com/node-7/gone a:None --allow-missing",
-        "gpu.example.com --kubernetes 1.33",
+        "gpu.example.com --kubernetes 1.34",
     ] {
         let run = devicetaint(&format!("preview {question} --from {EXAMPLE} -o json"));
         let report = run.json();

@@ -689,7 +689,6 @@ fn versions_differ_in_what_they_evict() {
         (semantics, report["summary"]["evictedPodCount"].as_u64())
     };
     for (version, semantics, pods) in [
-        ("1.33", "1.33", 3),
         ("1.34.4", "1.34.4", 3),
         ("1.35", "1.35", 3),
         ("v1.36.3", "1.36.3", 3),
@@ -756,7 +755,9 @@ fn a_claim_that_is_reserved_for_a_pod_group_counts_for_its_pods() {
     let folder = Folder::new().with("group.json", cluster);
     let names = |version: &str| {
         let line = "preview d/p/x a:NoExecute --from group.json -o name";
-        folder.devicetaint(&format!("{line} --kubernetes {version}")).stdout
+        folder
+            .devicetaint(&format!("{line} --kubernetes {version}"))
+            .stdout
     };
     assert_eq!(names("1.37"), "pod/worker -n n\n");
     assert_eq!(names("1.35"), "");
@@ -884,9 +885,9 @@ fn wrong_arguments_are_usage_errors() {
 
 #[test]
 fn wrong_versions_and_times_are_usage_errors() {
-    assert_snapshot!(preview("gpu.example.com --kubernetes 1.32").shown(), @r"
+    assert_snapshot!(preview("gpu.example.com --kubernetes 1.33").shown(), @r"
     [stderr]
-    error: invalid value '1.32' for '--kubernetes <VERSION>': Kubernetes 1.32 has no device taints; they need Kubernetes 1.33 or later
+    error: invalid value '1.33' for '--kubernetes <VERSION>': Kubernetes 1.33 is not supported: this plugin needs Kubernetes 1.34 or later
 
     For more information, try '--help'.
     [exit status: 2]

@@ -30,7 +30,7 @@ fn version_of_the_client_asks_no_cluster() {
     let run = devicetaint("version --client --server https://127.0.0.1:1");
     assert_snapshot!(anywhere(&run.shown()), @r"
     kubectl-devicetaint 0.1.0 (commit unknown, PLATFORM)
-    Supports Kubernetes 1.33 to 1.37; apiVersion of reports: devicetaint.dev/v1alpha1
+    Supports Kubernetes 1.34 to 1.37; apiVersion of reports: devicetaint.dev/v1alpha1
 
     RELEASES                                      UPSTREAM            KNOWN DEFECT
     1.36.0 to 1.36.2                              kubernetes#139651   kube-scheduler can ignore rules, and any rule can make it panic
@@ -45,7 +45,7 @@ fn version_without_a_cluster_says_what_is_known_and_what_is_missing() {
     let run = devicetaint("version");
     assert_snapshot!(anywhere(&run.shown()), @r"
     kubectl-devicetaint 0.1.0 (commit unknown, PLATFORM)
-    Supports Kubernetes 1.33 to 1.37; apiVersion of reports: devicetaint.dev/v1alpha1
+    Supports Kubernetes 1.34 to 1.37; apiVersion of reports: devicetaint.dev/v1alpha1
 
     RELEASES                                      UPSTREAM            KNOWN DEFECT
     1.36.0 to 1.36.2                              kubernetes#139651   kube-scheduler can ignore rules, and any rule can make it panic
@@ -67,7 +67,7 @@ fn version_as_data_follows_its_schema_and_knows_every_release() {
     assert!(jsonschema::is_valid(&schema, &json), "{json:#}");
     let client = &json["client"];
     assert_eq!(client["version"], env!("CARGO_PKG_VERSION"));
-    assert_eq!(client["releases"].as_array().map(Vec::len), Some(7));
+    assert_eq!(client["releases"].as_array().map(Vec::len), Some(6));
     let kinds = client["reports"].as_array().unwrap();
     // One is of what is read: policies.
     assert_eq!(kinds.len() + 1, fs::read_dir("schemas").unwrap().count());

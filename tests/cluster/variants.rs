@@ -53,10 +53,6 @@ fn every_variant_serves_what_it_says() {
         ),
         (Variant::only_v1beta2(), vec![("v1beta2", BOTH)]),
         (
-            Variant::like_1_33(),
-            vec![("v1beta1", &[SLICES]), ("v1alpha3", &[RULES])],
-        ),
-        (
             Variant::like_1_35(),
             vec![("v1", &[SLICES]), ("v1alpha3", &[RULES])],
         ),

@@ -37,7 +37,7 @@ fn any_objects() -> impl Strategy<Value = Vec<Value>> {
 }
 
 fn any_semantics() -> impl Strategy<Value = Semantics> {
-    (33u32..38, any::<bool>()).prop_map(|(minor, pod_groups)| {
+    (34u32..38, any::<bool>()).prop_map(|(minor, pod_groups)| {
         let version = Minor { minor, patch: None };
         let semantics = Semantics::of(version).expect("a version with taints");
         if pod_groups {

@@ -83,8 +83,3 @@ fn dump_at_v1_as_yaml_gives_the_controllers_verdicts() {
 fn dump_at_v1beta2_gives_the_controllers_verdicts() {
     agrees("cluster-v1beta2.json");
 }
-
-#[test]
-fn dump_at_v1beta1_gives_the_controllers_verdicts() {
-    agrees("cluster-v1beta1.json");
-}

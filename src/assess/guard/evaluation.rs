@@ -81,8 +81,7 @@ impl Guard {
             value,
             whole,
             tripped: answer != Some(false),
-            missing: (!known)
-                .then(|| unknown_without(self.signal, measured.tally.completeness)),
+            missing: (!known).then(|| unknown_without(self.signal, measured.tally.completeness)),
         }
     }
 }

@@ -23,7 +23,6 @@ use crate::cluster::connection::load::Connection;
 use crate::cluster::error::ClusterError;
 use crate::cluster::error::Server;
 use crate::cluster::observer::{Event, Observer};
-use crate::cluster::permission::Permission;
 use crate::cluster::purpose::Purpose;
 
 /// A connection to an API server; clones share it.

@@ -114,13 +114,12 @@ fn shown(version: &str) -> &str {
 /// answers can do without is asked for by those that use it: see [`Reading::without`].
 ///
 /// [`Reading::without`]: crate::model::Reading::without
-pub(in crate::cluster) fn gaps(present: &BTreeSet<Kind>, snapshot: &Snapshot) -> Vec<Gap> {
+pub(in crate::cluster) fn gaps(present: &BTreeSet<Kind>) -> Vec<Gap> {
     Kind::ALL
         .into_iter()
         .filter(|kind| !present.contains(kind))
         .filter(|kind| match kind.need() {
             Need::Always | Need::WhereServed => true,
-            Need::WhenReferredTo => refers_to_class(snapshot),
             Need::Optional => false,
         })
         // `kubectl get a,b -o json` puts all objects into one list, which says nothing about a kind
@@ -151,14 +150,6 @@ pub(in crate::cluster) fn missing_pods(snapshot: &Snapshot) -> Option<Gap> {
         }
     };
     Some(Gap::of(Kind::Pod, &reason))
-}
-
-fn refers_to_class(snapshot: &Snapshot) -> bool {
-    snapshot
-        .rules
-        .iter()
-        .filter_map(|rule| rule.selector.as_ref())
-        .any(|selector| selector.device_class.is_some())
 }
 
 #[cfg(test)]

@@ -100,7 +100,7 @@ fn parse_kind(name: &str) -> Option<Kind> {
 ///
 /// Only rules do. kubectl prints objects at the newest version that the server offers unless it is
 /// told otherwise, and no minor version offers another newest one for rules than the following:
-/// 1.33 to 1.35 have v1alpha3 alone, which does not tell them apart; 1.36 prefers v1beta2; 1.37
+/// 1.34 and 1.35 have v1alpha3 alone, which does not tell them apart; 1.36 prefers v1beta2; 1.37
 /// prefers v1. Slices, claims and classes are at v1 from 1.34 on.
 pub(in crate::cluster) fn version_of(found: &BTreeMap<TypeMeta, usize>) -> Option<Minor> {
     let has = |api_version: &str| {

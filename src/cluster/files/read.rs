@@ -303,7 +303,7 @@ impl Input {
         if !has_pods && are_reserved_for_pods(&snapshot.claims) {
             self.present.remove(&Kind::Pod);
         }
-        let mut gaps = gaps(&self.present, &snapshot);
+        let mut gaps = gaps(&self.present);
         // A snapshot says that it has all pods: one that it lacks was gone when the snapshot was taken.
         if self.present.contains(&Kind::Pod) && !self.noted.contains(&Kind::Pod) {
             gaps.extend(missing_pods(&snapshot));

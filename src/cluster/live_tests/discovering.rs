@@ -2,8 +2,7 @@
 
 use super::server::{Answer, CLAIMS, PODS, RULES, SLICES, Server, resources, slices};
 use crate::cluster::{
-    ClusterError, Detail, discover, read_devices, read_for_preview,
-    with_admission,
+    ClusterError, Detail, discover, read_devices, read_for_preview, with_admission,
 };
 use crate::model::{Kind, Minor};
 
@@ -151,7 +150,7 @@ async fn server_without_devices_is_an_error_that_says_how_to_get_them() {
     let error = discover(&client).await.expect_err("no DRA");
     assert!(matches!(error, ClusterError::NotServed { .. }), "{error}");
     assert!(
-        error.hints()[0].contains("v1beta2=true"),
+        error.hints()[0].contains("1.33 is not supported"),
         "{:?}",
         error.hints()
     );

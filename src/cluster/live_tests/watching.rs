@@ -22,7 +22,7 @@ async fn watched_for(server: &Server, request_timeout: Duration) -> (Watched, Ar
     let served = discover(&client).await.expect("discovery");
     let reading = read_devices(&client, &served, Detail::Names).await;
     let reading = reading.expect("a reading");
-    let watched = Watched::keep(&client, &served, Detail::Names, reading);
+    let watched = Watched::keep(&client, &served, reading);
     (watched.watching(&[Kind::DeviceTaintRule]), notices)
 }
 

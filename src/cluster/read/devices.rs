@@ -28,7 +28,7 @@ pub async fn read_for_preview(
     read_pods(client, served, reading, selects).await
 }
 
-/// Reads all slices, claims and rules, side by side, and classes if a rule refers to one.
+/// Reads all slices, claims and rules, side by side.
 ///
 /// What the user may not read, or the server does not have, is a gap in the reading.
 ///
@@ -56,13 +56,12 @@ pub async fn read_devices(
 pub(in crate::cluster) async fn read_devices_beside(
     client: &ApiClient,
     served: &ServedKinds,
-    detail: Detail,
     rules: impl Future<Output = Result<List<DeviceTaintRule>, ClusterError>>,
 ) -> Result<Reading, ClusterError> {
     let reader = Reader {
         client,
         served,
-        detail,
+        detail: Detail::Names,
     };
     read_with(&reader, async { Ok(Outcome::Read(rules.await?)) }).await
 }
@@ -88,16 +87,12 @@ async fn read_with(
         warnings: served.findings.clone(),
         ..Notes::default()
     };
-    let mut snapshot = Snapshot {
+    let snapshot = Snapshot {
         slices: notes.take(Kind::ResourceSlice, slices),
         claims: notes.take(Kind::ResourceClaim, claims),
         rules: notes.take(Kind::DeviceTaintRule, rules),
         ..Snapshot::default()
     };
-    if snapshot.rules.iter().any(refers_to_class) {
-        let classes = reader.all().await?;
-        snapshot.classes = notes.take(Kind::DeviceClass, classes);
-    }
     Ok(Reading {
         snapshot,
         source: Source::Cluster {
@@ -113,9 +108,4 @@ async fn read_with(
         warnings: notes.warnings,
         gaps: notes.gaps,
     })
-}
-
-fn refers_to_class(rule: &DeviceTaintRule) -> bool {
-    let selector = rule.selector.as_ref();
-    selector.is_some_and(|selector| selector.device_class.is_some())
 }

@@ -145,7 +145,7 @@ impl Notes {
             Need::Optional if kind.is_workload() => {
                 self.known.insert(kind);
             }
-            Need::Always | Need::WhenReferredTo | Need::Optional => {
+            Need::Always | Need::Optional => {
                 self.gaps
                     .push(Gap::of(kind, "the server does not serve them"));
             }

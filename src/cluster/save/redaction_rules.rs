@@ -135,15 +135,6 @@ const SLICE: Fields = object!(
             "taints": FieldRule::Items(&TAINT),
             "capacity": CAPACITY,
             "consumesCounters": CONSUMED,
-            // As v1beta1 has them.
-            "basic": fields!(
-                ["allNodes", "allowMultipleAllocations"]
-                "nodeName": FieldRule::Name("node"),
-                "nodeSelector": NODES,
-                "taints": FieldRule::Items(&TAINT),
-                "capacity": CAPACITY,
-                "consumesCounters": CONSUMED,
-            ),
         ),
     ),
 );
@@ -153,31 +144,26 @@ const CLASS: Fields = object!(
     "spec": fields!([] "selectors": SELECTORS,),
 );
 
-/// What a request asks for; `exactly` has it in a field of its own, and v1beta1 beside the name.
-macro_rules! request {
-    ($($name:literal: $part:expr,)*) => {
-        fields!(
-            ["allocationMode", "count", "adminAccess"]
-            "name": FieldRule::Name("request"),
-            "deviceClassName": FieldRule::Name("class"),
-            "selectors": SELECTORS,
-            "tolerations": TOLERATIONS,
-            "capacity": fields!([] "requests": FieldRule::Map("capacity", &FieldRule::Keep),),
-            // That there are any is all that counts.
-            "derivedAttributes": FieldRule::Items(&fields!([])),
-            $($name: $part,)*
-        )
-    };
-}
-
-const REQUEST: FieldRule = request!();
+/// What a request asks for.
+const REQUEST: FieldRule = fields!(
+    ["allocationMode", "count", "adminAccess"]
+    "name": FieldRule::Name("request"),
+    "deviceClassName": FieldRule::Name("class"),
+    "selectors": SELECTORS,
+    "tolerations": TOLERATIONS,
+    "capacity": fields!([] "requests": FieldRule::Map("capacity", &FieldRule::Keep),),
+    // That there are any is all that counts.
+    "derivedAttributes": FieldRule::Items(&fields!([])),
+);
 
 const CLAIM_SPEC: FieldRule = fields!([] "devices": fields!(
     []
-    "requests": FieldRule::Items(&request!(
+    "requests": items!(
+        []
+        "name": FieldRule::Name("request"),
         "exactly": REQUEST,
         "firstAvailable": FieldRule::Items(&REQUEST),
-    )),
+    ),
     // Without the attribute nobody can say whether one is met, which is what has to be said.
     "constraints": items!([] "requests": FieldRule::Items(&FieldRule::Name("request")),),
 ),);

@@ -45,7 +45,6 @@ pub(super) struct FeedSubject {
     pub(super) client: ApiClient,
     pub(super) version: &'static Version,
     pub(super) range: FeedScope,
-    pub(super) detail: Detail,
 }
 
 /// Where the objects are.
@@ -77,8 +76,8 @@ impl FeedSubject {
         let listing = Listing {
             client: &self.client,
             version: self.version,
+            detail: Detail::Names,
             selection: self.range.selection(),
-            detail: self.detail,
         };
         listing.objects(Some).await
     }
@@ -103,7 +102,7 @@ impl FeedSubject {
     fn encoding(&self) -> WatchEncoding {
         match self.version.kind.encoding() {
             Encoding::Json => WatchEncoding::Json,
-            Encoding::Protobuf => WatchEncoding::Protobuf(self.detail),
+            Encoding::Protobuf => WatchEncoding::Protobuf(Detail::Names),
         }
     }
 

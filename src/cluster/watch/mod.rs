@@ -9,7 +9,7 @@
 //! are decides how they are watched. Dropping it ends all requests.
 //!
 //! ```ignore
-//! let mut watched = Watched::keep(&client, &served, detail, reading).watching(&[Kind::DeviceTaintRule]);
+//! let mut watched = Watched::keep(&client, &served, reading).watching(&[Kind::DeviceTaintRule]);
 //! loop {
 //!     show(watched.reading());
 //!     watched.changed().await?;

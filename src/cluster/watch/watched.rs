@@ -13,7 +13,7 @@ use crate::cluster::discovery::discover::ServedKinds;
 use crate::cluster::error::ClusterError;
 use crate::model::kind::for_each_kind;
 use crate::model::{Kind, Pod, Reading, Snapshot, Source, Uid};
-use crate::wire::{Change, Detail, Fact, Object, WatchEvent};
+use crate::wire::{Change, Fact, Object, WatchEvent};
 
 /// So much news at most is taken in one go, so that whoever looks gets to look.
 const AT_ONCE: usize = 256;
@@ -25,7 +25,6 @@ const BY_NAME: usize = usize::MAX;
 pub struct Watched {
     pub(super) client: ApiClient,
     pub(super) served: ServedKinds,
-    detail: Detail,
     pub(super) reading: Reading,
     indexes: BTreeMap<Kind, Index>,
     lines: Vec<WatchedFeed>,
@@ -72,25 +71,19 @@ impl Watched {
             warnings: Vec::new(),
             gaps: Vec::new(),
         };
-        Self::keep(client, served, Detail::Names, reading)
+        Self::keep(client, served, reading)
     }
 
     /// A reading of the cluster that `client` asks, read with `detail`; nothing of it is watched yet.
     ///
     /// Its pods are forgotten: they are a choice that [`Watched::keep_pods`] makes anew.
     #[must_use]
-    pub fn keep(
-        client: &ApiClient,
-        served: &ServedKinds,
-        detail: Detail,
-        reading: Reading,
-    ) -> Self {
+    pub fn keep(client: &ApiClient, served: &ServedKinds, reading: Reading) -> Self {
         let mut reading = reading;
         reading.snapshot.pods = Vec::new();
         Self {
             client: client.clone(),
             served: served.clone(),
-            detail,
             reading,
             indexes: BTreeMap::new(),
             lines: Vec::new(),
@@ -232,7 +225,6 @@ impl Watched {
             client: self.client.clone(),
             version: self.served.version_of(kind)?,
             range,
-            detail: self.detail,
         })
     }
 

@@ -124,7 +124,7 @@ mod tests {
                 "list --from a.json --now 2026-11-21T01:00:00Z --kubernetes 1.36",
                 "kubectl devicetaint devices, kubectl devicetaint wait x, kubectl devicetaint snapshot",
                 "kubectl devicetaint devices --from a.json --now 2026-11-21T01:00:00Z --kubernetes 1.36, \
-                 kubectl devicetaint wait --kubernetes 1.36 x, kubectl devicetaint snapshot",
+                 kubectl devicetaint wait x, kubectl devicetaint snapshot",
             ),
             (
                 "list --insecure-skip-tls-verify",

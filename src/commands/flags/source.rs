@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 
 use crate::commands::work::source::Source;
-use crate::decide::Version;
 use crate::decide::version::behaviour_of;
 use crate::model::Minor;
 
@@ -19,8 +18,9 @@ pub(crate) struct SourceArgs {
     #[arg(long, value_name = "FILENAME", help_heading = "Source")]
     pub(crate) from: Vec<PathBuf>,
 
-    #[command(flatten)]
-    version: VersionArgs,
+    /// Kubernetes version whose behavior applies, such as 1.36 or 1.37.1; default: the detected version, else 1.37
+    #[arg(long, value_name = "VERSION", value_parser = parse_version, help_heading = "Source", hide_short_help = true)]
+    kubernetes: Option<Minor>,
 
     /// With --from, time to evaluate at, as RFC 3339
     ///
@@ -29,29 +29,12 @@ pub(crate) struct SourceArgs {
     now: Option<Timestamp>,
 }
 
-/// How the cluster is understood.
-#[derive(clap::Args, Debug)]
-pub(crate) struct VersionArgs {
-    /// Kubernetes version whose behavior applies, such as 1.36 or 1.37.1; default: the detected version, else 1.37
-    #[arg(long, value_name = "VERSION", value_parser = parse_version, help_heading = "Source", hide_short_help = true)]
-    kubernetes: Option<Minor>,
-}
-
-impl VersionArgs {
-    /// What was typed, as work takes it.
-    pub(crate) fn version(&self) -> Version {
-        Version {
-            kubernetes: self.kubernetes,
-        }
-    }
-}
-
 impl SourceArgs {
     /// What was typed, as work takes it.
     pub(crate) fn source(&self) -> Source {
         Source {
             from: self.from.clone(),
-            version: self.version.version(),
+            kubernetes: self.kubernetes,
             now: self.now,
         }
     }

@@ -415,7 +415,7 @@ impl<'a> Changer<'a> {
         self.context.ledger.done(name, result);
         if back == Revert::GiveBack {
             self.outcomes.add(as_it_was(before, RuleResult::Reverted));
-            }
+        }
         Ok(back)
     }
 

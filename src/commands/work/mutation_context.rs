@@ -10,7 +10,7 @@ use crate::assess::Guard;
 use crate::cluster::{Detail, Rules};
 use crate::commands::context::Context;
 use crate::decide::choice::{Choice, DeviceFilter};
-use crate::decide::{Chooser, RuleWords, SelectedRules, Version};
+use crate::decide::{Chooser, RuleWords, SelectedRules};
 use crate::engine::ProposedTaint;
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect, Uid};
@@ -26,17 +26,17 @@ pub(crate) struct MutationContext {
 
 impl MutationContext {
     /// Connects and reads devices, claims and rules, with what a report about them needs.
-    pub(crate) async fn open(version: Version, context: &Context) -> Result<Self, Failure> {
+    pub(crate) async fn open(context: &Context) -> Result<Self, Failure> {
         let live = connect(context).await?;
         let rules = live.rules()?;
-        let view = ClusterView::of(live.clone(), version, Detail::Terms).await?;
+        let view = ClusterView::of(live.clone(), Detail::Terms).await?;
         Ok(Self { live, rules, view })
     }
 
     /// As [`MutationContext::open`] on a connection that is there already, for whoever reports nothing.
-    pub(crate) async fn of(live: Live, version: Version) -> Result<Self, Failure> {
+    pub(crate) async fn of(live: Live) -> Result<Self, Failure> {
         let rules = live.rules()?;
-        let view = ClusterView::of(live.clone(), version, Detail::Names).await?;
+        let view = ClusterView::of(live.clone(), Detail::Names).await?;
         Ok(Self { live, rules, view })
     }
 

@@ -9,8 +9,7 @@ use super::cluster_view::ClusterView;
 use super::connect::{Live, failed};
 use super::nodes::{Nodes, NodesKnown};
 use super::resolve_rules::by_name;
-use super::source::detail;
-use crate::cluster::{ClusterError, Detail, Rules, Watched};
+use crate::cluster::{ClusterError, Rules, Watched};
 use crate::commands::clock::Clock;
 use crate::decide::identity::with_new_names;
 use crate::decide::pending_evictions::{
@@ -303,8 +302,7 @@ impl RuleObserver {
         let progress = evaluated(&evidence, settle, began, &mut self.nodes, &self.live).await;
         match progress.step {
             WaitStep::WaitUntil(_) | WaitStep::ReadAgain => {
-                let (reading, _) = view.into_parts();
-                self.watched = watching(&self.live, &semantics, reading);
+                self.watched = watching(&self.live, &semantics, view.reading);
             }
             WaitStep::Met
             | WaitStep::TimedOut
@@ -377,8 +375,7 @@ fn watching(live: &Live, semantics: &Semantics, reading: Reading) -> Watched {
     } else {
         &with_slices[..]
     };
-    let detail: Detail = detail(semantics);
-    Watched::keep(&live.client, &live.served, detail, reading).watching(kinds)
+    Watched::keep(&live.client, &live.served, reading).watching(kinds)
 }
 
 fn is_read(reading: &Reading, kind: Kind) -> bool {

@@ -5,7 +5,7 @@ use super::connect::Live;
 use super::resolve_rules::{selected_rules, time_of};
 use crate::cluster::Detail;
 use crate::commands::context::Context;
-use crate::decide::{Chooser, RuleWords, RulesOnDevices, SelectedRules, Version};
+use crate::decide::{Chooser, RuleWords, RulesOnDevices, SelectedRules};
 use crate::error::Failure;
 
 /// Which rules are meant in what was looked at, with what it takes to know that: words that are no names of
@@ -38,7 +38,6 @@ pub(crate) async fn chosen_in(
 pub(crate) async fn meant_on(
     typed: &RuleWords<'_>,
     live: &Live,
-    version: Version,
     context: &Context,
 ) -> Result<(Chooser, SelectedRules), Failure> {
     let rules = live.rules()?;
@@ -51,7 +50,7 @@ pub(crate) async fn meant_on(
         }
         by_name = Some((chooser, found));
     }
-    let view = Box::pin(ClusterView::of(live.clone(), version, Detail::Names)).await;
+    let view = Box::pin(ClusterView::of(live.clone(), Detail::Names)).await;
     let view = match (view, by_name) {
         (Ok(view), _) => view,
         // Names of rules are what they are, also to those who may not look at devices.

@@ -7,31 +7,20 @@ use futures::channel::oneshot;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::cluster::{self, Detail, FileSource, InputError, Limits};
+use crate::cluster::{self, FileSource, InputError, Limits};
 use crate::commands::context::Context;
-use crate::decide::Version;
-use crate::engine::Semantics;
 use crate::error::Failure;
-use crate::model::DeviceTaintRule;
+use crate::model::{DeviceTaintRule, Minor};
 
 /// Where the cluster's state comes from, and how it is understood.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     /// Files, folders or `-`; the cluster itself where there are none.
     pub(crate) from: Vec<PathBuf>,
-    /// How the cluster behaves.
-    pub(crate) version: Version,
+    /// The version whose behavior applies, whatever the source shows.
+    pub(crate) kubernetes: Option<Minor>,
     /// The time of the question, where files are asked.
     pub(crate) now: Option<Timestamp>,
-}
-
-/// What has to be read of devices: rules that select by expression need their attributes.
-pub(crate) fn detail(semantics: &Semantics) -> Detail {
-    if semantics.selects_by_expression {
-        Detail::Attributes
-    } else {
-        Detail::Names
-    }
 }
 
 /// Reads manifests of rules, each with the object as it is written.

@@ -28,7 +28,7 @@ use crate::output::StatusLine;
 use crate::report::blocker::{Blocker, BlockerReason};
 use crate::report::metadata::Warning as Oddity;
 use crate::report::unevicted_pods::{NotEvictedPod, staying_elsewhere};
-use crate::report::wait::{WaitReport, goal_name};
+use crate::report::wait::WaitReport;
 use crate::report::wait_progress::WaitProgress;
 
 /// What is waited for, and what to say to whoever leaves.

@@ -126,8 +126,7 @@ pub(super) fn refuse_unsupported(draft: &RuleDraft, semantics: &Semantics) -> Re
     // Such a server drops both fields and keeps the rest: with a name in it more devices are tainted, without
     // one the selector is `{}`, which is every device.
     let by_name = selector.driver.is_some() || selector.pool.is_some() || selector.device.is_some();
-    let narrowed = selector.device_class.is_some() || !selector.expressions.is_empty();
-    if narrowed && !semantics.selects_by_expression {
+    if selector.is_narrowed() && !semantics.selects_by_expression {
         let consequence = if by_name {
             "also taint devices that these fields exclude"
         } else {

@@ -18,7 +18,7 @@ pub fn refuse_wide(manifests: &[DeviceTaintRule], semantics: &Semantics) -> Resu
         };
         let by_name =
             selector.driver.is_some() || selector.pool.is_some() || selector.device.is_some();
-        let narrowed = selector.device_class.is_some() || !selector.expressions.is_empty();
+        let narrowed = selector.is_narrowed();
         if by_name || (narrowed && semantics.selects_by_expression) {
             continue;
         }

@@ -84,12 +84,6 @@ impl FilterResult {
         self.notes.extend(notes);
         Ok(self)
     }
-
-    /// Whether all of the devices are meant by what was typed, for this use.
-    #[must_use]
-    pub fn is_meant_for(&self, use_of: NumberUse) -> bool {
-        self.ambiguous.is_empty() && self.shared.iter().all(|shared| shared.is_meant(use_of))
-    }
 }
 
 /// What was found of the hardware that was named, which decides what unpublished devices mean.
@@ -886,9 +880,7 @@ mod tests {
             };
             let filter = DeviceFilter::parse(&filters).unwrap().unwrap();
             let filtered = filter.resolve(reading, &[], &semantics).unwrap();
-            let is_meant = filtered.is_meant_for(use_of);
             let filtered = filtered.unambiguous(&NamedBy::Devices, use_of).ok();
-            assert_eq!(filtered.is_some(), is_meant);
             filtered.map(|found| (found.devices.len(), found.notes.join("\n")))
         };
         let (uuid, address) = (("uuid", "GPU-1"), ("pciBusID", "0"));

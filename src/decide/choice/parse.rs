@@ -215,8 +215,6 @@ pub struct ResolvedChoice {
     pub choice: Choice,
     /// What there is to say about it.
     pub notes: Vec<String>,
-    /// Whether commands that change taints take what was typed for the same devices.
-    pub is_changeable: bool,
 }
 
 /// What was typed with arguments that name hardware among the other choices.

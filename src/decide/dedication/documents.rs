@@ -137,8 +137,7 @@ pub fn toleration_document(taints: &[Taint], what: TolerationFor) -> Value {
 pub fn traps(taints: &[Taint]) -> Vec<String> {
     let evicts = taints.iter().any(|taint| taint.effect.evicts());
     let mut lines = vec![
-        "add the lines under `exactly` of each request, or to each entry of its `firstAvailable` \
-         (in resource.k8s.io/v1beta1, to the request itself)"
+        "add the lines under `exactly` of each request, or to each entry of its `firstAvailable`"
             .to_owned(),
     ];
     if evicts {

@@ -128,7 +128,7 @@ pub use restored::{
     asked_lines, left_to_allocate, left_to_be_ready, removed_taints, under_new_names,
 };
 pub use stage::UnitStage;
-pub use start::{DrainPlan, failing_jobs, grace_time, needed_flags, plan_lines, refuse_start};
+pub use start::{DrainPlan, failing_jobs, grace_time, plan_lines, refuse_start};
 pub use state::{
     DrainState, RestoreTarget, UnitProgress, UnitState, drains, restorable, restored_part,
     rules_of, rules_of_unit, wanted,

@@ -79,9 +79,7 @@ pub(super) fn value_of(driver: &DriverName, device: &Device, name: &str) -> Opti
 /// The one device that a selector names; nothing where it may select several.
 pub(super) fn named(selector: &DeviceSelector) -> Option<DeviceId> {
     // Up to 1.34 these narrow a selector, which then may not select the device that it names.
-    let is_plain = selector.device_class.is_none()
-        && selector.expressions.is_empty()
-        && selector.unknown_fields.is_empty();
+    let is_plain = !selector.is_narrowed() && selector.unknown_fields.is_empty();
     selector.device_id().filter(|_| is_plain)
 }
 

@@ -116,7 +116,7 @@ pub fn refuse_lacking(
     let refused = requests.fold(refused, Failure::detail);
     let refused = refused.detail(
         "add these lines under `exactly` of each request in the ResourceClaimTemplate of the claim, or to each \
-         entry of `firstAvailable` (in resource.k8s.io/v1beta1: to the request itself):",
+         entry of `firstAvailable`:",
     );
     let lines = toleration_lines()
         .into_iter()

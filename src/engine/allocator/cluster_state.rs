@@ -12,7 +12,7 @@ use super::taint_owner::TaintOwner;
 use crate::engine::impact::ProposedTaint;
 use crate::engine::preview::existing_rules;
 use crate::engine::proposed_rules::proposed_rules;
-use crate::engine::select::{DeviceKey, RuleIndex};
+use crate::engine::select::{DeviceKey, Presence, RuleIndex};
 use crate::engine::semantics::Semantics;
 use crate::engine::tolerate::tolerates;
 use crate::model::{
@@ -110,7 +110,7 @@ impl<'a> ClusterState<'a> {
             nil_selector_evicts: semantics.nil_selector_blocks,
             ..*semantics
         };
-        let rules = RuleIndex::new(rules, &snapshot.classes, &semantics_of_scheduler);
+        let rules = RuleIndex::new(rules, &semantics_of_scheduler);
         let published = snapshot
             .slices
             .iter()
@@ -153,7 +153,7 @@ impl<'a> ClusterState<'a> {
             pool: slice.pool.name.as_str(),
             device: device.name.as_str(),
         };
-        let matching = rules.matching(key, Some((&slice.driver, device)));
+        let matching = rules.matching(key, Presence::Published);
         self.doubts
             .extend(matching.gaps.into_iter().map(|gap| gap.why));
         // Claims name devices by driver, pool and name. While a driver replaces a pool, the same device is in

@@ -135,11 +135,7 @@ impl<'a> Chain<'a> {
             semantics,
             ..
         } = input;
-        let rules = RuleIndex::new(
-            proposed_rules(taints).collect(),
-            &snapshot.classes,
-            semantics,
-        );
+        let rules = RuleIndex::new(proposed_rules(taints).collect(), semantics);
         // The same tables and decisions as for a preview, kept with what they were made from: an explanation that
         // had rules of its own could contradict the verdict it explains.
         let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules, semantics);
@@ -182,7 +178,7 @@ pub fn on_device<'a>(
     input: &ExplainInput<'a>,
 ) -> Option<(Publication<'a>, Vec<EvaluatedTaint<'a>>)> {
     let rules = proposed_rules(input.taints).collect();
-    let rules = RuleIndex::new(rules, &input.snapshot.classes, input.semantics);
+    let rules = RuleIndex::new(rules, input.semantics);
     let snapshot = input.snapshot;
     let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules, input.semantics);
     let builder = ChainBuilder {

@@ -318,10 +318,6 @@ fn slices_hide_evictions_where_only_published_devices_are_reached() {
     };
     for (minor, expected) in [
         (
-            33,
-            WaitStep::Never(UnreachableGoal::Unknowable(vec![slices.clone()])),
-        ),
-        (
             34,
             WaitStep::Never(UnreachableGoal::Unknowable(vec![slices.clone()])),
         ),

@@ -203,18 +203,10 @@ impl RuleSteps<'_, '_> {
                 &so_far,
             );
         }
-        // Since 1.35 the API drops both fields, so that they narrow nothing.
-        if self.basis.semantics.selects_by_expression {
-            if let Some(class) = &selector.device_class {
-                so_far.device_class = Some(class.clone());
-                let path = ".spec.deviceSelector.deviceClassName";
-                add(format!("class {class}"), path, &so_far);
-            }
-            for (place, expression) in selector.expressions.iter().enumerate() {
-                so_far.expressions.push(expression.clone());
-                let path = format!(".spec.deviceSelector.selectors[{place}].cel.expression");
-                add(format!("expression {expression}"), &path, &so_far);
-            }
+        if selector.is_narrowed() && self.basis.semantics.selects_by_expression {
+            let text = "deviceClassName and selectors: not evaluated";
+            let path = self.at(".spec.deviceSelector");
+            steps.push(Step::new(StepType::Selector, text, path));
         }
         if steps.is_empty() {
             let text = "an empty selector: every device of every driver";

@@ -157,10 +157,10 @@ pub struct Selector {
     pub pool: Option<String>,
     /// Name of the device; null means any.
     pub device: Option<String>,
-    /// Name of the DeviceClass. Only rules of Kubernetes 1.33 and 1.34 can have this field; absent means any.
+    /// Name of the DeviceClass. Only rules of Kubernetes 1.34 can have this field; absent means any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_class_name: Option<String>,
-    /// CEL expressions, all of which must be true. Only rules of Kubernetes 1.33 and 1.34 can have this field; absent
+    /// CEL expressions, all of which must be true. Only rules of Kubernetes 1.34 can have this field; absent
     /// if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expressions: Vec<String>,

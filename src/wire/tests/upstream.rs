@@ -36,7 +36,7 @@ fn golden() -> Vec<Golden> {
         })
         .collect();
     golden.sort_by(|left, right| left.name.cmp(&right.name));
-    assert!(golden.len() > 20, "{}", golden.len());
+    assert!(golden.len() > 10, "{}", golden.len());
     golden
 }
 
@@ -91,7 +91,7 @@ fn golden_files_leave_no_field_empty() {
         let newest = golden.name.contains("HEAD");
         let mut empty = Vec::new();
         find_empty(&json, "", &mut empty);
-        // Fields that came or went: of 1.33 and 1.34 alone, or later than the release.
+        // Fields that came or went: of 1.34 alone, or later than the release.
         empty.retain(|path| {
             newest
                 && !path.contains("deviceClassName")
@@ -131,7 +131,7 @@ fn slices_without_attributes_are_the_same_otherwise() {
         assert_eq!(brief, Ok(expected), "{}", golden.name);
         slices += 1;
     }
-    assert!(slices > 2, "{slices}");
+    assert!(slices > 1, "{slices}");
 }
 
 #[test]

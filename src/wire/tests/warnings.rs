@@ -121,7 +121,7 @@ fn empty_text_in_a_selector_is_no_wildcard() {
 #[test]
 fn unknown_operator_is_kept() {
     let (object, warnings) = decode(&json!({
-        "apiVersion": "resource.k8s.io/v1beta1", "kind": "ResourceClaim",
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
         "metadata": {"name": "claim", "namespace": "ml", "uid": "1"},
         "status": {"allocation": {"devices": {"results": [{
             "driver": "d", "pool": "p", "device": "x", "request": "r",
@@ -194,9 +194,9 @@ fn a_pod_that_has_a_node_keeps_what_decides_where_its_replacement_can_be_schedul
 #[test]
 fn attribute_of_an_unknown_type_is_kept() {
     let (object, warnings) = decode(&json!({
-        "apiVersion": "resource.k8s.io/v1beta1", "kind": "ResourceSlice", "metadata": {"name": "slice"},
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "slice"},
         "spec": {"driver": "d", "pool": {"name": "p"}, "devices": [
-            {"name": "x", "basic": {"attributes": {"tensor": {"matrix": [[1]]}, "model": {"string": "H"}}}},
+            {"name": "x", "attributes": {"tensor": {"matrix": [[1]]}, "model": {"string": "H"}}},
         ]},
     }));
     let Object::ResourceSlice(slice) = object else {

@@ -50,13 +50,22 @@ const COMMANDS: [(&str, Asks); 19] = [
     ("explain rule/hard -o json", Asks::Report),
     ("snapshot", Asks::Report),
     ("wait hard --for observed --timeout 1s", Asks::Nothing),
-    ("wait hard --for evicted --timeout 1s --settle 0s", Asks::Nothing),
+    (
+        "wait hard --for evicted --timeout 1s --settle 0s",
+        Asks::Nothing,
+    ),
     (
         "wait nobody --for deleted --ignore-not-found --timeout 1s",
         Asks::Nothing,
     ),
-    ("add GPU1 KEY=new:NoExecute --yes --dry-run=server", Asks::Nothing),
-    ("escalate soft --to NoExecute --yes --dry-run=server", Asks::Nothing),
+    (
+        "add GPU1 KEY=new:NoExecute --yes --dry-run=server",
+        Asks::Nothing,
+    ),
+    (
+        "escalate soft --to NoExecute --yes --dry-run=server",
+        Asks::Nothing,
+    ),
     (BRAKE, Asks::Nothing),
     ("remove soft --yes --others --dry-run=server", Asks::Nothing),
 ];
@@ -145,7 +154,9 @@ fn judged(trial: Trial, world: &World<'_>, admin: &Run, run: &Run) -> Result<(),
     let told = names(&run.stderr, &lacking);
     match run.code {
         0 if same => claims(admin, run),
-        0 if COMMANDS[trial.command].1 != Asks::Nothing && !trial.strict => incomplete(run, &lacking),
+        0 if COMMANDS[trial.command].1 != Asks::Nothing && !trial.strict => {
+            incomplete(run, &lacking)
+        }
         0 => Err("another answer, and nothing marks it".to_owned()),
         6 if trial.strict => incomplete(run, &lacking),
         5 if admin.code == 5 => Ok(()),

@@ -6,9 +6,7 @@ use super::normal;
 use super::reading::prepare;
 use super::rights::{Right, grant};
 use crate::cluster::rules::support::{KEY, Run, World};
-use crate::harness::{
-    ControlPlane, DEADLINE, Variant, block_on, random_suffix, text, wait_for,
-};
+use crate::harness::{ControlPlane, DEADLINE, Variant, block_on, random_suffix, text, wait_for};
 #[cfg(unix)]
 use crate::page::{Page, Setting};
 use kubectl_devicetaint::model::Kind;

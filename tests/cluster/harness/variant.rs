@@ -54,11 +54,6 @@ impl Variant {
         Self::serving("v1beta2")
     }
 
-    /// Slices and claims in `v1beta1`, rules in `v1alpha3`: a client sees this of 1.33.
-    pub fn like_1_33() -> Self {
-        Self::serving("v1beta1,v1alpha3")
-    }
-
     /// Slices and claims in `v1`, rules in `v1alpha3`: a client sees this of 1.34 and 1.35.
     pub fn like_1_35() -> Self {
         Self::serving("v1,-v1/devicetaintrules,v1alpha3")

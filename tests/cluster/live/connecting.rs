@@ -13,11 +13,7 @@ use std::{
 use serde_json::json;
 
 use super::scene::{Scene, V1};
-use crate::harness::{
-    ControlPlane, DEADLINE, PLUGIN, Variant,
-    objects::{class, rule},
-    text, wait_for,
-};
+use crate::harness::{ControlPlane, DEADLINE, PLUGIN, Variant, text};
 
 #[tokio::test]
 async fn somebody_who_may_read_claims_only_learns_what_claims_show() {
@@ -30,11 +26,7 @@ async fn somebody_who_may_read_claims_only_learns_what_claims_show() {
         .await;
     let text = scene.run(&user.kubeconfig, &["preview", &scene.driver]);
     assert!(text.ends_with("[exit status: 0]"), "{text}");
-    for part in [
-        "resourceslices",
-        "devicetaintrules",
-        "pods",
-    ] {
+    for part in ["resourceslices", "devicetaintrules", "pods"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let strict = scene.run(&user.kubeconfig, &["preview", &scene.driver, "--strict"]);

@@ -102,26 +102,6 @@ fn at_version(mut object: Value, version: &str) -> Value {
         return object;
     }
     object["apiVersion"] = json!(format!("resource.k8s.io/{version}"));
-    if version == "v1beta1" {
-        for device in object["spec"]["devices"]
-            .as_array_mut()
-            .into_iter()
-            .flatten()
-        {
-            *device = json!({"name": device["name"], "basic": {}});
-        }
-        if let Some(requests) = object["spec"]["devices"]
-            .get_mut("requests")
-            .and_then(Value::as_array_mut)
-        {
-            for request in requests {
-                *request = json!({
-                    "name": request["name"],
-                    "deviceClassName": request["exactly"]["deviceClassName"],
-                });
-            }
-        }
-    }
     object
 }
 

@@ -25,4 +25,3 @@ pub mod support;
 mod timed;
 mod versions;
 mod waited;
-#[cfg(unix)]

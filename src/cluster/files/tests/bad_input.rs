@@ -288,7 +288,7 @@ fn future_version_of_a_needed_kind_is_an_error() {
     assert_eq!(
         line,
         "cannot read input.json: ResourceSlice at items[0]: apiVersion resource.k8s.io/v2 is not supported, \
-         only resource.k8s.io/v1, resource.k8s.io/v1beta2, resource.k8s.io/v1beta1"
+         only resource.k8s.io/v1, resource.k8s.io/v1beta2"
     );
 }
 

@@ -10,9 +10,8 @@ use crate::cluster::{self, ApiClient, Detail, EarlyInputs, ReadMore, discover};
 use crate::commands::clock;
 use crate::commands::context::Context;
 use crate::commands::work::connect::{Live, connect, connect_client, failed};
-use crate::commands::work::source::{Source, detail, read_instead};
-use crate::decide::Version;
-use crate::decide::version::{self, doubts_about, with_evident_gates};
+use crate::commands::work::source::{Source, read_instead};
+use crate::decide::version::{self, doubts_about, semantics_of, with_evident_gates};
 use crate::engine::Semantics;
 use crate::error::Failure;
 use crate::model::{Reading, Warning};
@@ -25,7 +24,7 @@ impl ClusterView {
         context: &Context,
         wanted: Detail,
     ) -> Result<Self, Failure> {
-        Self::open_as(source, context, ViewRequest::new(source.version, wanted)).await
+        Self::open_as(source, context, ViewRequest::new(source.kubernetes, wanted)).await
     }
 
     /// As [`ClusterView::open`], for an answer that also needs budgets, device classes and nodes: they are read at the
@@ -37,7 +36,7 @@ impl ClusterView {
     ) -> Result<Self, Failure> {
         let request = ViewRequest {
             more: ReadMore::EarlyInputs,
-            ..ViewRequest::new(source.version, wanted)
+            ..ViewRequest::new(source.kubernetes, wanted)
         };
         Self::open_as(source, context, request).await
     }
@@ -61,16 +60,16 @@ impl ClusterView {
         source: &Source,
         context: &Context,
     ) -> Result<(Self, BTreeMap<String, Value>), Failure> {
-        let request = ViewRequest::new(source.version, Detail::Names);
+        let request = ViewRequest::new(source.kubernetes, Detail::Names);
         if !source.from.is_empty() {
             let read = read_instead(&source.from, context, cluster::read_with_rules);
             let (reading, objects) = read.await?;
             return Ok((Self::of_files(reading, source, request)?, objects));
         }
         let live = connect(context).await?;
-        let semantics = source.version.semantics(live.served.version)?;
+        let semantics = semantics_of(source.kubernetes, live.served.version)?;
         let Live { client, served } = &live;
-        let read = cluster::read_devices_with_objects(client, served, detail(&semantics)).await;
+        let read = cluster::read_devices_with_objects(client, served).await;
         let (reading, objects, odd) = read.map_err(failed)?;
         let mut view = Self::of_cluster(reading, semantics, live, request);
         view.view_warnings.doubts.extend(
@@ -81,8 +80,8 @@ impl ClusterView {
     }
 
     /// Reads a cluster that is connected already, without its pods; of each object as much as is `wanted`.
-    pub(crate) async fn of(live: Live, version: Version, wanted: Detail) -> Result<Self, Failure> {
-        Self::of_live(live, ViewRequest::new(version, wanted)).await
+    pub(crate) async fn of(live: Live, wanted: Detail) -> Result<Self, Failure> {
+        Self::of_live(live, ViewRequest::new(None, wanted)).await
     }
 
     /// Reads a cluster of which nothing is known yet but what is remembered.
@@ -94,19 +93,15 @@ impl ClusterView {
             return Box::pin(Self::of_live(Live { client, served }, request)).await;
         };
         let live = Live { client, served };
-        let semantics = request.version.semantics(live.served.version)?;
-        if detail(&semantics) <= request.wanted {
-            let view = Self::of_cluster(reading, semantics, live, request);
-            return Ok(view.with_early(early));
-        }
-        // Rules that select by attributes need more than was read.
-        Box::pin(Self::of_live(live, request)).await
+        let semantics = semantics_of(request.kubernetes, live.served.version)?;
+        let view = Self::of_cluster(reading, semantics, live, request);
+        Ok(view.with_early(early))
     }
 
     pub(super) async fn of_live(live: Live, request: ViewRequest) -> Result<Self, Failure> {
-        let semantics = request.version.semantics(live.served.version)?;
-        let detail = detail(&semantics).max(request.wanted);
-        let read = cluster::read_devices_and(&live.client, &live.served, detail, request.more);
+        let semantics = semantics_of(request.kubernetes, live.served.version)?;
+        let read =
+            cluster::read_devices_and(&live.client, &live.served, request.wanted, request.more);
         let (reading, early) = read.await.map_err(failed)?;
         Ok(Self::of_cluster(reading, semantics, live, request).with_early(early))
     }
@@ -144,9 +139,9 @@ impl ClusterView {
         source: &Source,
         request: ViewRequest,
     ) -> Result<Self, Failure> {
-        let semantics = source.version.semantics(reading.version)?;
+        let semantics = semantics_of(source.kubernetes, reading.version)?;
         let semantics = with_evident_gates(semantics, &reading);
-        if detail(&semantics).max(request.wanted) == Detail::Names {
+        if request.wanted == Detail::Names {
             // What a live cluster is not even asked for cannot be odd.
             let concerns_names = |warning: &Warning| warning.code != "unknown-attribute-type";
             reading.warnings.retain(concerns_names);

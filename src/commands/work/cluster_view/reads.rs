@@ -7,7 +7,6 @@ use super::view::ClusterView;
 use crate::assess::Guard;
 use crate::cluster::{self, Detail, NodeDetail, PodQuery, PodQueryResult};
 use crate::commands::work::connect::{Live, failed};
-use crate::commands::work::source::detail;
 use crate::decide::choice::{
     self, Choice, DeviceFilter, FilterResult, IdleName, ShownDevices, numbers,
 };
@@ -139,7 +138,7 @@ impl<Read: ReadState> ClusterView<Read> {
         };
         let mut missing = Vec::new();
         // Slices that were read with more than names have the attributes already.
-        if detail(&self.semantics).max(self.request.wanted) == Detail::Names {
+        if self.request.wanted == Detail::Names {
             missing.push(Kind::ResourceSlice);
         }
         let classes = Kind::DeviceClass;

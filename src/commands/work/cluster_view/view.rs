@@ -9,12 +9,12 @@ use super::read_state::{Devices, Disruption, ReadState, WithPods};
 use crate::assess::{Basis, DeviceBasis, Guard};
 use crate::cluster::{Detail, EarlyInputs, ReadMore};
 use crate::commands::work::connect::Live;
+use crate::decide::choice;
 use crate::decide::choice::FilterResult;
 use crate::decide::existing_rules::{rule_named, rules_in};
 use crate::decide::explain_targets::devices_with;
 use crate::decide::identity::{self, Hardware};
 use crate::decide::risk::release_of;
-use crate::decide::{Version, choice};
 use crate::engine::{self, DeviceImpact, Impact, ProposedTaint, Selection, Semantics};
 use crate::error::Failure;
 use crate::model::{DeviceId, DeviceTaintRule, Kind, Minor, Pod, Reading, Snapshot, Warning};
@@ -43,8 +43,8 @@ pub(crate) struct ClusterView<Read: ReadState = Devices> {
 /// How a view was asked for, to look again.
 #[derive(Clone)]
 pub(super) struct ViewRequest {
-    /// Which behaviour was asked for.
-    pub(super) version: Version,
+    /// The version whose behavior was asked for.
+    pub(super) kubernetes: Option<Minor>,
     /// How much the question needs of each object.
     pub(super) wanted: Detail,
     /// Attributes that identify hardware beside those that are known.
@@ -54,9 +54,9 @@ pub(super) struct ViewRequest {
 }
 
 impl ViewRequest {
-    pub(super) fn new(version: Version, wanted: Detail) -> Self {
+    pub(super) fn new(kubernetes: Option<Minor>, wanted: Detail) -> Self {
         Self {
-            version,
+            kubernetes,
             wanted,
             identifying: Vec::new(),
             more: ReadMore::No,
@@ -131,7 +131,7 @@ impl<Read: ReadState> ClusterView<Read> {
         let rules = served
             .version_of(Kind::DeviceTaintRule)
             .map(|version| version.api_version);
-        release_of(served.version, self.request.version.kubernetes, rules)
+        release_of(served.version, self.request.kubernetes, rules)
     }
 
     /// The look, in which `more` attributes identify hardware beside those that are known.
@@ -234,11 +234,6 @@ impl<Read: ReadState> ClusterView<Read> {
         // Freeing a large cluster takes as long as printing the answer. Where no thread can be had, it is freed here.
         let _ = std::thread::Builder::new().spawn(move || drop(reading));
         self.view_warnings
-    }
-
-    /// What was read, and what there is to say beside it.
-    pub(crate) fn into_parts(self) -> (Reading, ViewWarnings) {
-        (self.reading, self.view_warnings)
     }
 }
 

@@ -7,7 +7,6 @@ use crate::cluster::{
 };
 use crate::commands::work::cluster_view::{ClusterView, Pods};
 use crate::commands::work::connect::{Live, failed};
-use crate::decide::Version;
 use crate::decide::drain::{
     RecordedWorkloads, Unit, UnitFacts, UnitPod, UnschedulablePod, other_claims, pods_of,
     recorded_names, recorded_states, restart_states, rule_state, rules_of, tainted_since,
@@ -21,7 +20,6 @@ use crate::model::{DeviceTaintRule, Effect, Kind, Pod, PodDisruptionBudget, Read
 /// Observes one unit repeatedly, and remembers the observed pods.
 pub(super) struct UnitObserver<'a> {
     pub(super) live: &'a Live,
-    pub(super) version: Version,
     pub(super) unit: &'a Unit,
     /// Name of the drain.
     pub(super) drain: &'a str,
@@ -37,7 +35,7 @@ impl UnitObserver<'_> {
     /// Facts about the unit now; `rules` are those on which this run recorded its work. A wait determines whether the
     /// devices are idle.
     pub(super) async fn facts(&mut self, rules: &[DeviceTaintRule]) -> Result<UnitFacts, Failure> {
-        let view = ClusterView::of(self.live.clone(), self.version, Detail::Names).await?;
+        let view = ClusterView::of(self.live.clone(), Detail::Names).await?;
         let rules_now = rule_state(rules, view.rules()?, self.run);
         let drain_rules = rules_of(view.rules()?, self.drain);
         let proposed: Vec<ProposedTaint> = rules

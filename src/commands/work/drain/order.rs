@@ -7,10 +7,10 @@ use crate::assess::Guard;
 use crate::commands::context::Context;
 use crate::commands::work::connect::Live;
 use crate::commands::work::kubelet::Stop;
+use crate::decide::RuleDraft;
 use crate::decide::drain::{
     AbortAction, RecordedWorkloads, RestartPlan, Unit, UnitLimits, UnitProgress,
 };
-use crate::decide::{RuleDraft, Version};
 use crate::engine::Semantics;
 use crate::model::RuleMetadata;
 
@@ -21,7 +21,6 @@ pub(crate) struct DrainOrder<'a> {
     /// Who needs the devices out of service, as this command was told.
     pub(crate) requester: Option<&'a str>,
     pub(crate) live: &'a Live,
-    pub(crate) version: Version,
     pub(crate) semantics: Semantics,
     pub(crate) limits: UnitLimits,
     /// Guards that pause the drain before a unit starts.

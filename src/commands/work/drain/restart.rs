@@ -7,7 +7,7 @@ use crate::cluster::{ApiClient, ObjectVersion, RestartAnswer, WriteMode, restart
 use crate::commands::work::connect::failed;
 use crate::decide::drain::{RestartPlan, RestartReply, RestartState, tainted_since};
 use crate::error::Failure;
-use crate::model::{Kind, Uid};
+use crate::model::Uid;
 
 /// The way on for whoever may not restart the owners of pods.
 const EVICT: &str = "to evict the pods instead: --by evict";

@@ -27,7 +27,6 @@ use crate::engine::settle::{Goal, Patience};
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect, NamespacedName, Uid};
 use crate::report::blocker::Blocker;
-use crate::report::reference::ObjectReference;
 
 /// Result of the wait that runs beside the evictions.
 type Idleness = RefCell<Option<Result<WaitResult, Failure>>>;
@@ -59,7 +58,7 @@ impl UnitDrain<'_, '_, '_> {
     pub(super) async fn drain(&mut self, run: UnitRun) -> Result<UnitEnd, Failure> {
         let order = self.order;
         let live = order.live.clone();
-        let view = Box::pin(ClusterView::of(live, order.version, Detail::Attributes)).await?;
+        let view = Box::pin(ClusterView::of(live, Detail::Attributes)).await?;
         let rules = self.rules.clone();
         let name = order.name.to_owned();
         let requester = order.requester.map(str::to_owned);
@@ -105,7 +104,6 @@ impl UnitDrain<'_, '_, '_> {
         let began = Instant::now();
         let mut observer = UnitObserver {
             live: order.live,
-            version: order.version,
             unit: self.unit,
             drain: order.name,
             run: order.context.run.as_deref(),
@@ -219,7 +217,10 @@ impl UnitDrain<'_, '_, '_> {
             }
             EvictionReply::Refused(_) | EvictionReply::Gone | EvictionReply::Unknown => return,
         };
-        self.order.context.printer.note(&format!("unit {unit}: {line}"));
+        self.order
+            .context
+            .printer
+            .note(&format!("unit {unit}: {line}"));
     }
 
     /// Gives the rules effect NoExecute, which was confirmed before the drain started.

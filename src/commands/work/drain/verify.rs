@@ -35,7 +35,7 @@ impl DrainOrder<'_> {
             return Ok(None);
         };
         let live = self.live.clone();
-        let view = Box::pin(ClusterView::of(live, self.version, Detail::Attributes)).await?;
+        let view = Box::pin(ClusterView::of(live, Detail::Attributes)).await?;
         let proposed = ProposedTaint::of_rules(rules, view.now);
         // Of devices that are local to no node, pods show where they are; an idle unit mostly has none.
         let view = Box::pin(view.with_pods_of(&proposed)).await?;

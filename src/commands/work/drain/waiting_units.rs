@@ -45,7 +45,7 @@ impl DrainOrder<'_> {
         let rules = by_name(names, &board.mutation.rules).await;
         let rules = rules.map_err(failed)?;
         let live = self.live.clone();
-        let view = Box::pin(ClusterView::of(live, self.version, Detail::Attributes)).await?;
+        let view = Box::pin(ClusterView::of(live, Detail::Attributes)).await?;
         let patience = Patience {
             settle: self.settle,
             timeout: Duration::MAX,

@@ -11,13 +11,13 @@ use crate::commands::context::Context;
 use crate::commands::work::changer::Changer;
 use crate::commands::work::cluster_view::{ClusterView, ReadState};
 use crate::commands::work::connect::{Live, failed};
+use crate::decide::RulePatch;
 use crate::decide::drain::EvictionReply;
 use crate::decide::effect::still_exists;
 use crate::decide::make_room::{
     PlannedEviction, StageEnd, StageFacts, StageLimits, StageRun, StageStep, StageView,
     is_to_be_raised, stage_facts,
 };
-use crate::decide::{RulePatch, Version};
 use crate::engine::{ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, Pod};
@@ -29,7 +29,6 @@ const LOOK: Duration = Duration::from_secs(1);
 /// The stages of one run.
 pub(crate) struct RoomOrder<'a> {
     pub(crate) live: &'a Live,
-    pub(crate) version: Version,
     pub(crate) semantics: Semantics,
     pub(crate) prepared: &'a Prepared,
     pub(crate) limits: StageLimits,
@@ -108,7 +107,7 @@ impl RoomOrder<'_> {
     }
 
     async fn look(&self) -> Result<StageFacts, Failure> {
-        let view = ClusterView::of(self.live.clone(), self.version, Detail::Names).await?;
+        let view = ClusterView::of(self.live.clone(), Detail::Names).await?;
         // Rules that cannot be read must not be taken for rules that were removed.
         view.rules()?;
         if !view.knows_usage() {
