@@ -21,6 +21,7 @@ mod browser;
 mod case;
 #[path = "support/debian.rs"]
 mod debian;
+mod differential;
 mod engines;
 #[path = "cluster/harness/mod.rs"]
 mod harness;

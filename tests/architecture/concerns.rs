@@ -48,7 +48,15 @@ fn every_path_of_the_gates_table_is_there() {
 fn every_part_of_the_second_tier_is_in_the_gates_table() {
     let filters: Vec<&str> = rows().iter().map(|(filter, _)| *filter).collect();
     let syntax = syn::parse_file(SECOND_TIER).expect("code");
-    let helpers = ["advice", "case", "debian", "harness", "page", "validated"];
+    let helpers = [
+        "advice",
+        "case",
+        "debian",
+        "differential",
+        "harness",
+        "page",
+        "validated",
+    ];
     let mut parts = Vec::new();
     for item in &syntax.items {
         let syn::Item::Mod(module) = item else {

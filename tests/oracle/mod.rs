@@ -16,9 +16,9 @@
 mod compare;
 mod explain;
 mod expressions;
-mod placement;
+pub mod placement;
 pub mod process;
-mod run;
+pub mod run;
 mod subject;
 
 use crate::case::Family;

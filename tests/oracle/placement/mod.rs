@@ -1,8 +1,8 @@
 //! Does the engine say "no replacement" only where the real allocator has none?
 
-mod cluster;
+pub mod cluster;
 mod compare;
-mod random;
+pub mod random;
 mod room;
 mod waiting;
 
