@@ -126,7 +126,6 @@ macro_rules! purposes {
     };
 }
 
-#[rustfmt::skip] // One line per purpose.
 purposes! {
     /// Reading what a preview needs, from the cluster alone.
     Preview: "preview", Looks, OrDump, Rules, [FACTS, CLASSES, PODS, BUDGETS, WORKLOADS, NODES];

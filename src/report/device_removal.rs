@@ -217,40 +217,85 @@ fn code(objection: &RemovalObjection) -> RemovalCode {
     }
 }
 
-#[rustfmt::skip] // A sentence an arm.
 pub(super) fn message(objection: &RemovalObjection) -> String {
     match objection {
-        RemovalObjection::InUse { pod, container, claim } => format!("according to the kubelet, in use by container {container} of pod {pod}, through claim {claim}"),
-        RemovalObjection::InUseAndFree { pod } => format!("in use by pod {pod} according to the kubelet, but free according to the API"),
-        RemovalObjection::NotReserved { pod, claim } => format!("in use by pod {pod} according to the kubelet, but \
-            claim {claim} is not reserved for that pod"),
-        RemovalObjection::TaintedAndInUse => "still in use by a pod that the NoExecute taint evicts".to_owned(),
-        RemovalObjection::Prepared { claim } => format!("the kubelet has not released claim {claim}, but \
-            does not list a pod of the claim: the pod may have been force-deleted"),
-        RemovalObjection::MayBePrepared { claim } => format!("its driver is preparing claim {claim}, \
-            possibly with this device"),
-        RemovalObjection::ClaimedAndUnused { claim } => format!("allocated to claim {claim}, but in use \
-            by no container that the kubelet lists"),
+        RemovalObjection::InUse {
+            pod,
+            container,
+            claim,
+        } => format!(
+            "according to the kubelet, in use by container {container} of pod {pod}, through claim {claim}"
+        ),
+        RemovalObjection::InUseAndFree { pod } => {
+            format!("in use by pod {pod} according to the kubelet, but free according to the API")
+        }
+        RemovalObjection::NotReserved { pod, claim } => format!(
+            "in use by pod {pod} according to the kubelet, but \
+            claim {claim} is not reserved for that pod"
+        ),
+        RemovalObjection::TaintedAndInUse => {
+            "still in use by a pod that the NoExecute taint evicts".to_owned()
+        }
+        RemovalObjection::Prepared { claim } => format!(
+            "the kubelet has not released claim {claim}, but \
+            does not list a pod of the claim: the pod may have been force-deleted"
+        ),
+        RemovalObjection::MayBePrepared { claim } => format!(
+            "its driver is preparing claim {claim}, \
+            possibly with this device"
+        ),
+        RemovalObjection::ClaimedAndUnused { claim } => format!(
+            "allocated to claim {claim}, but in use \
+            by no container that the kubelet lists"
+        ),
         RemovalObjection::Claimed { claim } => format!("allocated to claim {claim}"),
-        RemovalObjection::Leaving { pod } => format!("pod {pod} was deleted, but is still terminating"),
-        RemovalObjection::DriverDown => "its driver no longer publishes devices on the node, and may not \
-            have released the hardware: restart the driver".to_owned(),
+        RemovalObjection::Leaving { pod } => {
+            format!("pod {pod} was deleted, but is still terminating")
+        }
+        RemovalObjection::DriverDown => {
+            "its driver no longer publishes devices on the node, and may not \
+            have released the hardware: restart the driver"
+                .to_owned()
+        }
         RemovalObjection::DriverUnknown => "the status of its driver is unknown".to_owned(),
-        RemovalObjection::NodeUnproven => "cannot verify that this is the node's kubelet; if you are \
-            sure, add --confirm-node".to_owned(),
-        RemovalObjection::KubeletBlind => "the kubelet does not report which devices of claims are in \
+        RemovalObjection::NodeUnproven => {
+            "cannot verify that this is the node's kubelet; if you are \
+            sure, add --confirm-node"
+                .to_owned()
+        }
+        RemovalObjection::KubeletBlind => {
+            "the kubelet does not report which devices of claims are in \
             use: it is older than 1.34, or the feature gate KubeletPodResourcesDynamicResources \
-            is off".to_owned(),
-        RemovalObjection::NotesUnread => "force-deleted pods are unknown, because the kubelet's file \
-            dra_manager_state could not be read".to_owned(),
+            is off"
+                .to_owned()
+        }
+        RemovalObjection::NotesUnread => {
+            "force-deleted pods are unknown, because the kubelet's file \
+            dra_manager_state could not be read"
+                .to_owned()
+        }
         RemovalObjection::Unread(kind) => format!("{} could not be read", kind.plural()),
-        RemovalObjection::SameHardware { device, link, objection } => format!("{device}, on the same hardware as this device ({link}): {}", message(objection)),
-        RemovalObjection::MayBeSameHardware { device } => format!("{device} may be the same hardware \
-            as this device; {device} is not published, because driver {} is not running, or has renamed it", device.driver),
-        RemovalObjection::NotTainted => "no taint blocks new pods, so a pod may use the device again at any time".to_owned(),
+        RemovalObjection::SameHardware {
+            device,
+            link,
+            objection,
+        } => format!(
+            "{device}, on the same hardware as this device ({link}): {}",
+            message(objection)
+        ),
+        RemovalObjection::MayBeSameHardware { device } => format!(
+            "{device} may be the same hardware \
+            as this device; {device} is not published, because driver {} is not running, or has renamed it",
+            device.driver
+        ),
+        RemovalObjection::NotTainted => {
+            "no taint blocks new pods, so a pod may use the device again at any time".to_owned()
+        }
         RemovalObjection::PartsNotTainted { devices } => parts_not_tainted(devices),
-        RemovalObjection::Tolerated { by } => format!("{by} tolerates the taint, so the \
-            scheduler may allocate the device to a new pod"),
+        RemovalObjection::Tolerated { by } => format!(
+            "{by} tolerates the taint, so the \
+            scheduler may allocate the device to a new pod"
+        ),
         RemovalObjection::NotSettled => "not yet free for long enough (--settle)".to_owned(),
     }
 }
@@ -448,39 +493,5 @@ mod tests {
             "denied",
         ));
         assert_eq!(told(&reading, "gpu-0"), 7);
-    }
-
-    #[test]
-    fn reasons_stand_below_the_devices_on_a_narrow_terminal_with_their_names_whole() {
-        let pod = testing::name("training", "llama-405b-pretrain-worker-0");
-        let claim = testing::name("training", "llama-405b-pretrain-worker-0-gpus-d52p4");
-        let check = RemovalCheck {
-            device: testing::device("gpu-0"),
-            is_tainted: Some(true),
-            aliases: Vec::new(),
-            objections: vec![
-                RemovalObjection::InUse {
-                    pod,
-                    container: "main".to_owned(),
-                    claim: claim.clone(),
-                },
-                RemovalObjection::Claimed { claim },
-            ],
-        };
-        let reading = testing::reading();
-        let semantics = testing::semantics(37);
-        let basis = DeviceBasis {
-            reading: &reading,
-            semantics: &semantics,
-            now: testing::now(),
-        };
-        let report = DeviceRemovalReport::new("node-7", &[check], &basis);
-        let text = crate::render::at_80_columns(&report);
-        for name in [
-            "training/llama-405b-pretrain-worker-0,",
-            "training/llama-405b-pretrain-worker-0-gpus-d52p4",
-        ] {
-            assert!(text.contains(name), "{name}: {text}");
-        }
     }
 }

@@ -11,6 +11,7 @@ mod names;
 mod repository;
 mod source;
 mod table;
+mod weight;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
