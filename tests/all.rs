@@ -31,6 +31,8 @@ mod packaging;
 #[path = "support/page.rs"]
 mod page;
 mod properties;
+#[path = "support/screen.rs"]
+mod screen;
 #[path = "support/validated.rs"]
 mod validated;
 mod verdicts;

@@ -387,9 +387,6 @@ fn explain(error: &clap::Error, printer: &Printer<'_>) -> ExitStatus {
 mod tests {
     use super::*;
 
-    /// Lines of a terminal that is as high as most are.
-    const SCREEN: usize = 50;
-
     /// The commands of `examples`, one each, lines that go on with a backslash put together.
     fn commands(examples: &str) -> Vec<String> {
         let joined = examples.replace("\\\n", " ");
@@ -424,37 +421,6 @@ mod tests {
     fn examples_of(command: &clap::Command) -> String {
         let text = command.get_after_long_help().map(ToString::to_string);
         examples::shown(&text.unwrap_or_default())
-    }
-
-    #[test]
-    fn examples_are_never_broken_however_narrow_the_terminal_is() {
-        for command in all_commands() {
-            let written = examples_of(&command);
-            for width in [60, 80, 110] {
-                let mut command = command.clone().term_width(width);
-                let help = command.render_long_help().to_string();
-                let help = examples::shown(&help);
-                assert!(help.contains(&written), "{} at {width}", command.get_name());
-            }
-            for line in written.lines() {
-                assert!(line.len() <= 80, "{}: {line}", command.get_name());
-            }
-        }
-    }
-
-    #[test]
-    fn short_help_fits_a_screen_and_says_where_the_rest_is() {
-        for command in all_commands() {
-            let mut command = command.term_width(80);
-            let help = examples::shown(&command.render_help().to_string());
-            let name = command.get_name();
-            assert!(help.lines().count() <= SCREEN, "{name}: {help}");
-            assert!(help.matches("\n  # ").count() <= 3, "{name}: {help}");
-            assert!(!help.contains("--kubeconfig"), "{name}: {help}");
-            let is_told = command.get_name() == "options"
-                || help.contains("Use `kubectl devicetaint options`");
-            assert!(is_told, "{name}: {help}");
-        }
     }
 
     #[cfg(unix)]
@@ -573,37 +539,5 @@ mod tests {
                 assert_eq!(error.exit_code(), 2);
             }
         }
-    }
-
-    #[test]
-    fn a_word_from_elsewhere_is_told_what_it_is_here() {
-        let told = |word: &str| {
-            let words = ["kubectl-devicetaint", word].map(OsString::from);
-            parse(&words).unwrap_err().render().to_string()
-        };
-        assert!(told("taint").contains("use `add`"), "{}", told("taint"));
-        assert!(told("evict").contains("`drain`"), "{}", told("evict"));
-        for word in ["delet", "deleet", "untaint", "drop"] {
-            assert!(!told(word).contains("'escalate'"), "{}", told(word));
-        }
-        for (word, meant, others) in [
-            ("escalte", "'escalate'", vec!["'delete'", "'remove'"]),
-            (
-                "delet",
-                "'remove'",
-                vec!["'delete'", "'escalate'", "'deescalate'"],
-            ),
-            ("creat", "'add'", vec!["'create'"]),
-        ] {
-            assert!(told(word).contains(meant), "{}", told(word));
-            for other in others {
-                assert!(!told(word).contains(other), "{}", told(word));
-            }
-        }
-        let words = ["kubectl-devicetaint", "delete", "x"].map(OsString::from);
-        assert!(matches!(
-            parse(&words).unwrap().0.command,
-            Command::Remove(_)
-        ));
     }
 }

@@ -578,86 +578,6 @@ mod tests {
     }
 
     #[test]
-    fn whatever_else_changed_is_theirs_and_is_said() {
-        type Change = fn(&mut DeviceTaintRule);
-        let changes: [(Change, &str); 10] = [
-            (
-                |rule| rule.generation = 2,
-                "its generation was 1, and is now 2",
-            ),
-            (
-                |rule| rule.taint.effect = Effect::NoExecute,
-                "its taint was example.com/maintenance:None, and is now example.com/maintenance:NoExecute",
-            ),
-            (
-                |rule| rule.taint.value = "x".to_owned(),
-                "its taint was example.com/maintenance:None, and is now example.com/maintenance=x:None",
-            ),
-            (
-                |rule| rule.taint.time_added = Some(Timestamp::UNIX_EPOCH),
-                "its timeAdded was unknown, and is now 1970-01-01T00:00:00Z",
-            ),
-            (
-                |rule| {
-                    rule.selector = Some(DeviceSelector {
-                        pool: None,
-                        device: None,
-                        ..selector("gpu-0")
-                    })
-                },
-                "its selector was gpu.example.com/node-7/gpu-0, and is now gpu.example.com/*/*",
-            ),
-            (
-                |rule| rule.selector = None,
-                "its selector was gpu.example.com/node-7/gpu-0, and is now none",
-            ),
-            (
-                |rule| rule.metadata.labels.clear(),
-                "its labels were changed",
-            ),
-            (
-                |rule| {
-                    rule.metadata
-                        .annotations
-                        .insert("a".to_owned(), "b".to_owned());
-                },
-                "its annotations were changed",
-            ),
-            (
-                |rule| rule.metadata.deletion = Some(Timestamp::UNIX_EPOCH),
-                "it is being deleted",
-            ),
-            (
-                |rule| rule.uid = "another".into(),
-                "it was deleted and recreated, with taint example.com/maintenance:None and \
-                selector gpu.example.com/node-7/gpu-0",
-            ),
-        ];
-        for (change, said) in changes {
-            let before = rule("None");
-            let mut after = before.clone();
-            change(&mut after);
-            let failure = theirs(&before, &after);
-            assert_eq!(
-                failure.to_string(),
-                "rule drain was changed by another client; this command's change was not made"
-            );
-            assert_eq!(failure.details()[0], said);
-        }
-    }
-
-    #[test]
-    fn a_rule_that_is_gone_is_not_made_anew() {
-        let ConflictOutcome::Theirs(failure) = conflict(&rule("None"), None) else {
-            panic!("it is gone");
-        };
-        assert_eq!(
-            failure.to_string(),
-            "rule drain was deleted by another client; it was not recreated"
-        );
-    }
-
-    #[test]
     fn the_newest_writer_is_blamed_and_not_our_own_add() {
         let mut before = rule("None");
         let annotations = &mut before.metadata.annotations;
@@ -689,20 +609,6 @@ mod tests {
         // What has another value was set by somebody who owns it by now.
         after.taint.effect = Effect::NoExecute;
         assert!(changed_by(&before, &after).is_some());
-    }
-
-    #[test]
-    fn another_user_of_this_plugin_is_named() {
-        let before = named("drain", "None");
-        let mut after = named("drain", "NoExecute");
-        after.managers = vec![manager(RuleMetadata::THIS_PROGRAM, "2026-11-21T02:00:00Z")];
-        let annotations = &mut after.metadata.annotations;
-        annotations.insert(RuleMetadata::CHANGED_BY.to_owned(), "ben".to_owned());
-        let failure = theirs(&before, &after);
-        assert_eq!(
-            failure.details().last().unwrap(),
-            "changed by ben, with kubectl-devicetaint at 2026-11-21T02:00:00Z"
-        );
     }
 
     #[test]

@@ -395,13 +395,11 @@ pub fn expected(
 mod tests {
     use super::*;
     use crate::assess::Limits;
-    use crate::decide::testing::{named, rule};
+    use crate::decide::testing::named;
     use crate::error::ExitStatus;
     use crate::model::{Affects, DeviceSelector, Effect, Gap, Warning};
-    use crate::output::wrap::hanging;
     use crate::report::ImpactReport;
     use crate::report::impact::saved;
-    use crate::report::metadata::Cluster;
     use crate::report::testing::Example;
 
     const YES: Approval<'_> = Approval {
@@ -507,82 +505,6 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_are_shown_before_the_question_and_the_command_that_shows_all() {
-        let report = report();
-        let proposed = |device: &str| ProposedTaint {
-            rule: None,
-            selector: Some(device::parse(device).unwrap()),
-            taint: crate::decide::testing::taint("NoExecute"),
-        };
-        let two = [
-            proposed("gpu.example.com/node-7/gpu-0"),
-            proposed("gpu.example.com"),
-        ];
-        let shown = lines_of(&report);
-        let change = PlannedChange {
-            proposed: &two,
-            lines: &shown,
-            rules: &[ProposedRule::effect(&rule("None"), &Effect::NoExecute)],
-            ..change(&report)
-        };
-        let lines = change.block();
-        let head = shown.summary.len();
-        assert_eq!(lines.len(), 1 + head + shown.worst.len() + 1);
-        assert!(lines[0].ends_with("None → NoExecute"), "{lines:?}");
-        assert_eq!(
-            lines.last().unwrap(),
-            "  to see all affected pods: kubectl devicetaint preview gpu.example.com/node-7/gpu-0 \
-            'gpu.example.com/*/*' example.com/maintenance:NoExecute"
-        );
-        let many = vec![two[0].clone(); PASTED + 1];
-        assert_eq!(see_all(&many), None);
-        let mut others = two;
-        others[1].taint.value = "x".to_owned();
-        assert_eq!(see_all(&others), None);
-        assert_eq!(see_all(&[]), None);
-    }
-
-    #[test]
-    fn a_question_begins_with_the_cluster_and_ends_with_it() {
-        let report = report_without("poddisruptionbudgets", Affects::Details);
-        let rules = [ProposedRule::effect(&rule("None"), &Effect::NoExecute)];
-        let change = PlannedChange {
-            rules: &rules,
-            lines: &lines_of(&report),
-            ..change(&report)
-        };
-        let cluster = Cluster {
-            context: Some("prod-eu".to_owned()),
-            server: "https://api.prod-eu:6443".to_owned(),
-            version: None,
-        };
-        let Ok(ConsentOutcome::Ask(question)) = consent(&Approval::default(), &change) else {
-            panic!("it is asked");
-        };
-        let mut lines = vec![cluster.line()];
-        lines.extend(change.block());
-        lines.push(question.prompt(cluster.name()));
-        let shown: Vec<String> = lines
-            .iter()
-            .flat_map(|line| hanging(line, Some(80)))
-            .collect();
-        assert!(shown.iter().all(|line| line.chars().count() <= 80));
-        insta::assert_snapshot!(shown.join("\n"), @"
-        Cluster: prod-eu (https://api.prod-eu:6443)
-        Rule drain   gpu.example.com/node-7/gpu-0   None → NoExecute
-          3 pods in 2 namespaces would be evicted: 1 now, 2 later (last in 150m at
-            2026-11-21T03:30:34Z).
-          3 more pods use a selected device: 1 tolerating the taint, 1 already
-            terminating, 1 staying for other reasons.
-          unknown: poddisruptionbudgets: access denied
-          warning   team-b/bare-0: has no controller: nothing recreates it
-          notice    ReplicaSet/train-6d of team-a (2 pods): evicted now, on node-7
-        Give effect NoExecute to rule drain in prod-eu? Because pods in 2 namespaces are
-          evicted, confirm with the number of pods that will be evicted: type 3
-        ");
-    }
-
-    #[test]
     fn what_no_argument_can_say_is_no_command_to_paste() {
         let gpu = || device::parse("gpu.example.com").unwrap();
         let shown = |selector: DeviceSelector| {
@@ -615,20 +537,6 @@ mod tests {
             ConsentOutcome::Ask(question) => question.prompt("prod-eu"),
             ConsentOutcome::Proceed => panic!("nothing is asked"),
         }
-    }
-
-    #[test]
-    fn a_yes_is_asked_for_and_the_question_names_what_is_done() {
-        let report = in_one_namespace();
-        let asked = consent(&Approval::default(), &change(&report)).unwrap();
-        assert_eq!(
-            prompt(asked),
-            "Give effect NoExecute to rule drain and evict 3 pods in prod-eu?"
-        );
-        assert_eq!(
-            consent(&YES, &change(&report)).unwrap(),
-            ConsentOutcome::Proceed
-        );
     }
 
     #[test]

@@ -241,14 +241,6 @@ mod tests {
     }
 
     #[test]
-    fn one_rule_that_does_more_keeps_all_from_being_escalated() {
-        let rules = [named("a", "None"), named("b", "NoExecute")];
-        let failure = escalate(&rules, &Effect::NoSchedule).unwrap_err();
-        insta::assert_snapshot!(failure, @"rule b has effect NoExecute, which is higher than \
-            NoSchedule; nothing was changed");
-    }
-
-    #[test]
     fn the_brake_goes_down_only() {
         for (from, place) in EFFECTS.iter().zip(0..) {
             for (to, target) in EFFECTS.iter().zip(0..) {

@@ -72,29 +72,6 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_that_is_not_there_is_told_with_what_may_have_been_meant() {
-        for (name, known, asked, hint) in [
-            (
-                "one is near",
-                &["drain-a", "other"][..],
-                "drain-b",
-                "did you mean drain-a?",
-            ),
-            (
-                "nothing is near",
-                &["drain-a", "drain-b"],
-                "x",
-                "the rules are: drain-a, drain-b",
-            ),
-            ("there are none", &[], "drain-a", "there are no rules"),
-        ] {
-            let (text, hints) = refusal(&reading(known, Vec::new()), asked);
-            assert_eq!(text, format!("no rule {asked:?}"), "{name}");
-            assert_eq!(hints, [hint], "{name}");
-        }
-    }
-
-    #[test]
     fn rules_that_could_not_be_read_are_not_known_instead_of_none() {
         let gap = Gap {
             affects: Affects::Details,

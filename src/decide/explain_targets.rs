@@ -460,18 +460,6 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_that_is_nowhere_is_told_without_a_namespace_that_is_none() {
-        let reading = testing::reading();
-        let told = no_such_pod(None, &"nope".into(), &reading).to_string();
-        assert!(
-            told.contains("pod \"nope\"") && !told.contains('*'),
-            "{told}"
-        );
-        let told = no_such_pod(Some(&"ml".into()), &"nope".into(), &reading).to_string();
-        assert!(told.contains("pod \"ml/nope\""), "{told}");
-    }
-
-    #[test]
     fn a_name_without_a_type_that_nothing_has_leads_to_what_may_be_meant() {
         let mut reading = testing::reading();
         reading.snapshot.pods = [("ml", "web-6d-x"), ("b", "twice"), ("ml", "twice")]
@@ -520,25 +508,5 @@ mod tests {
         );
         let told = neither("drain", &[], &testing::reading()).to_string();
         assert!(told.ends_with("rule drain does not exist"), "{told}");
-    }
-
-    #[test]
-    fn the_name_of_a_workload_leads_to_its_pods() {
-        let mut reading = testing::reading();
-        reading.snapshot.pods = [("ml", "web-6d-x"), ("ml", "webby"), ("b", "web-7e-y")]
-            .map(|(namespace, name)| testing::pod(namespace, name))
-            .into();
-        let hints = |namespace: Option<&str>, name: &str| {
-            let namespace = namespace.map(Namespace::from);
-            let failure = no_such_pod(namespace.as_ref(), &name.into(), &reading);
-            failure.hints().first().cloned().unwrap_or_default()
-        };
-        assert_eq!(hints(Some("ml"), "web"), "did you mean ml/web-6d-x?");
-        assert_eq!(
-            hints(None, "web"),
-            "did you mean b/web-7e-y or ml/web-6d-x?"
-        );
-        assert_eq!(hints(Some("ml"), "web-6d"), "did you mean ml/web-6d-x?");
-        assert_eq!(hints(Some("ml"), "webbi"), "did you mean ml/webby?");
     }
 }

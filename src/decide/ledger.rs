@@ -369,64 +369,6 @@ mod tests {
     }
 
     #[test]
-    fn whoever_interrupts_is_told_what_was_changed() {
-        let ledger = Ledger::default();
-        assert_eq!(
-            account(&ledger, Incompleteness::Passing),
-            ["nothing was changed"]
-        );
-        let recording = Ledger::default();
-        recording.recorded("z");
-        assert_eq!(
-            account(&recording, Incompleteness::Passing),
-            ["recorded unreleased devices on: z"]
-        );
-        ledger.unchanged("z");
-        assert_eq!(
-            account(&ledger, Incompleteness::Passing),
-            ["nothing was changed"]
-        );
-        let goals = [RuleGoal::Created, RuleGoal::Changed, RuleGoal::Deleted];
-        let names = ["b", "c", "d"].map(str::to_owned);
-        ledger.plan(planned("a", RuleGoal::Created));
-        ledger.plan(names.into_iter().zip(goals));
-        ledger.begin("a", Sending::Change);
-        ledger.done("a", LedgerResult::Made(RuleResult::Created));
-        ledger.begin("b", Sending::Change);
-        assert_eq!(
-            account(&ledger, Incompleteness::Passing),
-            [
-                "changed: a created",
-                "unchanged: z",
-                "may have been changed: b",
-                "not changed: c",
-                "not deleted: d",
-                "run the same command again to complete the change",
-            ]
-        );
-    }
-
-    #[test]
-    fn whoever_interrupts_a_wait_is_told_what_is_left_and_how_to_go_on() {
-        let ledger = Ledger::default();
-        ledger.plan(planned("a", RuleGoal::Changed));
-        ledger.done("a", LedgerResult::Made(RuleResult::Configured));
-        ledger.advise(["wait on".to_owned()]);
-        ledger.left("1 pod");
-        assert_eq!(
-            account(&ledger, Incompleteness::Passing),
-            ["changed: a configured", "left: 1 pod", "wait on"]
-        );
-        ledger.plan(["a", "b"].map(|name| (name.to_owned(), RuleGoal::Reverted)));
-        ledger.begin("a", Sending::Change);
-        ledger.done("a", LedgerResult::Made(RuleResult::Reverted));
-        assert_eq!(
-            account(&ledger, Incompleteness::Passing)[..2],
-            ["changed: a reverted", "not reverted: b"]
-        );
-    }
-
-    #[test]
     fn an_object_is_listed_once_and_one_that_came_and_went_is_not() {
         use RuleResult::{
             AlreadyDeleted, Configured, Created, Deleted, DeletionRequested, Gone, NotFound,
@@ -478,34 +420,6 @@ mod tests {
                 "unchanged: b"
             ]
         );
-    }
-
-    #[test]
-    fn the_same_command_again_is_advised_only_where_it_would_do_better() {
-        let ledger = Ledger::default();
-        ledger.plan(planned("a", RuleGoal::Changed));
-        for (incompleteness, advice) in [
-            (
-                Incompleteness::Passing,
-                Some("run the same command again to complete the change"),
-            ),
-            (
-                Incompleteness::Denied,
-                Some(
-                    "get the missing permission, then run the same command again to complete the change",
-                ),
-            ),
-            (
-                Incompleteness::Lasting,
-                Some("correct this error, then run the same command again to complete the change"),
-            ),
-            (Incompleteness::Decided, None),
-        ] {
-            let account = account(&ledger, incompleteness);
-            let mut told = vec!["changed: nothing", "not changed: a"];
-            told.extend(advice);
-            assert_eq!(account, told, "{incompleteness:?}");
-        }
     }
 
     #[test]

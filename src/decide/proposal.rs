@@ -682,49 +682,6 @@ mod tests {
     }
 
     #[test]
-    fn each_rule_is_shown_with_its_devices_and_the_change_of_its_effect() {
-        let valued = ProposedRule {
-            rule: named("drain", "NoExecute"),
-            becomes: RuleTransition::Changed(Box::new(named("drain", "NoSchedule"))),
-            begins: None,
-        };
-        let rules = [
-            raised("None", "NoExecute"),
-            created("NoSchedule"),
-            raised("None", "None"),
-            valued,
-            ProposedRule::deletion(&named("old", "NoExecute")),
-        ];
-        assert_eq!(
-            lines(&rules),
-            [
-                "Rule drain   gpu.example.com/node-7/gpu-0   None → NoExecute",
-                "Rule new   gpu.example.com/node-7/gpu-0   new → NoSchedule",
-                "Rule drain   gpu.example.com/node-7/gpu-0   NoSchedule → NoExecute",
-                "Rule old   gpu.example.com/node-7/gpu-0   NoExecute → deleted",
-            ]
-        );
-        for (then, expected) in [
-            (Escalation::Never, "new → NoSchedule"),
-            (Escalation::Certain, "new → NoSchedule → NoExecute"),
-            (
-                Escalation::IfRefused,
-                "new → NoSchedule → NoExecute if an eviction is refused",
-            ),
-        ] {
-            let rule = created("NoExecute").beginning(&Effect::NoSchedule, then);
-            let line = lines(&[rule]).remove(0);
-            assert!(line.ends_with(expected), "{line}");
-            let kept = created("NoSchedule").beginning(&Effect::NoSchedule, then);
-            assert_eq!(kept.begins, None, "it has this effect at once");
-        }
-        let many = vec![rules[0].clone(); SHOWN + 2];
-        assert_eq!(lines(&many).last().unwrap(), "and 2 more rules");
-        assert_eq!(lines(&many[1..]).last().unwrap(), "and 1 more rule");
-        assert_eq!(lines(&many[2..]).len(), SHOWN);
-    }
-
-    #[test]
     fn a_preview_takes_none_for_no_execute_and_a_rule_that_is_there_for_changed_now() {
         let previewed = |rule: ProposedRule| proposal(vec![rule]).previewed(now());
         assert_eq!(previewed(created("NoExecute")), None);
@@ -763,69 +720,6 @@ mod tests {
             proposal.rules[0].becomes = RuleTransition::Kept;
             assert!(proposal.concerns(&me).is_empty(), "{whose:?}: not changed");
         }
-    }
-
-    #[test]
-    fn a_reason_of_another_user_that_is_replaced_is_shown_before_the_question() {
-        let with = |user: &str, reason: &str| {
-            let mut rule = named("drain", "NoSchedule");
-            let notes = [
-                (RuleMetadata::CREATED_BY, user),
-                (RuleMetadata::REASON, reason),
-            ];
-            let notes = notes.map(|(key, value)| (key.to_owned(), value.to_owned()));
-            rule.metadata.annotations.extend(notes);
-            rule
-        };
-        let concerns = |before: &DeviceTaintRule, reason: &str| {
-            let changed = ProposedRule {
-                rule: with("bob", reason),
-                becomes: RuleTransition::Changed(Box::new(before.clone())),
-                begins: None,
-            };
-            let proposal = Proposal {
-                whose: NamedOwners::All,
-                ..proposal(vec![changed])
-            };
-            proposal.concerns(&Requester {
-                user: Some("anna"),
-                ..Requester::default()
-            })
-        };
-        let bobs = with("bob", "fan");
-        let owner = "rule drain was created by bob";
-        let replaced = "the reason of rule drain is replaced: fan → firmware";
-        assert_eq!(concerns(&bobs, "firmware"), [owner, replaced]);
-        assert_eq!(concerns(&bobs, "fan"), [owner]);
-        assert_eq!(concerns(&with("anna", "fan"), "firmware"), [""; 0]);
-        assert_eq!(concerns(&named("drain", "NoSchedule"), "firmware"), [""; 0]);
-    }
-
-    #[test]
-    fn a_question_about_a_deletion_shows_the_rules_and_whose_they_are() {
-        let me = Requester {
-            user: Some("anna"),
-            ..Requester::default()
-        };
-        let rules = [named("a", "None"), theirs("b", "kubectl-create")];
-        let deletion = Proposal::deletion(&rules, None);
-        let action = || "Delete 2 rules".to_owned();
-        let whose = others(&rules, &me);
-        let question = Question::Others {
-            action: action(),
-            owners: whose.clone(),
-            needs_yes: false,
-        };
-        let shown = deletion.deletion_lines(&me, &question, false);
-        assert_eq!(shown[..2], lines(&deletion.rules)[..]);
-        assert_eq!((whose.len(), shown.len()), (1, 3));
-        assert_eq!(shown[2], format!("  {}", whose[0]));
-        // What is refused names them once: below the refusal.
-        let refused = deletion.deletion_lines(&me, &question, true);
-        assert_eq!(refused, shown[..2]);
-        // `--others` has answered that question, and the other one does not name them.
-        let question = Question::Yes { action: action() };
-        assert_eq!(deletion.deletion_lines(&me, &question, true), shown);
     }
 
     #[test]
@@ -872,24 +766,6 @@ mod tests {
         assert_eq!(proposal.noting_hardware().len(), 1);
         proposal.noted_before = Some(OtherHardware::Accepted);
         assert!(proposal.noting_hardware().is_empty());
-    }
-
-    #[test]
-    fn what_stays_after_a_wait_is_told_as_what_was_done() {
-        let (kept, open) = (
-            raised("NoExecute", "NoExecute"),
-            raised("None", "NoExecute"),
-        );
-        for (rules, expected) in [
-            (vec![kept.clone()], "the rule is unchanged"),
-            (vec![kept, open.clone()], "the change was applied and stays"),
-            (
-                vec![open, created("NoExecute")],
-                "the rules were created and stay",
-            ),
-        ] {
-            assert_eq!(proposal(rules).what_stays(), expected);
-        }
     }
 
     #[test]

@@ -510,50 +510,6 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_shows_both_sides_and_silence_is_not_agreement() {
-        let other = condition("2 pods", "NoEffect", 1);
-        let differs = ControllerAnswer::new("r", 1, Some(&other), Some("1 pod"));
-        assert_eq!(
-            differs.line(),
-            r#"rule r: the controller reports "2 pods" (False NoEffect), but this preview expects "1 pod""#
-        );
-        let silent = ControllerAnswer::new("r", 1, None, Some("1 pod"));
-        assert_eq!(silent.line(), "rule r: no controller responded");
-        let unknown = ControllerAnswer::new("r", 1, Some(&other), None);
-        assert_eq!(unknown.agrees(), None);
-        assert_eq!(
-            unknown.line(),
-            "rule r is not compared, because some numbers of this preview are unknown; the \
-            controller reports: 2 pods"
-        );
-        let same = ControllerAnswer::new("r", 1, Some(&other), Some("2 pods"));
-        assert_eq!(
-            same.line(),
-            "rule r: the controller reports the same as this preview: 2 pods"
-        );
-    }
-
-    #[test]
-    fn a_controller_that_treats_extended_resources_the_other_way_is_told() {
-        let told = |said: &str, here: (&str, usize), there: (&str, usize)| {
-            let said = condition(said, "NoEffect", 1);
-            let answer = ControllerAnswer::new("p", 1, Some(&said), Some(here.0));
-            let other = OtherTreatment {
-                message: Some(there.0.to_owned()),
-                evicts_more: there.1 > here.1,
-            };
-            let failure = with_the_other_way(Failure::refused("differs"), &[answer], &[other]);
-            failure.hints().join(" ")
-        };
-        let hint = told("2 pods", ("1 pod", 1), ("2 pods", 2));
-        assert!(hint.contains("is fixed in this cluster"), "{hint}");
-        let hint = told("1 pod", ("2 pods", 2), ("1 pod", 1));
-        assert!(hint.contains("is not fixed in this cluster"), "{hint}");
-        assert_eq!(told("3 pods", ("1 pod", 1), ("2 pods", 2)), "");
-        assert_eq!(told("1 pod", ("1 pod", 1), ("2 pods", 2)), "");
-    }
-
-    #[test]
     fn what_the_controller_says_has_to_be_the_same_to_the_letter() {
         for (condition, expected, told) in [
             (Some(("1 pod", 1)), Some("1 pod"), None),
@@ -610,19 +566,6 @@ mod tests {
         );
         rules.gone("a");
         assert!(told(&rules).is_empty());
-    }
-
-    #[test]
-    fn a_rule_that_stays_is_told_whatever_else_fails() {
-        let removal = Failure::refused("no answer").hint("what is left: kubectl get x");
-        let failure = with_failed_removal(Failure::refused("interrupted"), &removal);
-        assert_eq!(
-            [failure.details(), failure.hints()].concat(),
-            [
-                "the rules could not be removed: no answer",
-                "what is left: kubectl get x"
-            ]
-        );
     }
 
     #[test]

@@ -49,31 +49,3 @@ pub fn advice(word: &str) -> Option<String> {
         [first, rest @ ..] => Some(format!("use `{first}` or `{}`", rest.join("` or `"))),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_of_other_programs_lead_to_what_does_the_same() {
-        for (word, advised) in [
-            ("taint", Some("use `add`")),
-            ("Untaint", Some("use `remove`")),
-            ("evict", Some("use `drain` or `escalate`")),
-            ("undo", Some("use `deescalate`")),
-            ("pull", Some("use `podresources check`")),
-            ("verify", Some("use `podresources check`")),
-            ("check", Some("use `preview` or `podresources check`")),
-            ("previw", None),
-        ] {
-            assert_eq!(advice(word).as_deref(), advised, "{word}");
-        }
-    }
-
-    #[test]
-    fn no_word_for_taking_away_leads_to_evictions() {
-        for word in ["rm", "del", "untaint", "uncordon", "clear", "undo", "stop"] {
-            assert!(!meant_by(word).contains(&"escalate"), "{word}");
-        }
-    }
-}

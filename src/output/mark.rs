@@ -65,30 +65,3 @@ pub(super) fn marked(text: &str, marks: &[Mark]) -> String {
 fn is_inner(character: char) -> bool {
     character.is_alphanumeric() || ['-', '.', '/', '_'].contains(&character)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MARKS: [Mark; 2] = [
-        Mark {
-            word: "EvictedNow",
-            color: MarkColor::Red,
-        },
-        Mark {
-            word: "<unknown>",
-            color: MarkColor::Yellow,
-        },
-    ];
-
-    #[test]
-    fn words_that_stand_alone_are_coloured_and_parts_of_others_are_not() {
-        assert_eq!(
-            marked("a   EvictedNow   <unknown>\nEvictedNow\n", &MARKS),
-            "a   \u{1b}[31mEvictedNow\u{1b}[0m   \u{1b}[33m<unknown>\u{1b}[0m\n\u{1b}[31mEvictedNow\u{1b}[0m\n"
-        );
-        let other = "x-EvictedNow EvictedNow/b EvictedNowhere";
-        assert_eq!(marked(other, &MARKS), other);
-        assert_eq!(marked("", &MARKS), "");
-    }
-}

@@ -31,8 +31,6 @@ pub mod text;
 pub mod yaml;
 
 #[cfg(test)]
-mod tests;
-
 #[cfg(test)]
 pub use answer::at_80_columns;
 pub use answer::{marks, render, unsaid};

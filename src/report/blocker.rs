@@ -420,55 +420,12 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::model::{Affects, Gap, RuleMetadata};
+    use crate::model::{Affects, Gap};
     use crate::report::testing;
-
-    fn rule(name: &str) -> DeviceTaintRule {
-        DeviceTaintRule {
-            name: name.into(),
-            uid: "uid".into(),
-            resource_version: "1".to_owned(),
-            generation: 2,
-            selector: None,
-            taint: testing::proposed(None).taint,
-            condition: None,
-            metadata: RuleMetadata::default(),
-            managers: Vec::new(),
-        }
-    }
 
     fn shown(open: &OpenCondition<'_>) -> (BlockerReason, String) {
         let left = Blocker::new(open, testing::now());
         (left.reason, left.message)
-    }
-
-    #[test]
-    fn a_device_that_may_be_the_same_hardware_is_told_as_that() {
-        let held = Blocker::held(
-            &testing::device("gpu-9"),
-            &RemovalObjection::Unread(crate::model::Kind::ResourceSlice),
-        );
-        assert_eq!(
-            held.message,
-            "gpu.example.com/node-7/gpu-9 is not released, and may be the same hardware as a \
-             device that the rules select (not checked, because resourceslices could not be read)"
-        );
-        let absent = |of: &str| {
-            let device = testing::device("gpu-8");
-            let objection = RemovalObjection::MayBeSameHardware { device };
-            Blocker::held(&testing::device(of), &objection).message
-        };
-        assert_eq!(
-            absent("gpu-8"),
-            "gpu.example.com/node-7/gpu-8 is not published, because driver gpu.example.com is not running, or has \
-             renamed the device; gpu.example.com/node-7/gpu-8 may be the same hardware as a device that the rules select"
-        );
-        assert_eq!(
-            absent("gpu-9"),
-            "gpu.example.com/node-7/gpu-9: gpu.example.com/node-7/gpu-8 may be the same hardware as this device; \
-             gpu.example.com/node-7/gpu-8 is not published, because driver gpu.example.com is not running, or has \
-             renamed it"
-        );
     }
 
     #[test]
@@ -514,35 +471,5 @@ mod tests {
                     .to_owned()
             )
         );
-    }
-
-    #[test]
-    fn rules_say_what_they_wait_for() {
-        let mut rule = rule("drain");
-        rule.metadata.finalizers = vec!["a/b".to_owned()];
-        for (open, reason, message) in [
-            (
-                OpenCondition::Present(&rule),
-                BlockerReason::Present,
-                "rule drain still exists: it waits for finalizer a/b",
-            ),
-            (
-                OpenCondition::Unobserved(&rule),
-                BlockerReason::NotObserved,
-                "rule drain has no condition yet; if this persists, check that \
-                 kube-controller-manager runs device-taint-eviction-controller, with the feature \
-                 gate DRADeviceTaintRules enabled",
-            ),
-            (
-                OpenCondition::Unsettled {
-                    rule: &rule,
-                    evicting: EvictionStatus::Outdated,
-                },
-                BlockerReason::Condition,
-                "controller condition of rule drain: not updated for the current generation yet",
-            ),
-        ] {
-            assert_eq!(shown(&open), (reason, message.to_owned()));
-        }
     }
 }

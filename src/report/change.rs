@@ -203,21 +203,4 @@ mod tests {
             assert_eq!(report(outcomes).changed, changed, "{outcomes:?}");
         }
     }
-
-    #[test]
-    fn a_change_is_told_as_kubectl_tells_it() {
-        let taint = |text: &str| crate::naming::taint::parse(text).unwrap();
-        let (before, after) = (taint("a:None"), taint("a:NoExecute"));
-        let rule = RuleOutcome::new("drain", RuleResult::Configured)
-            .with_taints(Some(&before), Some(&after));
-        let report = ChangeReport::new(vec![ChangedRule::from(&rule)], DryRun::Server);
-        assert_eq!(
-            report.changes[0].line(report.dry_run),
-            "devicetaintrule.resource.k8s.io/drain configured (server dry run)"
-        );
-        let json = serde_json::to_value(&report).unwrap();
-        assert_eq!(json["changes"][0]["result"], "Configured");
-        assert_eq!(json["changes"][0]["after"]["effect"], "NoExecute");
-        assert_eq!(json["dryRun"], "Server");
-    }
 }

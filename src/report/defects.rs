@@ -130,24 +130,3 @@ pub(super) fn table(here: Option<&[ServerDefect]>) -> Table {
         rows: Defect::ALL.into_iter().map(row).collect(),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_table_says_what_is_here_where_somebody_asked() {
-        assert_eq!(table(None).columns.len(), 3);
-        let here = of_server(Minor::parse("v1.36.2"));
-        let rows = table(Some(&here)).rows;
-        let told: Vec<&str> = rows.iter().map(|row| row[2].as_str()).collect();
-        assert_eq!(told, ["yes", "yes", "no"]);
-        let nowhere = of_server(None);
-        assert!(
-            table(Some(&nowhere))
-                .rows
-                .iter()
-                .all(|row| row[2] == "not known")
-        );
-    }
-}

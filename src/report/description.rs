@@ -613,7 +613,7 @@ fn event(event: &Event) -> String {
 mod tests {
     use super::*;
     use crate::engine::{ProposedTaint, RuleImpact};
-    use crate::model::{EvictionCondition, Gap, ManagerOperation};
+    use crate::model::{EvictionCondition, Gap};
     use crate::render::{Format, Page, render};
     use crate::report::testing;
 
@@ -698,57 +698,6 @@ mod tests {
     }
 
     #[test]
-    fn pods_on_partitions_of_the_devices_are_counted_apart() {
-        let rule = rule("NoExecute", None);
-        let pods = |counts, gaps: &[Gap]| line(&described_beside(&rule, gaps, counts), "Pods:");
-        assert_eq!(pods((0, 0), &[]), "Pods:        92");
-        assert_eq!(pods((0, 3), &[]), "Pods:        92 (+3 on partitions)");
-        assert_eq!(
-            pods((1, 3), &[]),
-            "Pods:        92 (+1 terminating, +3 on partitions)"
-        );
-        // An unknown number is no zero, beside one that is known.
-        let no_slices = [Gap::of(Kind::ResourceSlice, "denied")];
-        assert!(pods((0, 0), &no_slices).contains("<unknown> on partitions"));
-        let data = |gaps: &[Gap]| described_beside(&rule, gaps, (0, 3)).partition_pod_count;
-        assert_eq!(data(&[]), Some(3));
-        assert_eq!(data(&[Gap::of(Kind::ResourceSlice, "denied")]), None);
-        assert_eq!(data(&[Gap::of(Kind::Pod, "denied")]), None);
-    }
-
-    fn manager(name: &str, seconds: i64) -> FieldManager {
-        FieldManager {
-            name: name.to_owned(),
-            operation: ManagerOperation::Update,
-            subresource: None,
-            time: Some(testing::after(seconds)),
-            owns_spec: true,
-            owns_metadata: false,
-        }
-    }
-
-    #[test]
-    fn counts_that_the_controller_never_takes_again_are_marked_as_such() {
-        let message = "4 published devices selected. 4 allocated devices selected. 88 pods would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.";
-        let frozen = described(&rule("None", Some(("NoEffect", message))), &[], 0);
-        assert_eq!(
-            line(&frozen, "the controller counted 88 pods"),
-            "the controller counted 88 pods at 2026-11-21T00:59:34Z, and does not count again while the effect is \
-             None; this report counts 92"
-        );
-        let check = frozen.condition_check.as_ref().unwrap();
-        assert_eq!(
-            (check.counted_pod_count, check.current_pod_count),
-            (Some(88), Some(92))
-        );
-        let live = described(&rule("NoExecute", Some(("NotStarted", ""))), &[], 0);
-        assert_eq!(
-            line(&live, "observed for"),
-            "observed for the current generation of the rule"
-        );
-    }
-
-    #[test]
     fn a_condition_without_a_known_status_is_not_current_and_says_why() {
         let mut rule = rule("NoExecute", Some(("NotStarted", "")));
         for (status, is_current) in [("False", true), ("Unknown", false)] {
@@ -781,100 +730,5 @@ mod tests {
         }
         timed.taint.effect = Effect::None;
         assert_eq!(line(&described(&timed, &[], 0), "Effect ends"), "");
-    }
-
-    #[test]
-    fn the_program_that_changed_a_rule_is_named_and_the_one_that_made_it_is_not() {
-        let mut rule = rule("None", None);
-        rule.managers = vec![manager("kubectl-create", -600)];
-        assert_eq!(
-            line(&described(&rule, &[], 0), "Changed by"),
-            "Changed by:  <none>"
-        );
-        assert_eq!(
-            line(&described(&rule, &[], 0), "Created by"),
-            "Created by:  <unknown user>, with kubectl-create"
-        );
-        // What `wait` records is no change of the spec.
-        let mut recorded = rule.clone();
-        recorded.generation = 1;
-        recorded
-            .managers
-            .push(manager(FieldManager::THIS_PLUGIN, -5));
-        assert_eq!(
-            line(&described(&recorded, &[], 0), "Changed by"),
-            "Changed by:  <none>"
-        );
-        rule.generation = 2;
-        assert_eq!(
-            line(&described(&rule, &[], 0), "Changed by"),
-            "Changed by:  <unknown>"
-        );
-        rule.managers.push(manager("kubectl-patch", -60));
-        assert_eq!(
-            line(&described(&rule, &[], 0), "Created by"),
-            "Created by:  <unknown user>, with kubectl-create"
-        );
-        assert_eq!(
-            line(&described(&rule, &[], 0), "Changed by"),
-            "Changed by:  kubectl-patch at 2026-11-21T00:59:34Z"
-        );
-        let annotations = &mut rule.metadata.annotations;
-        annotations.insert(RuleMetadata::CHANGED_BY.to_owned(), "anna".to_owned());
-        assert_eq!(
-            line(&described(&rule, &[], 0), "Changed by"),
-            "Changed by:  kubectl-patch at 2026-11-21T00:59:34Z; before that anna"
-        );
-        rule.managers.push(manager(FieldManager::THIS_PLUGIN, -10));
-        assert_eq!(
-            line(&described(&rule, &[], 0), "Changed by"),
-            "Changed by:  anna"
-        );
-    }
-
-    #[test]
-    fn terminating_pods_and_what_is_not_known_are_said_apart() {
-        let stuck = described(&rule("None", None), &[], 1);
-        assert_eq!(line(&stuck, "Pods:"), "Pods:        92 (+1 terminating)");
-        let gaps = [Kind::Pod, Kind::ResourceSlice].map(|kind| Gap {
-            what: kind.plural().to_owned(),
-            why: "denied".to_owned(),
-            affects: kind.affects(),
-        });
-        let doubtful = described(&rule("None", None), &gaps, 0);
-        assert_eq!(line(&doubtful, "Pods:"), "Pods:        92+");
-        assert_eq!(
-            line(&doubtful, "Selected:"),
-            "Selected:    1+ published devices, 2 allocations"
-        );
-    }
-
-    #[test]
-    fn the_last_20_events_are_shown_and_the_earlier_ones_counted() {
-        let mut described = described(&rule("NoExecute", None), &[], 0);
-        let event = |number: usize| Event {
-            pod: None,
-            attribution: Attribution::Certain,
-            event_type: "Warning".to_owned(),
-            reason: format!("Reason{number}"),
-            message: "evicted".to_owned(),
-            last_time: None,
-        };
-        described.events = (0..23).map(event).collect();
-        let shown = described.events_of(Attribution::Certain);
-        assert_eq!(shown.len(), 21, "{shown:?}");
-        assert_eq!(shown[0], "3 earlier events (shown by -o json)");
-        assert!(shown[1].contains("Reason3"), "{shown:?}");
-        assert!(shown[20].contains("Reason22"), "{shown:?}");
-    }
-
-    #[test]
-    fn a_rule_that_selects_by_class_does_not_look_as_if_it_selected_all() {
-        let mut rule = rule("None", None);
-        let selector = rule.selector.as_mut().unwrap();
-        (selector.driver, selector.pool, selector.device) = (None, None, None);
-        selector.device_class = Some("gpu".into());
-        let described = described(&rule, &[], 0);
-        assert_eq!(described.devices.as_deref(), Some("*/*/* class=gpu"));
     }
 }

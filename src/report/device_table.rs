@@ -363,30 +363,6 @@ mod tests {
     }
 
     #[test]
-    fn a_device_whose_counters_are_in_use_does_not_look_free() {
-        let partition = |free, allocations| DeviceRow {
-            free: Some(free),
-            allocation_count: Some(allocations),
-            admin_allocation_count: Some(0),
-            ..row(true)
-        };
-        assert_eq!(
-            allocated(&partition(false, 0)),
-            "no (shared counters in use)"
-        );
-        assert_eq!(allocated(&partition(true, 0)), "no");
-        assert_eq!(allocated(&partition(false, 1)), "yes");
-        let other = DeviceRow {
-            in_use_by: vec!["vfio.example.com/node-7/card0".to_owned()],
-            ..partition(false, 0)
-        };
-        assert_eq!(
-            allocated(&other),
-            "no (in use as vfio.example.com/node-7/card0)"
-        );
-    }
-
-    #[test]
     fn attributes_are_found_with_their_domain_or_in_any() {
         for (wanted, cell) in [
             ("model", "H100, true"),

@@ -396,7 +396,6 @@ mod tests {
     use crate::model::{
         Allocation, AllocationResult, ConsumerReference, Reading, ResourceSlice, Snapshot,
     };
-    use crate::render::{Format, Page, render};
     use crate::report::testing;
 
     /// A claim that holds gpu-0, for administration or not, reserved for a pod of its name.
@@ -464,33 +463,6 @@ mod tests {
         DeviceReport::new(&states, &[], &basis)
     }
 
-    fn shown(report: &DeviceReport, format: Format) -> String {
-        let page = Page {
-            format,
-            width: Some(80),
-            height: None,
-        };
-        render(report, page).unwrap()
-    }
-
-    #[test]
-    fn a_summary_has_a_line_a_node_and_says_what_is_not_known() {
-        let all = report(vec![claim("train-0", false)], &[]);
-        let nodes = all.clone().with_lines(DeviceLines::Nodes);
-        assert_eq!(
-            serde_json::to_value(&nodes).unwrap(),
-            serde_json::to_value(&all).unwrap(),
-            "data are the same"
-        );
-        insta::assert_snapshot!(shown(&nodes, Format::Table), @r"
-        NODE                  DEVICES   ALLOCATED   FREE   TAINTED
-        not local to a node         1           1      0         0
-        ");
-        let unknown = report(Vec::new(), &[Kind::ResourceClaim]);
-        let unknown = shown(&unknown.with_lines(DeviceLines::Nodes), Format::Table);
-        assert!(unknown.contains("<unknown>"), "{unknown}");
-    }
-
     #[test]
     fn what_an_unpublished_device_may_be_is_named_at_devices_that_no_claim_holds() {
         let published = |name| crate::engine::testing::published(name, &[]);
@@ -521,16 +493,6 @@ mod tests {
     #[test]
     fn who_uses_a_device_is_not_known_without_the_claims_and_it_is_not_free() {
         let without = report(Vec::new(), &[Kind::ResourceClaim, Kind::Pod]);
-        insta::assert_snapshot!(shown(&without, Format::Table), @r"
-          DEVICE                         ALLOCATED
-        not local to a node: 1 device, an unknown number allocated, 0 tainted
-          gpu.example.com/node-7/gpu-0   <unknown>
-            claims  <unknown>
-            pods    <unknown>
-
-        Incomplete:
-          resourceclaims: denied
-        ");
         let row = &without.items[0];
         assert_eq!((row.allocated, row.free), (None, None));
         assert_eq!((&row.claims, &row.pods), (&None, &None));
@@ -546,18 +508,6 @@ mod tests {
             vec![claim("train-0", false)],
             &[Kind::ResourceSlice, Kind::DeviceTaintRule],
         );
-        insta::assert_snapshot!(shown(&report, Format::Table), @r"
-          DEVICE                         ALLOCATED
-        on an unknown node: at least 1 device, 1 allocated, an unknown number tainted
-          gpu.example.com/node-7/gpu-0   yes
-            taints  <unknown>
-            claims  ml/train-0
-            pods    ml/train-0
-
-        Incomplete:
-          resourceslices: denied
-          devicetaintrules: denied
-        ");
         assert_eq!(report.items[0].published, None);
         assert_eq!(report.items[0].taints, None);
     }
@@ -572,28 +522,9 @@ mod tests {
             ]
         };
         let busy = report(claims(), &[]);
-        insta::assert_snapshot!(shown(&busy, Format::Table), @r"
-          DEVICE                         ALLOCATED
-        not local to a node: 1 device, 1 allocated, 0 tainted
-          gpu.example.com/node-7/gpu-0   yes (2, +1 admin)
-            claims  ml/train-0 (+1, +1 admin)
-            pods    ml/train-0 (+1, +1 admin)
-        ");
-        insta::assert_snapshot!(shown(&busy, Format::Wide), @r"
-          DEVICE                         NODE     ALLOCATED           TAINTS   CLAIMS                                       PODS                                         PUBLISHED   DEDICATED
-        not local to a node: 1 device, 1 allocated, 0 tainted
-          gpu.example.com/node-7/gpu-0   <none>   yes (2, +1 admin)   <none>   ml/train-0, ml/train-1, ml/monitor (admin)   ml/train-0, ml/train-1, ml/monitor (admin)   no          <none>
-        ");
         assert_eq!(busy.items[0].free, Some(false));
         assert_eq!(busy.items[0].allocated, Some(true));
         let watched = report(claims()[..1].to_vec(), &[]);
-        insta::assert_snapshot!(shown(&watched, Format::Table), @r"
-          DEVICE                         ALLOCATED
-        not local to a node: 1 device, 0 allocated, 0 tainted
-          gpu.example.com/node-7/gpu-0   no (+1 admin)
-            claims  ml/monitor (admin)
-            pods    ml/monitor (admin)
-        ");
         assert_eq!(watched.items[0].free, Some(true));
         assert_eq!(watched.items[0].allocated, Some(false));
     }

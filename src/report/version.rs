@@ -363,31 +363,6 @@ mod tests {
     }
 
     #[test]
-    fn a_build_is_told_by_its_commit_and_day_as_far_as_they_are_known() {
-        let changed = Build {
-            modified: true,
-            commit_date: None,
-            ..build()
-        };
-        let unknown = Build {
-            commit: None,
-            ..build()
-        };
-        assert_eq!(
-            build().line(),
-            "1.2.3 (commit f2791dd0c1b2, 2026-11-22, x86_64-unknown-linux-gnu)"
-        );
-        assert_eq!(
-            changed.line(),
-            "1.2.3 (commit f2791dd0c1b2 with changes, x86_64-unknown-linux-gnu)"
-        );
-        assert_eq!(
-            unknown.line(),
-            "1.2.3 (commit unknown, x86_64-unknown-linux-gnu)"
-        );
-    }
-
-    #[test]
     fn releases_are_those_that_the_engine_tells_apart() {
         let report = VersionReport::new(build(), &[]);
         let versions: Vec<&str> = report

@@ -157,24 +157,6 @@ impl View for WaitReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::settle::OpenCondition;
-    use crate::model::{DeviceTaintRule, RuleMetadata};
-    use crate::report::rule_lifecycle::NO_CONDITION;
-    use crate::report::testing;
-
-    fn rule(name: &str) -> DeviceTaintRule {
-        DeviceTaintRule {
-            name: name.into(),
-            uid: "uid".into(),
-            resource_version: "1".to_owned(),
-            generation: 2,
-            selector: None,
-            taint: testing::proposed(None).taint,
-            condition: None,
-            metadata: RuleMetadata::default(),
-            managers: Vec::new(),
-        }
-    }
 
     #[test]
     fn a_wait_in_data_has_its_cluster_and_what_was_not_verified() {
@@ -197,33 +179,5 @@ mod tests {
         assert_eq!(json["metadata"]["server"], "https://127.0.0.1:6443");
         assert_eq!(json["warnings"][0]["reason"], "NodesNotVerified");
         assert_eq!(json["warnings"][0]["message"], unverified.message);
-    }
-
-    #[test]
-    fn a_wait_that_was_met_names_its_rules_and_one_that_was_not_what_is_left() {
-        let names = vec!["a".to_owned(), "b".to_owned()];
-        let met = WaitReport::new(Goal::Evicted, names.clone(), None);
-        assert_eq!(
-            met.names(),
-            [
-                "devicetaintrule.resource.k8s.io/a",
-                "devicetaintrule.resource.k8s.io/b"
-            ]
-        );
-        let rule = rule("drain");
-        let left = vec![Blocker::new(
-            &OpenCondition::Unobserved(&rule),
-            testing::now(),
-        )];
-        let open = WaitReport::new(Goal::Observed, names, Some(left));
-        assert!(!open.met);
-        assert!(open.names().is_empty());
-        let sections = open.sections();
-        assert_eq!(
-            sections[0],
-            Section::sentences(vec![format!(
-                "left: rule drain has no condition yet; {NO_CONDITION}"
-            )])
-        );
     }
 }

@@ -244,37 +244,6 @@ mod tests {
     }
 
     #[test]
-    fn a_glance_says_how_far_it_is_and_what_takes_longest() {
-        let pod = testing::pod("team-a", "train-0");
-        let until = testing::after(300);
-        let left = [PendingEviction {
-            pod: &pod,
-            obstacle: EvictionObstacle::Tolerates { until },
-        }];
-        let seen = |step| Observation {
-            step,
-            open: vec![OpenCondition::Pod(&left[0])],
-            all: 3,
-            spared: 0,
-            ended: 0,
-            goal: Goal::Evicted,
-        };
-        let progress = WaitProgress::new(seen(WaitStep::ReadAgain), facts(&left), testing::now());
-        assert_eq!(progress.state, "2 gone, 0 terminating, 1 not yet evicted");
-        assert!(
-            progress.line.contains("slowest: team-a/train-0"),
-            "{}",
-            progress.line
-        );
-        assert_eq!((progress.pods, progress.last_due), (3, Some(until)));
-        assert_eq!(progress.left.len(), 1);
-        let over = WaitProgress::new(seen(WaitStep::TimedOut), facts(&left), testing::now());
-        assert_eq!(over.left.len(), 1);
-        let rules = WaitProgress::of_rules(seen(WaitStep::ReadAgain), facts(&[]), testing::now());
-        assert!(rules.line.starts_with("team-a/train-0"), "{}", rules.line);
-    }
-
-    #[test]
     fn evictions_are_over_only_where_every_pod_that_is_left_is_terminating() {
         let pods = [testing::pod("team-a", "one"), testing::pod("team-a", "two")];
         let left = |obstacles: [EvictionObstacle; 2], shown: usize| {

@@ -147,19 +147,6 @@ In these commands, -l selects rules by labels.
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topics::explained::WIDTH;
-
-    #[test]
-    fn every_topic_fits_a_narrow_terminal() {
-        for topic in Topic::ALL {
-            let text = topic.text();
-            assert!(text.ends_with('\n'), "{text}");
-            for line in text.lines() {
-                let width = textwrap::core::display_width(line);
-                assert!(width <= WIDTH, "{width}: {line}");
-            }
-        }
-    }
 
     #[test]
     fn a_topic_is_found_by_its_name() {

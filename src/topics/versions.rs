@@ -95,20 +95,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_known_defect_is_told_with_its_releases_and_its_place_upstream() {
-        let text = versions();
-        assert!(
-            text.contains(
-                "1.36.0 to 1.36.2                             kube-scheduler can ignore rules"
-            ),
-            "{text}"
-        );
-        for defect in Defect::ALL {
-            assert!(text.contains(&upstream(defect)), "{text}");
-        }
-    }
-
-    #[test]
     fn versions_differ_where_the_engine_does() {
         let text = versions();
         let line = |begin: &str| {

@@ -113,35 +113,3 @@ impl<'a> Visit<'a> for Names {
         visit::visit_meta_list(self, list);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_form_of_a_name_is_seen() {
-        let file = syn::parse_str(
-            "use crate::{model::{Pod, Uid as Id}, engine as machine};
-             use tokio as runtime;
-             use super::look::{self, *};
-             #[derive(clap::Args)]
-             struct Taken { field: Vec<crate::wire::Kind> }
-             fn run() { format!(\"{}\", serde_json::to_string(&kube::Client::new())); }",
-        );
-        let names = names(&file.expect("code"));
-        for name in [
-            "crate::model::Pod",
-            "crate::model::Uid",
-            "crate::engine",
-            "tokio",
-            "super::look",
-            "clap::Args",
-            "crate::wire::Kind",
-            "serde_json::to_string",
-            "kube::Client::new",
-        ] {
-            let segments: Name = name.split("::").map(str::to_owned).collect();
-            assert!(names.contains(&segments), "{name}: {names:?}");
-        }
-    }
-}

@@ -71,25 +71,3 @@ fn listed(cell: &str) -> BTreeSet<String> {
     let words = words.filter(|word| !word.is_empty() && *word != "–");
     words.map(str::to_owned).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_are_read_without_their_explanations() {
-        let document = "text\n\n| module | may use | may use (crates) | never |\n|---|---|---|---|\n\
-                        | `model` | – | std, jiff | clock |\n\
-                        | `a::b` | model (for kinds), `wire::kind` | hyper-util (beneath kube) | clap, I/O |\n\
-                        | `commands` | all of these, a | clap | |\n\nmore\n";
-        let rows = rows(document);
-        assert_eq!(rows.len(), 3);
-        assert!(rows[0].modules.is_empty() && !rows[0].all);
-        assert_eq!(rows[0].crates, BTreeSet::from(["jiff".to_owned()]));
-        assert_eq!(rows[1].module, ["a", "b"]);
-        let modules = [&["model"][..], &["wire", "kind"]];
-        assert_eq!(rows[1].modules, modules);
-        assert_eq!(rows[1].crates, BTreeSet::from(["hyper_util".to_owned()]));
-        assert!(rows[2].all && rows[2].modules == [["a"]]);
-    }
-}

@@ -1,9 +1,9 @@
 //! `preview` of more pods than a person reads.
 
-use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::harness::Folder;
+use crate::screen::assert_screen;
 
 /// A cluster with so many StatefulSets of ten pods, each pod with a device of one node.
 fn cluster(sets: usize) -> Value {
@@ -67,33 +67,5 @@ fn many_pods_are_rolled_up_by_workload_and_the_summary_is_last() {
         .filter(|line| !is_left_out(line))
         .collect();
     assert_eq!(shown[table..].matches("/StatefulSet/").count(), 30);
-    assert_snapshot!(lines.join("\n"), @"
-    SEVERITY   WHEN   WORKLOAD                       PODS   READY-LEFT   RISKS
-    danger     now    team-00/StatefulSet/model-0      10            0   last-replica, no-replacement
-
-    … 5 more workloads (all pods: -o wide)
-
-    Timeline:
-    FROM   EVICTED   CHART                            FREE-AGAIN
-    now    55 pods   ██████████████████████████████   26 devices
-    +8s    47 pods   ██████████████████████████       47 devices
-    +16s   47 pods   ██████████████████████████       47 devices
-    +24s   48 pods   ███████████████████████████      47 devices
-    +32s   47 pods   ██████████████████████████       47 devices
-    +40s   47 pods   ██████████████████████████       47 devices
-    +48s   47 pods   ██████████████████████████       47 devices
-    +56s   12 pods   ███████                          42 devices
-
-    Message that the controller would report for effect None:
-      350 published devices selected. 350 allocated devices selected. 350 pods would be evicted in 35 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.
-
-    Replacements:
-      350 claims cannot be reallocated (team-00/model-0-0, team-00/model-0-1, team-00/model-0-2, team-00/model-0-3, team-00/model-0-4 and 345 more): request gpu needs 1 device, and 0 are available
-
-    350 pods in 35 namespaces would be evicted now.
-    350 claims cannot be reallocated: too few other devices are available to them.
-    The last pod is evicted after about 58s (controller rate limit) and gone after about 63s (at full grace period); then all 350 devices are free.
-    All evicted pods are on node-0.
-    [exit status: 0]
-    ");
+    assert_screen("preview-by-workload", &lines.join("\n"));
 }

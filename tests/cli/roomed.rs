@@ -24,21 +24,3 @@ fn what_is_wrong_with_making_room_is_found_without_a_cluster() {
         assert!(run.stderr.contains(said), "{line}: {run:#?}");
     }
 }
-
-#[test]
-fn its_help_names_what_protects_pods_and_how_it_ends() {
-    let run = devicetaint("make-room --help");
-    assert_eq!(run.code, 0, "{run:#?}");
-    for words in [
-        "--include-higher-priority",
-        "--include-kube-system",
-        "--include-do-not-disrupt",
-        "--without-toleration",
-        "--cleanup",
-        "--include-unexpired",
-        "devices that the pods claim",
-        "0: the pod is scheduled",
-    ] {
-        assert!(run.stdout.contains(words), "{words}");
-    }
-}

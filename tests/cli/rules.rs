@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::harness::{EXAMPLE, Folder, devicetaint, example};
+use crate::screen::assert_screen;
 
 fn refused(line: &str) -> String {
     let run = devicetaint(line);
@@ -57,42 +58,6 @@ fn add_says_what_is_missing_or_wrong() {
     ] {
         let told = refused(line);
         assert!(told.contains(wanted), "{line}: {told}");
-    }
-}
-
-#[test]
-fn advice_about_files_is_about_these_files_and_this_moment() {
-    let told = devicetaint(
-        "describe gpu.example.com/node-7/gpu-0 a --from examples/cluster.yaml --now 2026-11-20T10:00:00Z --kubernetes 1.36",
-    );
-    let hint = "hint: list the rules with `kubectl devicetaint list --from examples/cluster.yaml \
-                --now 2026-11-20T10:00:00Z --kubernetes 1.36`";
-    assert!(told.stderr.contains(hint), "{}", told.stderr);
-    assert!(
-        !told.stderr.contains("No resources found"),
-        "{}",
-        told.stderr
-    );
-}
-
-#[test]
-fn only_commands_that_read_files_advise_to_read_one() {
-    for (line, advises) in [
-        ("list", true),
-        ("devices", true),
-        ("describe a", true),
-        ("preview gpu.example.com", true),
-        ("preview gpu.example.com --publish", false),
-        ("wait a --for deleted", false),
-        ("remove a", false),
-        ("escalate a --to NoExecute", false),
-        ("deescalate a --to None", false),
-        ("add gpu.example.com a:None", false),
-        ("snapshot", false),
-    ] {
-        let told = devicetaint(line).stderr;
-        assert!(told.contains("no cluster is configured"), "{line}: {told}");
-        assert_eq!(told.contains("--from FILE"), advises, "{line}: {told}");
     }
 }
 
@@ -301,32 +266,7 @@ fn a_rule_that_cannot_be_read_is_told_alike_in_every_format() {
 #[test]
 fn a_rule_of_a_dump_is_described_as_it_was() {
     let run = devicetaint(&format!("describe node-10-decommission --from {EXAMPLE}"));
-    insta::assert_snapshot!(run.shown(), @"
-    Name:        node-10-decommission
-    Taint:       example.com/decommission:NoExecute
-    Since:       2026-11-20T10:05:00Z (10m ago)
-    Devices:     gpu.example.com/node-10/*
-    Selected:    4 published devices, 1 allocation
-    Created:     2026-11-20T09:30:00Z (45m ago)
-    Created by:  <none>
-    Changed by:  <unknown>
-    Reason:      <none>
-    Ticket:      <none>
-    Expires:     <none>
-    Pods:        1
-
-    Condition EvictionInProgress:
-      True, PodsPendingEviction
-      1 pod needs to be evicted in 1 namespace. 1 pod evicted since starting the controller.
-      observed for the current generation of the rule
-
-    NAMESPACE   POD          NODE      WAITS-FOR
-    research    fold-jsg5p   node-10   tolerates the taint for another 20m, until 2026-11-20T10:35:00Z
-
-    Incomplete:
-      events: the input contains no Event: past evictions are unknown
-    [exit status: 0]
-    ");
+    assert_screen("describe", &run.shown());
     let later =
         format!("describe node-10-decommission --from {EXAMPLE} --now 2026-11-20T10:40:00Z");
     let later = devicetaint(&later).stdout;
@@ -352,24 +292,6 @@ fn a_rule_of_a_dump_is_described_as_it_was() {
         "{}",
         none.shown()
     );
-}
-
-#[test]
-fn every_command_of_a_rules_life_has_examples() {
-    for command in [
-        "add",
-        "escalate",
-        "deescalate",
-        "remove",
-        "list",
-        "describe",
-        "wait",
-    ] {
-        let run = devicetaint(&format!("help {command}"));
-        assert!(run.stdout.contains("Examples:\n  # "), "{command}");
-    }
-    assert_eq!(devicetaint("create --help").code, 0);
-    assert_eq!(devicetaint("get --help").code, 0);
 }
 
 #[test]
@@ -535,79 +457,4 @@ fn what_cannot_be_evaluated_is_told_by_every_command_that_reads() {
     assert_eq!(strict.code, 6, "{}", strict.shown());
     let guarded = folder.devicetaint(&format!("{line} --abort-if devices.selected>0"));
     assert_eq!(guarded.code, 4, "{}", guarded.shown());
-}
-
-/// Two pods of a Deployment that name one claim, and terminate because of a rule that has more to evict.
-fn eviction_storm() -> Folder {
-    let pod = |name: &str| {
-        json!({"apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": name, "namespace": "training", "uid": name,
-                "deletionTimestamp": "2026-11-20T10:15:30Z", "deletionGracePeriodSeconds": 5,
-                "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "rerank-5d", "uid": "set", "controller": true}]},
-            "spec": {"nodeName": "node-1", "terminationGracePeriodSeconds": 5, "containers": [],
-                "resourceClaims": [{"name": "gpu", "resourceClaimName": "shared"}]},
-            "status": {"phase": "Running"}})
-    };
-    let reserved = |name: &str| json!({"resource": "pods", "name": name, "uid": name});
-    let objects = [
-        json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "slice"},
-            "spec": {"driver": "gpu.example.com", "nodeName": "node-1", "pool": {"name": "node-1", "generation": 1, "resourceSliceCount": 1},
-                "devices": [{"name": "gpu-0"}]}}),
-        json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "shared", "namespace": "training", "uid": "claim"},
-            "spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]}},
-            "status": {"reservedFor": [reserved("rerank-5d-a"), reserved("rerank-5d-b")],
-                "allocation": {"devices": {"results": [{"request": "gpu", "driver": "gpu.example.com", "pool": "node-1", "device": "gpu-0"}]}}}}),
-        pod("rerank-5d-a"),
-        pod("rerank-5d-b"),
-        json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "rerank-5d", "namespace": "training", "uid": "set",
-                "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "rerank", "uid": "deployment", "controller": true}]},
-            "spec": {"replicas": 2}, "status": {"readyReplicas": 0}}),
-        json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule", "metadata": {"name": "fw", "uid": "fw", "generation": 1},
-            "spec": {"deviceSelector": {"driver": "gpu.example.com", "pool": "node-1", "device": "gpu-0"},
-                "taint": {"key": "example.com/fw", "effect": "NoExecute", "timeAdded": "2026-11-20T10:00:00Z"}},
-            "status": {"conditions": [{"type": "EvictionInProgress", "status": "True", "reason": "PodsPendingEviction",
-                "message": "2 pods need to be evicted in 1 namespace. 206 pods evicted since starting the controller.",
-                "observedGeneration": 1, "lastTransitionTime": "2026-11-20T10:00:00Z"}]}}),
-    ];
-    Folder::new().with(
-        "storm.json",
-        json!({"apiVersion": "v1", "kind": "List", "items": objects}).to_string(),
-    )
-}
-
-#[test]
-fn evictions_that_recur_are_said_to_and_their_condition_is_not_called_stale() {
-    let folder = eviction_storm();
-    let run = |line: &str| {
-        folder.devicetaint(&format!(
-            "{line} --from storm.json --now 2026-11-20T10:15:30Z"
-        ))
-    };
-    let warning = "replacements for the terminating pods of Deployment training/rerank use the same claim, which stays \
-        allocated, and are evicted too; to end this, scale the workload to 0 replicas, or use a ResourceClaimTemplate in \
-        its pods";
-    let of_rule = format!("warning: rule fw: {warning}");
-    let list = run("list");
-    assert!(list.stdout.contains("yes (recurring)"), "{}", list.stdout);
-    assert!(list.stderr.contains(&of_rule), "{}", list.stderr);
-    let described = run("describe fw");
-    assert!(!described.stdout.contains("stale"), "{}", described.stdout);
-    assert!(described.stderr.contains(&of_rule), "{}", described.stderr);
-    let explained = run("explain rule/fw");
-    let words: Vec<&str> = explained.stdout.split_whitespace().collect();
-    let note = "recurring: replacements for the terminating pods of Deployment training/rerank use";
-    assert!(words.join(" ").contains(note), "{}", explained.stdout);
-    for question in [
-        "preview --rule fw",
-        "preview gpu.example.com/node-1/gpu-0 example.com/other:NoExecute",
-    ] {
-        let preview = run(question);
-        let answer = "No pod would be evicted now; replacements for terminating pods would be evicted later.";
-        assert!(preview.stdout.contains(answer), "{}", preview.stdout);
-        assert!(
-            preview.stderr.contains(&format!("warning: {warning}")),
-            "{}",
-            preview.stderr
-        );
-    }
 }

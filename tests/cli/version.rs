@@ -4,60 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use insta::assert_snapshot;
 use serde_json::Value;
 
 use super::harness::devicetaint;
-
-/// The platform differs from machine to machine.
-fn anywhere(text: &str) -> String {
-    let (before, rest) = text.split_once("unknown, ").expect("a platform");
-    let (_, after) = rest.split_once(')').expect("a platform");
-    format!("{before}unknown, PLATFORM){after}")
-}
-
-#[test]
-fn version_is_one_line() {
-    let run = devicetaint("--version");
-    assert_snapshot!(anywhere(&run.shown()), @r"
-    kubectl-devicetaint 0.1.0 (commit unknown, PLATFORM)
-    [exit status: 0]
-    ");
-}
-
-#[test]
-fn version_of_the_client_asks_no_cluster() {
-    let run = devicetaint("version --client --server https://127.0.0.1:1");
-    assert_snapshot!(anywhere(&run.shown()), @r"
-    kubectl-devicetaint 0.1.0 (commit unknown, PLATFORM)
-    Supports Kubernetes 1.34 to 1.37; apiVersion of reports: devicetaint.dev/v1alpha1
-
-    RELEASES                                      UPSTREAM            KNOWN DEFECT
-    1.36.0 to 1.36.2                              kubernetes#139651   kube-scheduler can ignore rules, and any rule can make it panic
-    1.34.0 to 1.37.1 (fix in 1.37.2 not tested)   kubernetes#141290   pods that use devices through extended resources are not evicted
-    1.33 to 1.35                                  kubernetes#135686   if a claim's reservedFor has an outdated entry, a new rule does not evict the pods listed after this entry until those Pod objects change
-    [exit status: 0]
-    ");
-}
-
-#[test]
-fn version_without_a_cluster_says_what_is_known_and_what_is_missing() {
-    let run = devicetaint("version");
-    assert_snapshot!(anywhere(&run.shown()), @r"
-    kubectl-devicetaint 0.1.0 (commit unknown, PLATFORM)
-    Supports Kubernetes 1.34 to 1.37; apiVersion of reports: devicetaint.dev/v1alpha1
-
-    RELEASES                                      UPSTREAM            KNOWN DEFECT
-    1.36.0 to 1.36.2                              kubernetes#139651   kube-scheduler can ignore rules, and any rule can make it panic
-    1.34.0 to 1.37.1 (fix in 1.37.2 not tested)   kubernetes#141290   pods that use devices through extended resources are not evicted
-    1.33 to 1.35                                  kubernetes#135686   if a claim's reservedFor has an outdated entry, a new rule does not evict the pods listed after this entry until those Pod objects change
-    [stderr]
-    error: no cluster is configured: no kubeconfig found
-    hint: set a kubeconfig with --kubeconfig or KUBECONFIG
-    hint: for only the version of the plugin: kubectl devicetaint version --client
-    [exit status: 1]
-    ");
-}
 
 #[test]
 fn version_as_data_follows_its_schema_and_knows_every_release() {

@@ -12,8 +12,6 @@ mod drained;
 mod frozen;
 #[cfg(unix)]
 mod guides;
-#[cfg(target_os = "linux")]
-mod lifetime;
 mod live;
 #[cfg(target_os = "linux")]
 mod nodes;
@@ -41,4 +39,3 @@ pub mod rules;
 #[cfg(unix)]
 mod said;
 mod smoke;
-mod variants;

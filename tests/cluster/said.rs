@@ -195,39 +195,6 @@ pub(super) fn allocatable() -> Value {
     })
 }
 
-#[test]
-fn every_shape_is_shown_and_what_is_newer_is_skipped() {
-    for mood in ["well", "unknown-fields"] {
-        let server = Said::start(mood, &everything(), &allocatable());
-        let shown = text(&server.asked(&["list", "-o", "wide"]));
-        insta::allow_duplicates! { insta::assert_snapshot!(shown, @"
-        NAMESPACE   POD     CONTAINER   DEVICE                                      CLAIM     CDI
-        ml          idle    <none>      <none>                                      <none>    <none>
-        ml          train   main        gpu.example.com/node-0/gpu-0                ml/gpus   g=0
-        ml          train   main        gpu.example.com/node-0/gpu-1                ml/gpus   g=1
-        ml          train   main        gpu.example.com/node-0/gpu-2 (share 8a4f)   ml/gpus   g=2
-        ml          train   main        example.com/nic: a, b, c                    <none>    <none>
-        "); }
-        let listed = data(&server.asked(&["list", "-o", "json"]));
-        let main = &listed["items"][1]["containers"][0];
-        // What the runtime was told for earlier devices is not told again.
-        assert_eq!(main["dynamicResources"][1]["cdiDevices"], json!(["g=1"]));
-        assert_eq!(main["dynamicResources"][2]["shareID"], "8a4f");
-        assert_eq!(main["pluginDevices"][0]["ids"], json!(["a", "b", "c"]));
-        let shown = text(&server.asked(&["allocatable"]));
-        insta::allow_duplicates! { insta::assert_snapshot!(shown, @"
-        RESOURCE          DEVICES
-        example.com/nic   a
-        "); }
-        let got = data(&server.asked(&["get", "ml/train", "-o", "json"]));
-        assert_eq!(got["items"][0], listed["items"][1]);
-        assert_eq!(
-            text(&server.asked(&["list", "-n", "other", "-o", "name"])),
-            ""
-        );
-    }
-}
-
 /// A cluster with five devices on `node`, three of which a pod uses there as [`everything`] says.
 pub(super) fn cluster(node: &str) -> Value {
     let names = ["gpu-0", "gpu-1", "gpu-2", "gpu-3", "gpu-4"];
@@ -342,33 +309,6 @@ fn a_kubelet_is_known_by_its_pods_or_by_the_name_of_its_machine() {
     assert_eq!(found[..4], [""; 4], "{found:?}");
 }
 
-#[test]
-fn a_kubelet_is_taken_for_that_of_a_node_on_the_users_word() {
-    let server = Said::start("well", &json!({}), &json!({}));
-    server.note_nothing();
-    let mut idle = cluster("node-1");
-    idle["items"][0] = cluster("node-0")["items"][0].take();
-    let (status, _) = server.checked("node-0", &idle);
-    assert_eq!(status, Some(4));
-    let file = server.folder.path().join("cluster.json");
-    let file = file.to_str().expect("a path of ASCII");
-    let confirmed = server.asked(&[
-        "check",
-        "--node",
-        "node-0",
-        "--confirm-node",
-        "--settle",
-        "0s",
-        "--from",
-        file,
-        "--now",
-        "2026-11-21T01:00:00Z",
-    ]);
-    let said = String::from_utf8_lossy(&confirmed.stderr).into_owned();
-    assert_eq!(confirmed.status.code(), Some(0), "{said}");
-    assert!(said.contains("because of --confirm-node"), "{said}");
-}
-
 /// What is looked at is a moment, and what is safe has to be so for a while.
 #[test]
 fn what_is_safe_is_looked_at_twice() {
@@ -400,87 +340,6 @@ fn what_is_safe_is_looked_at_twice() {
     assert_eq!(took("2s", idle), (Some(0), true));
     // Nothing has to settle that is in use.
     assert_eq!(took("2s", "gpu.example.com/node-0/gpu-0"), (Some(4), false));
-}
-
-#[test]
-fn a_check_takes_hardware_by_its_number_and_shows_all_of_it() {
-    let server = Said::start("well", &everything(), &json!({}));
-    server.note();
-    let mut cluster = cluster("node-0");
-    let device = &mut cluster["items"][0]["spec"]["devices"][3];
-    device["attributes"] = json!({
-        "uuid": {"string": "GPU-3"}, "serial": {"string": "1423022041312"}, "slot": {"int": 7},
-        "resource.kubernetes.io/pciBusID": {"string": "0000:17:00.0"},
-    });
-    let file = server.folder.path().join("cluster.json");
-    fs::write(&file, cluster.to_string()).expect("a file");
-    let file = file.to_str().expect("a path of ASCII");
-    let check = |number: &str| {
-        let question = ["check", number, "--node", "node-0", "--settle", "0s"];
-        let time = ["--from", file, "--now", "2026-11-21T01:00:00Z"];
-        server.asked(&[&question[..], &time].concat())
-    };
-    let output = check("uuid=GPU-3");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    for alone in ["GPU-3", "1423022041312", "0000:17:00.0", "17:00.0"] {
-        let same = check(alone);
-        let same = String::from_utf8_lossy(&same.stdout).into_owned();
-        assert_eq!(same, said, "{alone}");
-    }
-    let nobody = check("1423022041313");
-    let stderr = String::from_utf8_lossy(&nobody.stderr).into_owned();
-    assert_eq!(nobody.status.code(), Some(1), "{stderr}");
-    for line in [
-        "gpu.example.com/node-0/gpu-3",
-        "Serial:       1423022041312",
-        "UUID:         GPU-3",
-        "PCI address:  0000:17:00.0",
-        "Slot:         7",
-        "Partitions:   <none>",
-        "Tainted:      example.com/pull:NoSchedule (driver)",
-        "Tolerated by: <none>",
-        "Checked:      2026-11-21T01:00:00Z",
-    ] {
-        assert!(said.contains(line), "{line}: {said}");
-    }
-    assert!(!said.contains("gpu-4"), "{said}");
-}
-
-#[test]
-fn a_check_tells_hardware_that_was_exchanged_under_its_rule() {
-    let server = Said::start("well", &everything(), &json!({}));
-    server.note();
-    let mut cluster = cluster("node-0");
-    let device = &mut cluster["items"][0]["spec"]["devices"][3];
-    device["attributes"] = json!({"uuid": {"string": "GPU-NEW"}});
-    let rule = |uuid: &str| {
-        json!({
-            "apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule",
-            "metadata": {"name": "pulled", "uid": "r", "annotations": {
-                "devicetaint.dev/identity": json!({"gpu.example.com/uuid": uuid}).to_string(),
-            }},
-            "spec": {
-                "deviceSelector": {"driver": "gpu.example.com", "pool": "node-0", "device": "gpu-3"},
-                "taint": {"key": "example.com/pull", "effect": "NoSchedule", "timeAdded": "2026-11-20T10:00:00Z"},
-            },
-        })
-    };
-    let file = server.folder.path().join("cluster.json");
-    let path = file.to_str().expect("a path of ASCII");
-    for (uuid, is_told) in [("GPU-OLD", true), ("GPU-NEW", false)] {
-        let mut noted = cluster.clone();
-        let items = noted["items"].as_array_mut().expect("items");
-        items.push(rule(uuid));
-        fs::write(&file, noted.to_string()).expect("a file");
-        let question = [
-            "check", "--node", "node-0", "--settle", "0s", "--from", path,
-        ];
-        let output = server.asked(&[&question[..], &["--now", "2026-11-21T01:00:00Z"]].concat());
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let told = "was GPU-OLD and is GPU-NEW";
-        assert_eq!(said.contains(told), is_told, "{uuid}: {said}");
-    }
 }
 
 /// A driver that is away publishes nothing, and what it has is not guessed.
@@ -515,22 +374,6 @@ fn a_device_of_a_driver_that_is_away_is_not_mistaken_for_another() {
 const EMPTY_NOTES: &str = r#"{"Data": "{\"kind\":\"DRACheckpoint\",\"apiVersion\":\"checkpoint.dra.kubelet.k8s.io/v1\",\"ClaimInfoStateList\":[]}", "Checksum": 0}"#;
 
 #[test]
-fn every_question_is_answered_in_every_format() {
-    let server = Said::start("well", &everything(), &allocatable());
-    for question in [&["list"][..], &["get", "ml/train"], &["allocatable"]] {
-        let said = |format: &str| text(&server.asked(&[question, &["-o", format]].concat()));
-        for format in ["table", "wide", "markdown", "name"] {
-            let said = said(format);
-            assert!(said.contains("example.com/"), "{format}: {said}");
-        }
-        let json: Value = serde_json::from_str(&said("json")).expect("JSON");
-        let yaml: Value = serde_yaml::from_str(&said("yaml")).expect("YAML");
-        assert_eq!(json, yaml);
-        assert_eq!(json["kind"], "PodResourcesList");
-    }
-}
-
-#[test]
 fn a_node_on_which_nothing_runs_has_an_answer() {
     let server = Said::start("well", &json!({}), &json!({}));
     let listed = data(&server.asked(&["list", "-o", "json"]));
@@ -560,22 +403,6 @@ fn ten_thousand_pods_are_listed_in_a_moment() {
         "{:?}",
         began.elapsed()
     );
-}
-
-#[test]
-fn calls_behind_gates_that_are_off_are_done_without_or_named() {
-    // In some versions they are: instead of one pod, all are asked for.
-    let server = Said::start("gates-off", &everything(), &allocatable());
-    let (status, said) = refusal(&server.asked(&["allocatable"]));
-    assert_eq!(status, Some(1));
-    assert!(
-        said.contains("does not implement GetAllocatableResources") && said.contains("gate"),
-        "{said}"
-    );
-    let got = data(&server.asked(&["get", "ml/train", "-o", "json"]));
-    assert_eq!(got["items"][0]["name"], "train");
-    let (_, said) = refusal(&server.asked(&["get", "ml/nobody"]));
-    assert!(said.contains("does not list pod ml/nobody"), "{said}");
 }
 
 #[test]
@@ -854,65 +681,4 @@ fn who_may_not_open_the_socket_is_told_who_may() {
         said.contains("permission denied") && said.contains("hint: run as root on the node"),
         "{said}"
     );
-}
-
-/// A socket at which something else happens.
-fn foreign(behave: fn(&mut UnixStream)) -> (tempfile::TempDir, PathBuf) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("s");
-    let listener = UnixListener::bind(&path).expect("a socket");
-    thread::spawn(move || {
-        for mut stream in listener.incoming().map_while(Result::ok) {
-            behave(&mut stream);
-        }
-    });
-    (folder, path)
-}
-
-#[test]
-fn what_is_no_kubelet_is_named_with_the_way_out() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("file");
-    fs::write(&file, "x").expect("a file");
-    let deaf = folder.path().join("deaf");
-    drop(UnixListener::bind(&deaf).expect("a socket"));
-    let web: fn(&mut UnixStream) = |stream| {
-        let mut some = [0; 64];
-        let _ = stream.read(&mut some);
-        let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
-        // Who hangs up on what was not read takes the answer away with it.
-        let _ = stream.set_read_timeout(Some(Duration::from_secs(1)));
-        while stream.read(&mut some).is_ok_and(|read| read > 0) {}
-    };
-    // Another protocol, whose server speaks first; and one who does not stop.
-    let mail: fn(&mut UnixStream) = |stream| {
-        let _ = stream.write_all(b"220 mail.example.com ESMTP\r\n");
-        let _ = stream.set_read_timeout(Some(Duration::from_secs(1)));
-        while stream.read(&mut [0; 64]).is_ok_and(|read| read > 0) {}
-    };
-    let endless: fn(&mut UnixStream) = |stream| while stream.write_all(&[0; 4096]).is_ok() {};
-    let (_web, web) = foreign(web);
-    let (_mail, mail) = foreign(mail);
-    let (_endless, endless) = foreign(endless);
-    let (_shut, shut) = foreign(|_| {});
-    for (socket, status, words) in [
-        (folder.path().join("nothing"), 1, "not found"),
-        (file.join("below"), 1, "not found"),
-        (file, 1, "is not a socket"),
-        (folder.path().to_owned(), 1, "is not a socket"),
-        (deaf, 75, "no process listens on"),
-        (web, 1, "is not the podresources API of a kubelet"),
-        (mail, 1, "is not the podresources API of a kubelet"),
-        (endless, 1, "is not the podresources API of a kubelet"),
-        (
-            shut,
-            75,
-            "closed the connection before the end of its response",
-        ),
-    ] {
-        let (found, said) = refusal(&asked(&socket, &["list", "--request-timeout", "3s"]));
-        assert_eq!(found, Some(status), "{said}");
-        assert!(said.contains(words) && said.contains("\nhint: "), "{said}");
-        assert!(said.contains(socket.to_str().expect("ASCII")), "{said}");
-    }
 }

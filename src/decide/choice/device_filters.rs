@@ -910,44 +910,6 @@ mod tests {
     }
 
     #[test]
-    fn a_comparison_that_there_is_not_is_told_with_one_that_there_is() {
-        for (text, hint) in [
-            ("a==b", "use = instead of ==: --attribute a=b"),
-            (
-                "a!=b",
-                r#"to use !=, write an expression: --where '!(device.attributes["DRIVER"].a == "b")'"#,
-            ),
-        ] {
-            assert_eq!(no_comparison(text).hints(), [hint]);
-        }
-    }
-
-    #[test]
-    fn a_value_of_another_kind_is_told_without_expressions_where_there_is_none() {
-        let mut reading = half_published();
-        reading.snapshot.claims.clear();
-        let device = &mut reading.snapshot.slices[0].devices[0];
-        device.capacity = [("memory".into(), "80Gi".into())].into_iter().collect();
-        let said = |filters: DeviceFilterFlags| {
-            let filter = DeviceFilter::parse(&filters).unwrap().unwrap();
-            let semantics = crate::report::testing::semantics(37);
-            let failure = filter.resolve(&reading, &[], &semantics).unwrap_err();
-            [failure.details(), failure.hints()].concat().join("\n")
-        };
-        let hints = said(DeviceFilterFlags {
-            attributes: vec!["memory>=40GB".to_owned()],
-            ..DeviceFilterFlags::default()
-        });
-        assert!(hints.contains("40GB is not a quantity"), "{hints}");
-        assert!(!hints.contains("has("), "{hints}");
-        let hints = said(DeviceFilterFlags {
-            expressions: vec!["device.attributes['gpu.example.com'].nothing == 1".to_owned()],
-            ..DeviceFilterFlags::default()
-        });
-        assert!(hints.contains("has("), "{hints}");
-    }
-
-    #[test]
     fn a_number_that_two_devices_have_is_ambiguous_unless_they_are_parts_of_one() {
         use crate::model::{CounterUse, DeviceTerms, SliceNodes};
         let semantics = crate::report::testing::semantics(37);

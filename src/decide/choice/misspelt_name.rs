@@ -100,19 +100,3 @@ fn ways_to(kind: &str, argument: &str) -> Vec<String> {
     }
     ways
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_driver_is_proposed_that_nobody_named() {
-        let hint = |text: &str| {
-            let failure = wrong_name(device::parse(text).unwrap_err());
-            failure.hints().join("\n")
-        };
-        assert_eq!(hint("node-7/gpu-0"), "did you mean '*/node-7/gpu-0'?");
-        let both = "did you mean 'gpu.example.com/node-7/*' or '*/gpu.example.com/node-7'?";
-        assert_eq!(hint("gpu.example.com/node-7"), both);
-    }
-}

@@ -385,67 +385,6 @@ mod tests {
     }
 
     #[test]
-    fn the_fix_of_an_unknown_identity_is_something_that_works_there() {
-        let unread = |source| Reading {
-            known: std::collections::BTreeSet::new(),
-            source,
-            ..reading(&[("gpu-0", "GPU-A")])
-        };
-        let cluster = Source::Cluster {
-            context: None,
-            server: None,
-            server_version: None,
-        };
-        let mut without_attributes = reading(&[]);
-        without_attributes.snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
-        let empty = Reading {
-            snapshot: Snapshot::default(),
-            ..reading(&[])
-        };
-        for (name, reading, fix) in [
-            (
-                "published",
-                without_attributes,
-                "kubectl devicetaint devices gpu.example.com/node-7/gpu-0 --show-attributes",
-            ),
-            (
-                "moved",
-                reading(&[("gpu-1", "GPU-A")]),
-                "kubectl devicetaint devices gpu.example.com/node-7/gpu-1 --show-attributes",
-            ),
-            (
-                "others of its pool are published",
-                reading(&[("gpu-1", "GPU-B")]),
-                "kubectl devicetaint devices 'gpu.example.com/node-7/*' --show-attributes",
-            ),
-            (
-                "nothing is published",
-                empty,
-                "kubectl get resourceslices --field-selector spec.driver=gpu.example.com",
-            ),
-            (
-                "no permission",
-                unread(cluster),
-                "ask for permission to `list` resourceslices.resource.k8s.io",
-            ),
-            (
-                "files without slices",
-                unread(Source::Files),
-                "add the ResourceSlices to the input",
-            ),
-        ] {
-            let warnings = warnings(&rules(), &reading, &semantics());
-            let [warning] = warnings.as_slice() else {
-                panic!("{name}: {warnings:?}");
-            };
-            let found = warning.fix.as_deref().unwrap_or_default();
-            assert!(found.contains(fix), "{name}: {found}");
-            let runs = found.contains("devices gpu.example.com/node-7/gpu-0 ");
-            assert_eq!(runs, name == "published", "{name}: {found}");
-        }
-    }
-
-    #[test]
     fn rules_of_other_devices_are_not_warned_about() {
         use crate::report::testing::device;
         let other_pool = DeviceId {

@@ -323,7 +323,6 @@ pub(super) fn owner(owner: &TaintOwner) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::testing::node;
 
     #[test]
     fn cordoned_nodes_that_alone_keep_a_pod_from_devices_are_named() {
@@ -342,26 +341,5 @@ mod tests {
         }
         let fix = super::super::fixes::SingleChange::uncordoning(&"node-3".into());
         assert_eq!(fix.fix.as_deref(), Some("kubectl uncordon node-3"));
-    }
-
-    #[test]
-    fn what_was_not_evaluated_is_named_where_devices_are_not_what_keeps_a_pod() {
-        let mut snapshot = Snapshot::default();
-        let without_nodes = not_checked(&RootCause::Elsewhere, &snapshot).expect("a note");
-        snapshot.nodes = vec![node("node-7")];
-        let with_nodes = not_checked(&RootCause::Elsewhere, &snapshot).expect("a note");
-        for text in [without_nodes, with_nodes] {
-            for part in ["free CPU and memory", "pod affinity"] {
-                assert!(text.contains(part), "{part}: {text}");
-            }
-        }
-        assert!(without_nodes.contains("node taints"), "{without_nodes}");
-        assert!(!with_nodes.contains("node taints"), "{with_nodes}");
-        snapshot.nodes[0].is_whole = false;
-        assert_eq!(
-            not_checked(&RootCause::Elsewhere, &snapshot),
-            Some(without_nodes)
-        );
-        assert_eq!(not_checked(&RootCause::Devices, &snapshot), None);
     }
 }

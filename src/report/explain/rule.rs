@@ -406,10 +406,8 @@ fn is_like(one: &DeviceImpact<'_>, other: &DeviceImpact<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::testing::drawing;
     use crate::model::{
-        ClaimSource, ConsumerReference, Deletion, Kind, Pod, PodClaim, Reading, ResourceClaim,
-        RuleMetadata,
+        ClaimSource, ConsumerReference, Kind, Pod, PodClaim, Reading, ResourceClaim, RuleMetadata,
     };
     use crate::report::testing;
 
@@ -450,57 +448,6 @@ mod tests {
         let semantics = testing::semantics(37);
         let basis = Basis::new(reading, &semantics, testing::now());
         explain_rule(&reading.snapshot.rules[0], &basis).0
-    }
-
-    #[test]
-    fn who_is_on_the_way_out_is_told_beside_whom_the_rule_evicts() {
-        let running = explained(&reading(|_| {}));
-        assert_eq!(running.message, "selects 1 device, and evicts 1 pod");
-        let leaving = explained(&reading(|pod| {
-            pod.deletion = Some(Deletion {
-                at: testing::after(20),
-                grace_period_seconds: Some(30),
-                finalizers: Vec::new(),
-            });
-        }));
-        let told = "selects 1 device, and evicts 0 pods; 1 more is already terminating";
-        assert_eq!(leaving.message, told);
-    }
-
-    #[test]
-    fn pods_on_partitions_of_the_devices_are_named() {
-        let mut reading = reading(|_| {});
-        reading.snapshot.slices = vec![testing::slice(vec![
-            drawing("gpu-0", "80Gi"),
-            drawing("gpu-0-mig-0", "40Gi"),
-        ])];
-        let claim = &mut reading.snapshot.claims[0];
-        let allocation = claim.allocation.as_mut().expect("an allocation");
-        allocation.results[0].device.device = "gpu-0-mig-0".into();
-        assert_eq!(
-            explained(&reading).message,
-            "selects 1 device, and evicts 0 pods; 1 more pod uses partitions of the devices, and is not evicted"
-        );
-    }
-
-    #[test]
-    fn devices_of_which_the_same_is_to_be_said_are_one_step() {
-        let mut reading = reading(|_| {});
-        let names: Vec<String> = (0..9).map(|number| format!("gpu-{number}")).collect();
-        let devices = names.iter().map(|name| testing::published(name, &[]));
-        reading.snapshot.slices = vec![testing::slice(devices.collect())];
-        let selector = reading.snapshot.rules[0].selector.as_mut().unwrap();
-        selector.device = None;
-        let told = explained(&reading);
-        let devices: Vec<&str> = told
-            .steps
-            .iter()
-            .map(|step| step.message.as_str())
-            .filter(|text| text.contains("gpu-"))
-            .collect();
-        let free = "8 devices: gpu.example.com/node-7/gpu-1, gpu-2, gpu-3, gpu-4, gpu-5, gpu-6, \
-            gpu-7, gpu-8, not allocated";
-        assert_eq!(devices, ["device gpu.example.com/node-7/gpu-0", free]);
     }
 
     #[test]

@@ -416,7 +416,6 @@ mod tests {
         Allocation, AllocationResult, ClaimSource, ConsumerReference, Kind, Pod, PodClaim, Reading,
         ResourceClaim, Snapshot,
     };
-    use crate::render::{Format, Page, render};
     use crate::report::explain::explain_pod;
     use crate::report::schema::files;
     use crate::report::testing;
@@ -503,29 +502,6 @@ mod tests {
     }
 
     #[test]
-    fn in_a_document_a_chain_is_a_list_in_lists() {
-        let page = Page {
-            format: Format::Markdown,
-            width: None,
-            height: None,
-        };
-        let text = render(&explained(&[]), page).expect("text");
-        insta::assert_snapshot!(text, @r"
-        pod/train-0 -n ml: stays: none of its devices is tainted
-
-        - claim claim (Pod ml/train-0: .spec.resourceClaims\[0\])
-          - reserved for this pod (ResourceClaim ml/claim: .status.reservedFor\[0\])
-          - device gpu.example.com/node-7/gpu-0 (ResourceClaim ml/claim: .status.allocation.devices.results\[0\])
-            - pool node-7: none of its slices has the device
-            - no taint
-
-        ### Changes that lead to another outcome
-
-        - with a NoExecute taint on gpu.example.com/node-7/gpu-0 that the pod does not tolerate: evicted now
-        ");
-    }
-
-    #[test]
     fn only_a_pod_that_is_known_to_stay_and_does_not_wait_is_well() {
         let explained = |code: Option<PodOutcome>, blame| Explained {
             verdict: code.map(|code| ExplainedVerdict {
@@ -580,26 +556,5 @@ mod tests {
         let moments = picture.moments.iter();
         let moments: Vec<_> = moments.map(|one| (one.seconds, one.number)).collect();
         assert_eq!(moments, [(60, 1), (600, 1)]);
-    }
-
-    #[test]
-    fn only_narrow_output_names_the_way_to_what_it_leaves_out() {
-        let mut explanation = explained(&[]);
-        let lines = [
-            "rule drain taints gpu-0".to_owned(),
-            format!("and 2 more{ALL}"),
-        ];
-        explanation.items[0].messages = lines.into();
-        let shown = |format| {
-            let page = Page {
-                format,
-                width: None,
-                height: None,
-            };
-            render(&explanation, page).expect("text")
-        };
-        assert!(shown(Format::Table).contains("and 2 more (all: -o wide)"));
-        let wide = shown(Format::Wide);
-        assert!(wide.contains("and 2 more") && !wide.contains(ALL), "{wide}");
     }
 }

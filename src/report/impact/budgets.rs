@@ -186,52 +186,6 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_that_is_kept_is_told_to_programs_alone() {
-        let report = report(vec![budget("team-a", 0, 2)]);
-        assert_eq!(report.summary.violated_budget_count, 0);
-        assert_eq!(report.budgets.len(), 1);
-        let text = format!("{:?}", report.sections());
-        assert!(
-            !text.contains("would refuse") && !text.contains("team-a/budget"),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn why_a_budget_allows_nothing_is_said() {
-        let line = |change: fn(&mut PodDisruptionBudget)| {
-            let mut budget = budget("team-a", 2, 2);
-            change(&mut budget);
-            report(vec![budget]).budgets[0].line()
-        };
-        let begin = "team-a/budget allows 0 disruptions, 2 needed: ";
-        for (change, why) in [
-            (
-                (|_| {}) as fn(&mut PodDisruptionBudget),
-                "it needs 2 healthy pods and has 2",
-            ),
-            (
-                |budget| budget.generation = 2,
-                "the disruption controller has not processed the latest generation of the budget",
-            ),
-            (
-                |budget| budget.status.failure = Some("no scale".to_owned()),
-                "its pods cannot be counted: no scale",
-            ),
-            (
-                |budget| budget.status.failure = Some(String::new()),
-                "its pods cannot be counted",
-            ),
-            (
-                |budget| budget.status.expected_pods = 0,
-                "its status.expectedPods is 0",
-            ),
-        ] {
-            assert_eq!(line(change), format!("{begin}{why}"));
-        }
-    }
-
-    #[test]
     fn two_budgets_of_a_pod_are_both_named() {
         let mut other = budget("team-a", 0, 2);
         other.name = testing::name("team-a", "another");

@@ -143,7 +143,6 @@ fn device(device: &Device) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::model::Count;
-    use crate::report::View;
     use crate::report::table::Body;
     use crate::report::testing::Example;
 
@@ -232,46 +231,5 @@ mod tests {
                 assert!(value == expected || value == pair, "{name}: {value}");
             }
         }
-    }
-
-    #[test]
-    fn what_does_not_apply_is_told_from_what_is_not_known() {
-        let of = |ready, left| {
-            let cells = workload(&Workload {
-                namespace: "a".to_owned(),
-                kind: "Job".to_owned(),
-                name: "b".to_owned(),
-                replicas: None,
-                ready_replicas: ready,
-                evicted_pod_count: 2,
-                ready_replicas_left: left,
-            });
-            cells[2..].join(" ")
-        };
-        assert_eq!(of(Some(3), Some(1)), "<unknown> 3 2 1");
-        assert_eq!(of(Some(3), None), "<unknown> 3 2 <none>");
-        assert_eq!(of(None, None), "<unknown> <unknown> 2 <unknown>");
-    }
-
-    #[test]
-    fn a_page_says_what_was_asked_and_where_the_answer_is_from() {
-        let mut report = Example::new().report();
-        report.metadata.context = Some("prod".to_owned());
-        report.metadata.data_source = Some(crate::report::metadata::DataSource::Cluster);
-        report.metadata.server_version = None;
-        let heading = report.heading();
-        assert_eq!(
-            heading.title,
-            "Preview: gpu.example.com/node-7/gpu-0   taint example.com/maintenance:NoExecute"
-        );
-        assert_eq!(
-            heading.origin[..3],
-            [
-                "Context prod",
-                "server not known, results for Kubernetes 1.37",
-                "as of 2026-11-21T01:00:34Z"
-            ]
-        );
-        assert!(heading.origin[3].starts_with("digest sha256:"));
     }
 }

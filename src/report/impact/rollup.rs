@@ -85,7 +85,7 @@ fn row(report: &ImpactReport, name: &str, pods: &[&Pod]) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::render::{Format, Page, render};
-    use crate::report::impact::{Grouping, Workload};
+    use crate::report::impact::Workload;
     use crate::report::reference::Owner;
     use crate::report::testing::Example;
 
@@ -141,62 +141,11 @@ mod tests {
     }
 
     #[test]
-    fn more_pods_than_a_person_reads_are_rolled_up_and_all_are_there_for_the_asking() {
-        let mut report = report(40);
-        let narrow = text(&report, Format::Table, None);
-        let header = "SEVERITY   WHEN   WORKLOAD";
-        assert!(narrow.contains(header), "{narrow}");
-        let rows = narrow.lines().filter(|line| line.contains("/Deployment/"));
-        assert_eq!(rows.count(), ROWS - 1, "{narrow}");
-        assert!(narrow.contains("alone/Pod/bare"), "{narrow}");
-        let mut several = report.clone();
-        let bare = several.affected_pods.last().unwrap().clone();
-        several.affected_pods.push(Pod {
-            name: "bare-2".to_owned(),
-            uid: "bare-2".to_owned(),
-            ..bare
-        });
-        let together = text(&several, Format::Table, None);
-        assert!(
-            together.contains("alone/pods without a controller"),
-            "{together}"
-        );
-        assert!(!together.contains("Pod/bare"), "{together}");
-        assert!(
-            narrow.contains("… 11 more workloads (all pods: -o wide)"),
-            "{narrow}"
-        );
-        assert!(!narrow.contains("model-0-1"), "{narrow}");
-        let wide = text(&report, Format::Wide, None);
-        assert!(wide.contains("model-39-9"), "{wide}");
-        assert!(!wide.contains("more workloads"), "{wide}");
-        report.arrangement.by = Some(Grouping::Pod);
-        let by_pod = text(&report, Format::Table, None);
-        assert!(by_pod.contains("model-39-9"), "{by_pod}");
-    }
-
-    #[test]
     fn as_many_pods_as_a_terminal_shows_are_a_row_each() {
         let mut report = report(3);
         report.affected_pods.truncate(ROWS);
         let shown = text(&report, Format::Table, None);
         assert!(shown.contains("team-02/model-2-9"), "{shown}");
         assert!(!shown.contains("-o wide"), "{shown}");
-    }
-
-    #[test]
-    fn the_verdict_is_last_and_its_headline_first_where_the_terminal_is_shorter() {
-        let report = report(40);
-        let verdict = "namespaces would be evicted: ";
-        let tall = text(&report, Format::Table, Some(200));
-        let lines: Vec<&str> = tall.lines().collect();
-        let place = |lines: &[&str]| lines.iter().position(|line| line.contains(verdict));
-        assert!(place(&lines).unwrap() > 30, "{tall}");
-        let short = text(&report, Format::Table, Some(24));
-        let lines: Vec<&str> = short.lines().collect();
-        assert_eq!(place(&lines), Some(0), "{short}");
-        assert_eq!(short.matches(verdict).count(), 2, "{short}");
-        let page = text(&report, Format::Markdown, Some(24));
-        assert_eq!(page.matches(verdict).count(), 1, "{page}");
     }
 }

@@ -246,49 +246,8 @@ mod tests {
     use crate::report::table::Body;
     use crate::report::testing::{self, Example};
 
-    #[test]
-    fn of_many_who_stay_on_the_same_hardware_some_are_named() {
-        let sibling = |number: usize| Sibling {
-            device: format!("gpu-{number}"),
-            beside: vec!["gpu-0".to_owned()],
-            claims: Vec::new(),
-            pods: vec![testing::full_name("a/x")],
-            is_of_other_driver: false,
-            is_admin: false,
-        };
-        let all: Vec<Sibling> = (1..=12).map(sibling).collect();
-        let lines = siblings(&all);
-        assert_eq!(lines.len(), 11);
-        assert_eq!(
-            lines[0],
-            "gpu-1 is on the same hardware as gpu-0, and stays in use by pod a/x"
-        );
-        assert_eq!(lines[10], "2 other devices stay in use too");
-        assert_eq!(siblings(&all[..11])[10], "1 other device stays in use too");
-        assert_eq!(siblings(&all[..10]).len(), 10);
-    }
-
     fn headline_of(report: &ImpactReport) -> String {
         headline(report).join("\n")
-    }
-
-    #[test]
-    fn an_incomplete_answer_is_a_lower_bound() {
-        let mut example = Example::new();
-        example.reading.gaps.push(Gap {
-            affects: Affects::Evictions,
-            what: "pods".to_owned(),
-            why: "no file holds any".to_owned(),
-        });
-        let report = example.report();
-        assert!(
-            headline_of(&report).starts_with("At least 3 pods in 2 namespaces would be evicted")
-        );
-        let gaps = vec!["pods: no file holds any".to_owned()];
-        assert_eq!(
-            report.sections().pop().map(|section| section.body),
-            Some(Body::List(gaps))
-        );
     }
 
     /// The first sentence of an answer that lacks these kinds, of the pods with these names.
@@ -361,84 +320,6 @@ mod tests {
         let report = example.report();
         assert!(headline_of(&report).starts_with("At most 3 pods in 2 namespaces"));
         assert_eq!(report.proposed_taints[0].controller_message, None);
-    }
-
-    #[test]
-    fn an_effect_that_evicts_nobody_evicts_nobody_whoever_is_there() {
-        let mut example = Example::new();
-        example.proposed.taint.effect = "NoSchedule".into();
-        example.reading.gaps.push(Gap {
-            affects: Affects::Evictions,
-            what: "pods".to_owned(),
-            why: "denied".to_owned(),
-        });
-        let mut impact = example.impact();
-        impact.pods.clear();
-        let semantics = testing::semantics(37);
-        let basis = Basis::new(&example.reading, &semantics, testing::now());
-        let report = ImpactReport::new(&impact, &basis, &Limits::default());
-        assert_eq!(
-            headline_of(&report),
-            "No pod would be evicted: effect NoSchedule does not evict."
-        );
-    }
-
-    fn answer(change: impl FnOnce(&mut Impact<'_>)) -> ImpactReport {
-        let example = Example::new();
-        let mut impact = example.impact();
-        change(&mut impact);
-        let semantics = testing::semantics(37);
-        let basis = Basis::new(&example.reading, &semantics, testing::now());
-        ImpactReport::new(&impact, &basis, &Limits::default())
-    }
-
-    #[test]
-    fn the_first_line_is_the_answer() {
-        let only = |name: &'static str| {
-            move |impact: &mut Impact<'_>| {
-                impact.pods.retain(|pod| pod.pod.name.name.as_str() == name);
-            }
-        };
-        let line = |report: &ImpactReport| headline_of(report);
-        for (report, expected) in [
-            (
-                answer(only("train-0")),
-                "1 pod in 1 namespace would be evicted now.",
-            ),
-            (
-                answer(only("train-1")),
-                "1 pod in 1 namespace would be evicted later: in 5m at 2026-11-21T01:05:34Z.",
-            ),
-            (
-                answer(only("infer-0")),
-                "No pod would be evicted.\n1 pod uses a selected device: 1 tolerating the taint.",
-            ),
-            (
-                answer(|impact| impact.pods.clear()),
-                "No pod would be evicted.",
-            ),
-            (
-                answer(|impact| {
-                    impact.pods.clear();
-                    impact.devices.clear();
-                }),
-                "No device is selected, so no pod would be evicted.",
-            ),
-        ] {
-            assert_eq!(line(&report), expected);
-        }
-    }
-
-    #[test]
-    fn an_effect_that_does_not_evict_is_named() {
-        let mut example = Example::new();
-        example.proposed.taint.effect = "NoSchedule".into();
-        let mut report = example.report();
-        report.assessment.totals.pods = crate::model::Count::known(0);
-        assert!(
-            headline_of(&report)
-                .starts_with("No pod would be evicted: effect NoSchedule does not evict.")
-        );
     }
 
     #[test]

@@ -308,11 +308,9 @@ fn sums(entries: impl Iterator<Item = (i64, usize, usize)>) -> BTreeMap<i64, Tim
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assess::{Basis, Hazard, Limits, Outcome};
-    use crate::engine::PodImpact;
-    use crate::model::{Count, Gap, Kind};
-    use crate::report::impact::view::Device;
-    use crate::report::testing::{Example, now, semantics};
+    use crate::assess::{Hazard, Outcome};
+    use crate::model::Count;
+    use crate::report::testing::Example;
 
     #[test]
     fn devices_of_a_pool_are_not_all_known_where_slices_could_not_be_read() {
@@ -398,96 +396,6 @@ mod tests {
         );
         assert!(told.ends_with("running again: node-7."), "{told}");
         assert_eq!(Timeline::of(&report).unwrap().pictures()[0].end, None);
-    }
-
-    #[test]
-    fn an_end_that_depends_on_unread_nodes_or_slices_is_said_under_that_condition() {
-        let report = |kinds: &[Kind]| {
-            let mut example = Example::new();
-            for kind in kinds {
-                example.reading.known.remove(kind);
-                let gap = Gap::of(*kind, "denied");
-                example.reading.gaps.push(gap);
-            }
-            let mut impact = example.impact();
-            impact.pods.retain(PodImpact::is_evicted);
-            impact.devices[0].claims.truncate(3);
-            let semantics = semantics(37);
-            let basis = Basis::new(&example.reading, &semantics, now());
-            ImpactReport::new(&impact, &basis, &Limits::default())
-        };
-        let sentence = |report: &ImpactReport| Timeline::of(report).unwrap().sentence().unwrap();
-        let bounds = |report: &ImpactReport, field: &str| {
-            let mut bounds = report.summary.bounds.iter();
-            bounds.any(|bound| bound.field == field)
-        };
-        let known = report(&[]);
-        assert_eq!(
-            sentence(&known),
-            "The last evicted pod is gone after about 3h30m (at full grace period); then the device is free."
-        );
-        assert!(known.selected_devices[0].release_time.is_some());
-        for severity in ["notice", "warning"] {
-            let field = format!("severities.{severity}PodCount");
-            assert!(!bounds(&known, &field) && bounds(&report(&[Kind::Node]), &field));
-        }
-        let unread = report(&[Kind::Node]);
-        assert_eq!(
-            sentence(&unread),
-            "If the nodes of these pods are running, which is unknown, the last evicted pod is gone after about 3h30m \
-             (at full grace period); then the device is free."
-        );
-        let device = &unread.selected_devices[0];
-        assert_eq!(
-            (device.release_time, device.not_released_reason),
-            (None, None)
-        );
-        assert_eq!(Timeline::of(&unread).unwrap().pictures()[0].end, None);
-        let told = sentence(&report(&[Kind::ResourceSlice]));
-        assert!(
-            told.starts_with("If the drivers of these devices are running"),
-            "{told}"
-        );
-        let told = sentence(&report(&[Kind::Node, Kind::ResourceSlice]));
-        assert!(
-            told.starts_with("If the nodes and drivers of these pods are"),
-            "{told}"
-        );
-    }
-
-    #[test]
-    fn when_devices_are_free_again_is_told_and_drawn() {
-        let mut report = Example::new().report();
-        let now = report.metadata.observed();
-        let in_seconds = |seconds| Some(Time(now.0 + SignedDuration::from_secs(seconds)));
-        let model = report.selected_devices[0].clone();
-        let free = |free_at| Device {
-            release_time: free_at,
-            not_released_reason: None,
-            ..model.clone()
-        };
-        report.selected_devices = vec![
-            free(in_seconds(30)),
-            free(in_seconds(30)),
-            free(in_seconds(12_600)),
-            free(in_seconds(0)),
-            free(None),
-        ];
-        let timeline = Timeline::of(&report).unwrap();
-        let told = timeline.sentence().unwrap();
-        assert!(
-            told.ends_with("grace period); 4 of the 5 devices are free then."),
-            "{told}"
-        );
-        let pictures = timeline.pictures();
-        let bars = pictures[1].moments.iter();
-        let bars: Vec<_> = bars.map(|it| (it.seconds, it.what.as_str())).collect();
-        assert_eq!(bars, [(30, "2 devices"), (12_600, "1 device")]);
-        let chart = timeline.chart().unwrap();
-        let cells = |row: usize| (chart.rows[row][1].as_str(), chart.rows[row][3].as_str());
-        assert_eq!(cells(0), ("1 pod", ""));
-        assert_eq!(cells(1), ("", "2 devices"));
-        assert_eq!(chart.rows.len(), 5);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::cluster::rules::support::Run;
 use crate::harness::{Deed, Entry};
@@ -128,24 +128,4 @@ fn in_words(result: &str) -> String {
         words.push(letter.to_ascii_lowercase());
     }
     words
-}
-
-#[test]
-fn who_is_told_of_the_second_of_two_requests_knows_what_was_before_it() {
-    let rule = json!({"name": "a", "result": "AlreadyDeleted", "changed": false});
-    let report =
-        json!({"kind": "ChangeReport", "dryRun": "None", "changed": false, "changes": [rule]});
-    let run = Run {
-        stdout: report.to_string(),
-        stderr: String::new(),
-        code: 0,
-    };
-    let history = [Entry {
-        driver: "d".to_owned(),
-        name: "a".to_owned(),
-        deed: Deed::Deleted,
-        version: "1".to_owned(),
-    }];
-    assert_eq!(lies(&run, &history, true), Vec::<String>::new());
-    assert!(!lies(&run, &history, false).is_empty());
 }

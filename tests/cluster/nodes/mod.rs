@@ -7,6 +7,5 @@
 mod bench;
 mod debugged;
 mod leaving;
-mod lifetime;
 mod podresources;
 mod pulling;

@@ -2,8 +2,7 @@
 
 use super::support::{KEY, World};
 use crate::harness::{
-    At, CTRL_C, CTRL_D, CTRL_Z, ControlPlane, ENTER, Fault, PLUGIN, Proxy, Reference, Terminal,
-    Variant, block_on,
+    CTRL_C, CTRL_D, CTRL_Z, ControlPlane, ENTER, PLUGIN, Reference, Terminal, block_on,
 };
 
 impl World<'_> {
@@ -92,60 +91,6 @@ fn a_question_that_was_suspended_is_asked_again() {
         terminal.press(ENTER);
         terminal.until("configured");
         assert_eq!(world.effect(&name), effect);
-    }
-}
-
-/// Requests that are slow show a line that moves: it is gone before a question stands there.
-#[test]
-fn nothing_is_drawn_over_a_question_that_slow_requests_led_to() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    block_on(world.pod("train", "gpu-0"));
-    let name = world.add(&format!("{KEY}=x"));
-    let proxy = Proxy::start(world.plane);
-    let late = |number| {
-        let late = Fault::Late(std::time::Duration::from_secs(2));
-        (At::Method("GET", number), late)
-    };
-    proxy.plan((1..=12).map(late));
-    let mut terminal = Terminal::open(world.plane);
-    let mut words = world.typed(&format!("escalate {name} --to NoSchedule"));
-    words.extend(proxy.flags());
-    terminal.command(&words);
-    terminal.until("reading ");
-    terminal.until("? [y/N]: ");
-    // Ten pictures of a line that moves.
-    std::thread::sleep(std::time::Duration::from_secs(1));
-    terminal.press("n");
-    terminal.press(ENTER);
-    let meanwhile = terminal.until("error: not confirmed");
-    assert_eq!(meanwhile.trim(), "n");
-}
-
-#[test]
-fn whoever_stops_the_program_at_a_question_is_told_apart() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    block_on(world.pod("train", "gpu-0"));
-    let name = world.add(&format!("{KEY}=x"));
-    let mut terminal = Terminal::open(world.plane);
-    for (signal, code) in [("-TERM", 143), ("-INT", 130)] {
-        let line = world
-            .typed(&format!("escalate {name} --to NoSchedule"))
-            .join(" ");
-        terminal.command(&[format!("bash -c 'echo process $$.; exec {line}'")]);
-        terminal.until("process ");
-        let process = terminal.until(".");
-        terminal.until(&format!("Give rule {name} effect NoSchedule in "));
-        terminal.until("? [y/N]");
-        let sent = std::process::Command::new("kill")
-            .args([signal, process.as_str()])
-            .status();
-        assert!(sent.is_ok_and(|status| status.success()), "{process}");
-        let shown = terminal.ended(code);
-        assert!(
-            shown.contains("\nerror: interrupted; nothing was changed"),
-            "{shown}"
-        );
-        assert_eq!(world.effect(&name), "None");
     }
 }
 
@@ -290,27 +235,6 @@ fn a_rule_that_is_deleted_while_the_question_is_open_is_named_as_that() {
 }
 
 #[test]
-fn flags_answer_before_anybody_is_asked() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    block_on(world.pod("train", "gpu-0"));
-    let name = world.add(&format!("{KEY}=x"));
-    let mut terminal = Terminal::open(world.plane);
-    let line = format!("escalate {name} --to NoSchedule");
-    for more in [
-        "--abort-if 'devices.selected>0'",
-        "--confirm-pods 7",
-        "--expect /dev/null",
-    ] {
-        terminal.command(&world.typed(&format!("{line} {more}")));
-        let shown = terminal.ended(if more.contains("expect") { 2 } else { 4 });
-        assert!(!shown.contains("[y/N]"), "{shown}");
-    }
-    terminal.command(&world.typed(&format!("{line} --yes")));
-    let shown = terminal.ended(0);
-    assert!(!shown.contains("[y/N]"), "{shown}");
-}
-
-#[test]
 fn ctrl_c_ends_a_wait_and_says_how_to_go_on() {
     let world = block_on(World::new(ControlPlane::shared()));
     block_on(world.tolerant_pod("patient", "gpu-0", 3600));
@@ -331,82 +255,4 @@ fn ctrl_c_ends_a_wait_and_says_how_to_go_on() {
         assert!(last.contains(&said), "{said}: {shown}");
     }
     assert_eq!(world.effect(&name), "NoExecute");
-}
-
-#[test]
-fn a_narrow_terminal_shows_why_a_wait_lasts_and_until_when() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    block_on(world.tolerant_pod("patient", "gpu-0", 3600));
-    let name = world.add(&format!("{KEY}=x"));
-    let mut terminal = Terminal::open(world.plane);
-    let narrow = ["stty", "rows", "24", "cols", "80"].map(str::to_owned);
-    terminal.command(&narrow);
-    terminal.ended(0);
-    let line = format!("escalate {name} --to NoExecute --yes --wait --timeout 2h");
-    terminal.command(&world.typed(&line));
-    terminal.until("tolerates the taint");
-    terminal.until("Z");
-    terminal.press(CTRL_C);
-    terminal.ended(130);
-}
-
-#[test]
-fn all_rules_are_shown_before_they_are_deleted() {
-    let plane = ControlPlane::start(&Variant::default().without_controllers().without_scheduler());
-    let world = block_on(World::new(&plane));
-    let name = world.add(&format!("{KEY}=x"));
-    let mut terminal = Terminal::open(world.plane);
-    for (keys, code) in [(["", ENTER], 4), (["y", CTRL_C], 130), (["y", ENTER], 0)] {
-        terminal.command(&world.typed("remove --all"));
-        terminal.until(&name);
-        terminal.until("Delete 1 rule in ");
-        terminal.until("? [y/N]");
-        for keys in keys {
-            terminal.press(keys);
-        }
-        terminal.ended(code);
-        let left = block_on(plane.get(&Reference::rule(&name))).is_some();
-        assert_eq!(left, code != 0, "{keys:?}");
-    }
-}
-
-#[test]
-fn a_question_that_is_wider_than_the_terminal_is_seen_once() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    block_on(async {
-        world.pod("train", "gpu-0").await;
-        let other = world.plane.namespace().await;
-        world.pod_in(&other, "infer", "gpu-0").await;
-    });
-    let name = world.add(&format!("{KEY}=x"));
-    let mut terminal = Terminal::open(world.plane);
-    let narrow = ["stty", "rows", "50", "cols", "80"].map(str::to_owned);
-    terminal.command(&narrow);
-    terminal.ended(0);
-    terminal.command(&world.typed(&format!("escalate {name} --to NoExecute")));
-    // The end of the question, which says how many it is about.
-    terminal.until("evicted: ");
-    for key in ["1", "2", ENTER] {
-        terminal.press(key);
-    }
-    let shown = terminal.ended(4);
-    let words: Vec<&str> = shown.split_whitespace().collect();
-    let asked = words.join(" ");
-    assert_eq!(
-        asked.matches("confirm with the number of pods").count(),
-        1,
-        "{shown}"
-    );
-    // No line is wider than the terminal, but for commands to be pasted.
-    // The line of progress, where the machine is slow enough for one, is written over.
-    // What the terminal shows is read byte by byte, so that a sign of several bytes is as many characters.
-    let columns = |line: &str| {
-        let bytes: Vec<u8> = line
-            .chars()
-            .filter_map(|it| u8::try_from(it).ok())
-            .collect();
-        String::from_utf8_lossy(&bytes).chars().count()
-    };
-    let wide = |line: &&str| columns(line) > 80 && !line.contains("kubectl");
-    assert_eq!(shown.split(['\r', '\n']).find(wide), None, "{shown}");
 }

@@ -7,10 +7,8 @@ mod asked;
 mod bad_input;
 mod changing;
 mod choosing;
-mod describing;
 mod every_step;
 #[cfg(unix)]
-mod fitting;
 pub mod harm;
 mod interrupted;
 mod looking;

@@ -3,11 +3,9 @@
 //! krew's own validator cannot be had as a Go module where these tests run, so that its checks are
 //! here, read in its sources (`internal/index/validation`, `cmd/validate-krew-manifest`,
 //! `internal/download`, `internal/installation` of krew 0.4.5), with those of its index that people make.
-//! Each has a manifest or an archive that it refuses.
 
 mod install;
 mod manifest;
-mod refused;
 mod selector;
 
 use std::fs;
@@ -29,15 +27,6 @@ fn the_manifest_is_one_that_the_index_takes() {
     let file = folder.path().join("devicetaint.yaml");
     fs::copy(root().join("krew-manifest.yaml"), &file).unwrap();
     Plugin::read(&file).unwrap();
-}
-
-#[test]
-fn under_its_name_at_the_top_the_index_would_not_take_it() {
-    let refused = Plugin::read(&root().join("krew-manifest.yaml")).unwrap_err();
-    assert_eq!(
-        refused,
-        "it should be named \"krew-manifest\", not \"devicetaint\""
-    );
 }
 
 /// `kubectl krew index add NAME ADDRESS` wants a folder of manifests at the top, and nothing else in it.
