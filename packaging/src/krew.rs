@@ -20,7 +20,7 @@ For clusters with dynamic resource allocation, 1.33 to 1.37.
 
 const CAVEATS: &str = "\
 To enable TAB completion in shells with kubectl completion:
-  kubectl devicetaint completion install
+  ln -s kubectl-devicetaint ~/.krew/bin/kubectl_complete-devicetaint
 ";
 
 /// The manifest, as krew reads it.

@@ -40,9 +40,7 @@ mod write;
 
 pub use crate::wire::Detail;
 pub use client::ApiClient;
-pub use connection::{
-    Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment, KubeconfigNames,
-};
+pub use connection::{Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment};
 pub use debug_pod::{DebugPod, DebugPodRequest, DebugPodState, NotMade};
 pub use discovery::{ServedKinds, discover, remembered, served_kinds, with_admission};
 pub use error::{ClusterError, Server};

@@ -156,11 +156,9 @@ purposes! {
     /// Saving everything that a preview needs.
     Snapshot: "snapshot", Looks, Live, Rules, [Need(&["list"], What::Saved)];
     /// Making a dedication: rules, and the policies that let claims in and keep others out.
-    Dedicate: "dedicate", Acts, Live, Dedications, [FACTS, CLASSES, PODS, BUDGETS, WORKLOADS, NODES, NAMESPACES, Need(&["get", "create", "patch"], What::Rules), Need(&["get", "create", "patch"], What::Policies)];
+    Dedicate: "dedicate", Acts, Live, Dedications, [FACTS, CLASSES, PODS, BUDGETS, WORKLOADS, NODES, NAMESPACES, Need(&["get", "create", "patch"], What::Rules), Need(&["get", "create"], What::Policies)];
     /// Removing one.
     Undedicate: "undedicate", Acts, Live, Dedications, [FACTS, Need(&["get", "delete"], What::Rules), Need(&["get", "delete"], What::Policies)];
-    /// Looking at dedications.
-    Dedications: "dedicate-list", Looks, Live, Dedications, [FACTS, TEMPLATES, NAMESPACES, Need(&["list"], What::Policies)];
     /// Who tolerates a taint.
     Tolerations: "tolerations", Looks, OrDump, Dedications, [FACTS, TEMPLATES];
     /// Taking devices out of service: rules, evictions of pods, and what becomes of their workloads.

@@ -7,7 +7,6 @@ use serde_json::Value;
 use super::context::Context;
 use super::flags::change::ChangeArgs;
 use super::flags::device_filters::DeviceFilterArgs;
-use super::flags::devices::SelectorArgs;
 use super::flags::printed::Printed;
 use super::flags::safety::SafetyArgs;
 use super::flags::waiting::WaitingArgs;
@@ -25,8 +24,8 @@ use crate::cluster;
 use crate::completion::Values;
 use crate::decide::add::action;
 use crate::decide::choice::{
-    Choice, ChoiceBasis, DeviceArguments, DeviceFilter, Expansion, NumberUse, Purpose,
-    ResolvedChoice, collapsed, refuse_unknown_on_node,
+    Choice, DeviceArguments, DeviceFilter, DeviceFilterFlags, NumberUse, Purpose, ResolvedChoice,
+    refuse_unknown_on_node,
 };
 use crate::decide::drafts::{RuleAnnotations, with_expiry};
 use crate::decide::identity::{unrecorded, with_identities};
@@ -54,8 +53,8 @@ use crate::report::rules::ObjectList;
 ///
 /// DEVICE is DRIVER/POOL/DEVICE with * for any, the name of a driver, or a hardware ID such as uuid=GPU-18db… or
 /// 0000:17:00.0. TAINT is KEY[=VALUE][:EFFECT]. An argument with = or : that is not a hardware ID is a TAINT. A KEY
-/// alone, such as example.com/maintenance, is accepted together with a DEVICE, or with --driver, --pool, --device or
-/// --all-devices. If only other flags select the devices, such as --node or --where, add :EFFECT to the KEY.
+/// alone, such as example.com/maintenance, is accepted together with a DEVICE or --all-devices. If only --node or
+/// --where select the devices, add :EFFECT to the KEY.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct AddArgs {
@@ -68,10 +67,14 @@ pub(super) struct AddArgs {
     pub(super) targets: Vec<String>,
 
     #[command(flatten)]
-    pub(super) selector: SelectorArgs,
-
-    #[command(flatten)]
     pub(super) filters: DeviceFilterArgs,
+
+    /// Also select devices that use the same counter sets, such as the partitions of a GPU
+    ///
+    /// That is, devices that consume counters of the same counter set as a selected device, according to their
+    /// ResourceSlices.
+    #[arg(long, help_heading = "Devices", hide_short_help = true)]
+    pub(super) with_partitions: bool,
 
     /// Every device of every driver
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
@@ -84,14 +87,6 @@ pub(super) struct AddArgs {
     /// Accept names that match no device
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     pub(super) allow_missing: bool,
-
-    /// Create one rule per pool or driver if all its devices are selected
-    ///
-    /// Only with --node, --where and similar flags. All ResourceSlices of the pools must be published and
-    /// readable; otherwise, one rule per device is created. A rule for a pool or driver also taints devices
-    /// that this pool or driver publishes later.
-    #[arg(long, help_heading = "Rule", hide_short_help = true)]
-    pub(super) collapse: bool,
 
     /// Name of the rule, if only one is created; default: derived from device and taint
     #[arg(long, help_heading = "Rule", hide_short_help = true)]
@@ -201,12 +196,7 @@ impl AddArgs {
         context: &Context,
         around: &mut impl AddHooks,
     ) -> Result<ExitStatus, Failure> {
-        let (choice, manifests) = self.choice(context).await?;
-        if self.collapse && choice.filter().is_none() {
-            return Err(Failure::usage(
-                "--collapse needs --where, --node or another flag that filters devices",
-            ));
-        }
+        let (choice, manifests) = self.choice().await?;
         // What is wrong with names is found before anybody is asked anything.
         let named = match choice.filter() {
             None => Some(self.inscription().drafts(&choice, manifests)?),
@@ -216,9 +206,8 @@ impl AddArgs {
         let safety = self.safety.prepare()?;
         let change = self.change.change();
 
-        let more = &self.filters.identity_attributes;
         let mutation = MutationContext::open(context).await?;
-        let (mutation, choice) = Box::pin(mutation.with_numbers_of(choice, more)).await?;
+        let (mutation, choice) = Box::pin(mutation.with_numbers_of(choice)).await?;
         let mut mutation = mutation.with_attributes_for(choice.filter()).await?;
         let drafts = match named.filter(|_| choice.filter().is_none()) {
             Some(drafts) => drafts,
@@ -231,7 +220,7 @@ impl AddArgs {
             mutation = mutation.with_attributes().await?;
         }
         let view = &mutation.view;
-        let drafts = with_identities(drafts, view.snapshot(), &view.semantics, more);
+        let drafts = with_identities(drafts, view.snapshot(), &view.semantics);
         let drafts = with_expiry(drafts, self.expires.as_ref(), view.now)?;
         if !self.allow_missing {
             refuse_unknown_devices(&drafts, &mutation)?;
@@ -392,33 +381,24 @@ impl AddArgs {
     }
 
     /// What was typed to mean devices.
-    fn typed(&self, context: &Context) -> Result<DeviceArguments, Failure> {
-        Ok(DeviceArguments {
+    fn typed(&self) -> DeviceArguments {
+        DeviceArguments {
             arguments: self.targets.clone(),
-            flags: self.selector.selector()?,
             all_devices: self.all_devices,
-            filters: self.filters.filters(context.namespace.as_deref()),
+            filters: DeviceFilterFlags {
+                with_partitions: self.with_partitions,
+                ..self.filters.filters()
+            },
             rules: Vec::new(),
             filenames: self.filename.clone(),
-        })
+        }
     }
 
     /// Which devices are meant, and the manifests; everything that can be wrong without a cluster is
     /// found here.
-    async fn choice(
-        &self,
-        context: &Context,
-    ) -> Result<(Choice, Vec<(DeviceTaintRule, Value)>), Failure> {
-        let choice = Choice::parse(&self.typed(context)?, Purpose::Add)?;
+    async fn choice(&self) -> Result<(Choice, Vec<(DeviceTaintRule, Value)>), Failure> {
+        let choice = Choice::parse(&self.typed(), Purpose::Add)?;
         Ok((choice, source::manifests(&self.filename).await?))
-    }
-
-    fn expansion(&self) -> Expansion {
-        if self.collapse {
-            Expansion::Collapsed
-        } else {
-            Expansion::ByName
-        }
     }
 
     fn inscription(&self) -> RuleAnnotations {
@@ -439,21 +419,11 @@ impl AddArgs {
         context: &Context,
     ) -> Result<Vec<RuleDraft>, Failure> {
         let view = &mutation.view;
-        let ResolvedChoice {
-            choice, mut notes, ..
-        } = typed.resolved(&view.reading, &view.semantics, NumberUse::Change)?;
+        let ResolvedChoice { choice, notes, .. } =
+            typed.resolved(&view.reading, &view.semantics, NumberUse::Change)?;
         if let Some(filter) = typed.filter() {
             refuse_unknown_on_node(filter, &choice, &view.snapshot().slices)?;
         }
-        let choice = match (self.expansion(), choice.by) {
-            (Expansion::Collapsed, ChoiceBasis::Selectors(selectors)) => {
-                let (selectors, more) = collapsed(selectors, &view.reading, &view.semantics);
-                notes.extend(more);
-                let by = ChoiceBasis::Selectors(selectors);
-                Choice { by, ..choice }
-            }
-            (Expansion::ByName | Expansion::Collapsed, by) => Choice { by, ..choice },
-        };
         for note in notes {
             context.printer.note(&note);
         }

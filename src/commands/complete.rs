@@ -24,9 +24,6 @@ pub(super) async fn view(
     surroundings: &Surroundings,
 ) -> Known {
     let sources = sources(before, definition, surroundings);
-    if values.are_in_the_kubeconfig() {
-        return sources.kubeconfig();
-    }
     let looked = tokio::time::timeout(PATIENCE, sources.objects(values)).await;
     // On TAB, no names are better than an error in the middle of what is being typed.
     looked.ok().and_then(Result::ok).unwrap_or_default()

@@ -2,7 +2,6 @@
 
 use super::context::Context;
 use super::flags::device_filters::DeviceFilterArgs;
-use super::flags::devices::SelectorArgs;
 use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
 use super::profile::{CommandProfile, NamespaceFilter};
@@ -13,8 +12,8 @@ use crate::assess::{Basis, DeviceBasis};
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
 use crate::decide::choice::{
-    self, AmbiguousNumber, DeviceArguments, DeviceFilter, DeviceFilterFlags, SharedNumber,
-    ShownDevices, hardware_among, refuse_empty_names, refuse_unknown_attributes,
+    AmbiguousNumber, DeviceFilter, DeviceFilterFlags, NO_DEVICES, SharedNumber, ShownDevices,
+    hardware_among, refuse_empty_names, refuse_unknown_attributes,
 };
 use crate::decide::identity::Hardware;
 use crate::decide::list_filter::ListFilter;
@@ -25,7 +24,7 @@ use crate::engine::{self, Inventory};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, Kind};
 use crate::render::{Format, render};
-use crate::report::{AttributeColumns, DeviceLines, DeviceReport};
+use crate::report::{DeviceLines, DeviceReport};
 
 /// List devices with their taints, claims and pods
 ///
@@ -41,10 +40,15 @@ pub(super) struct DevicesArgs {
     devices: Vec<String>,
 
     #[command(flatten)]
-    selector: SelectorArgs,
-
-    #[command(flatten)]
     filters: DeviceFilterArgs,
+
+    /// Every device of every driver, which is the default
+    #[arg(long, help_heading = "Devices", hide_short_help = true)]
+    all_devices: bool,
+
+    /// Skip devices for which --where cannot be evaluated
+    #[arg(long, help_heading = "Devices", hide_short_help = true)]
+    skip_errors: bool,
 
     /// Only devices with a taint, of any effect
     #[arg(long, help_heading = "Devices")]
@@ -55,12 +59,8 @@ pub(super) struct DevicesArgs {
     /// That is, devices that no claim holds, and whose counter sets have enough counters left to allocate them. If
     /// several drivers publish the same hardware, a claim for one of these devices makes all of them not free. Claims
     /// with admin access do not count. Devices of which it is unknown whether they are in use are not listed.
-    #[arg(long, help_heading = "Devices", conflicts_with = "allocated")]
-    free: bool,
-
-    /// Only allocated devices; allocations with admin access do not count
     #[arg(long, help_heading = "Devices")]
-    allocated: bool,
+    free: bool,
 
     /// Attributes and capacities to show: model,memory
     ///
@@ -69,18 +69,9 @@ pub(super) struct DevicesArgs {
         long,
         value_name = "NAME",
         value_delimiter = ',',
-        help_heading = "Output",
-        add = Values::AttributeNames
+        help_heading = "Output"
     )]
     columns: Vec<String>,
-
-    /// Show all attributes and capacities
-    #[arg(long, help_heading = "Output")]
-    show_attributes: bool,
-
-    /// Show one line per node with device counts; the default for a table that is longer than the terminal
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", help_heading = "Output")]
-    summary: Option<bool>,
 
     /// Omit the header line and the lines of the nodes
     #[arg(long, help_heading = "Output")]
@@ -98,9 +89,6 @@ Examples:
   # All devices of a node
   kubectl devicetaint devices --node node-7
 
-  # How many are free on each node
-  kubectl devicetaint devices --summary
-
   # Free devices (pods with adminAccess: true may still use them)
   kubectl devicetaint devices gpu.example.com --free -o name";
 
@@ -112,12 +100,9 @@ impl DevicesArgs {
 }
 
 pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let (_, named) = args.hardware();
-    let shown = ShownDevices::parse(&DeviceArguments {
-        arguments: named,
-        flags: args.selector.selector()?,
-        ..DeviceArguments::default()
-    })?;
+    let (_, mut named) = args.hardware();
+    named.extend(args.all_devices.then(|| "*/*/*".to_owned()));
+    let shown = ShownDevices::parse(&named)?;
     if args.free && context.namespace.is_some() {
         return Err(Failure::usage(
             "--free cannot be used together with --namespace, which lists only allocated devices",
@@ -149,7 +134,7 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
 impl DevicesArgs {
     /// The arguments that name hardware, and all others.
     fn hardware(&self) -> (Vec<Hardware>, Vec<String>) {
-        hardware_among(&self.devices, &self.filters.identity_attributes)
+        hardware_among(&self.devices)
     }
 
     /// The report in the lines that were asked for, or that a terminal has room for, and how to see the rest.
@@ -160,7 +145,7 @@ impl DevicesArgs {
         context: &Context,
     ) -> Result<(DeviceReport, Option<String>), Failure> {
         let rows = context.height.filter(|_| {
-            let may_fold = self.summary.is_none() && !self.no_headers && !report.has_columns();
+            let may_fold = !self.no_headers && !report.has_columns();
             wanted.format == Format::Table && may_fold
         });
         let Some(rows) = rows else {
@@ -171,17 +156,9 @@ impl DevicesArgs {
         if shown < usize::from(rows) {
             return Ok((report, None));
         }
-        let hint = "for one line per device: `kubectl devicetaint devices --summary=false`; for \
-            the devices of one node: --node NODE";
+        let hint = "for one line per device: -o wide; for the devices of one node: --node NODE";
         let report = report.with_lines(DeviceLines::Nodes);
         Ok((report, Some(hint.to_owned())))
-    }
-
-    fn columns(&self) -> AttributeColumns {
-        AttributeColumns {
-            names: self.columns.clone(),
-            all: self.show_attributes,
-        }
     }
 
     /// What there is, what is asked about it, and what to do where that is nothing.
@@ -192,13 +169,12 @@ impl DevicesArgs {
     ) -> Result<(ClusterView, Listed, Vec<String>), Failure> {
         let mut filters = DeviceFilterFlags {
             identities: self.hardware().0,
-            ..self.filters.filters(context.namespace.as_deref())
+            skips_errors: self.skip_errors,
+            has_skip_errors: true,
+            ..self.filters.filters()
         };
         // Read at once: slices that are read again are another round of questions.
-        let columns = self.columns();
-        let view = ClusterView::open(&self.source.source(), context, Detail::Attributes)
-            .await?
-            .identifying(&self.filters.identity_attributes);
+        let view = ClusterView::open(&self.source.source(), context, Detail::Attributes).await?;
         let (view, numbers) = view.numbers_among(&shown).await?;
         let shown = shown.without(&numbers);
         filters.identities.extend(numbers);
@@ -211,9 +187,9 @@ impl DevicesArgs {
         let node = filters.node.clone().filter(|_| is_alone);
         let filter = DeviceFilter::parse(if is_alone { &beside_it } else { &filters })?;
         let view = view.with_attributes_for(filter.as_ref()).await?;
-        refuse_unknown_attributes(&columns.names, &view.reading)?;
+        refuse_unknown_attributes(&self.columns, &view.reading)?;
         let filtered = match &filter {
-            Some(filter) => Some(filter.resolve(&view.reading, &shown.names(), &view.semantics)?),
+            Some(filter) => Some(filter.resolve(&view.reading, shown.names(), &view.semantics)?),
             None => None,
         };
         let inventory = engine::devices(view.snapshot(), &view.semantics);
@@ -235,10 +211,9 @@ impl DevicesArgs {
                 .map(|filtered| filtered.devices.iter().cloned().collect()),
             tainted: self.tainted,
             free: self.free,
-            allocated: self.allocated,
             namespace: context.namespace.clone(),
         };
-        let bare = is_bare.then(|| choice::no_devices(&view.snapshot().rules));
+        let bare = is_bare.then(|| NO_DEVICES.to_owned());
         let notes = filtered.into_iter().flat_map(|filtered| {
             let ambiguous: Vec<String> = filtered
                 .ambiguous
@@ -250,14 +225,9 @@ impl DevicesArgs {
             filtered.notes.into_iter().chain(ambiguous).chain(shared)
         });
         let notes = notes.chain(idle).chain(bare).collect();
-        let lines = match self.summary {
-            Some(true) => DeviceLines::Nodes,
-            Some(false) | None => DeviceLines::Devices,
-        };
         let listed = Listed {
             list_filter,
-            columns,
-            lines,
+            columns: self.columns.clone(),
         };
         Ok((view, listed, notes))
     }
@@ -266,8 +236,7 @@ impl DevicesArgs {
 /// Which devices are listed.
 struct Listed {
     list_filter: ListFilter,
-    columns: AttributeColumns,
-    lines: DeviceLines,
+    columns: Vec<String>,
 }
 
 impl Listed {
@@ -309,7 +278,6 @@ impl Listed {
                 listed.as_deref(),
                 RecordReader::Api,
             ))
-            .with_lines(self.lines)
             .of_tainted_alone(self.list_filter.tainted);
         let report = if self.list_filter.is_selection() {
             report.of_selection()

@@ -220,8 +220,7 @@ pub(super) struct DrainArgs {
         long,
         value_name = "GUARD",
         help_heading = "Safety",
-        hide_short_help = true,
-        add = Values::Guards
+        hide_short_help = true
     )]
     pause_if: Vec<String>,
 

@@ -1,10 +1,9 @@
 //! `explain`: the reasons for a verdict, link by link.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 
 use super::context::Context;
-use super::flags::device_choice::DeviceChoiceArgs;
+use super::flags::device_filters::DeviceFilterArgs;
 use super::flags::output::PageArgs;
 use super::flags::source::SourceArgs;
 use super::profile::{CommandProfile, NamespaceFilter};
@@ -12,10 +11,9 @@ use super::work::cluster_view::{ClusterView, Pods};
 use super::work::history::histories;
 use super::work::hypothesis::Hypothesis;
 use super::work::present::present;
-use super::work::source;
 use crate::cluster::{self, Detail, NodeDetail, PodQuery, PodQueryResult};
 use crate::completion::Values;
-use crate::decide::choice::{Choice, DeviceArguments, FilterResult, Purpose};
+use crate::decide::choice::{Choice, DeviceArguments, FilterResult, Purpose, UnmatchedNames};
 use crate::decide::explain_targets::{
     ExplainTargets, ambiguous, neither, no_device, no_such_pod, pods_denied, refuse_rules_beside,
     rule_or_pod, the_one,
@@ -28,7 +26,6 @@ use crate::model::{
     NamespacedName, ObjectName, Pod, PodClaim, Snapshot,
 };
 use crate::naming::Subject;
-use crate::naming::labels::LabelSelector;
 use crate::report::Explanation;
 use crate::report::explain::{
     Explained, explain_device, explain_pod, explain_pod_without_claims, explain_rule,
@@ -50,10 +47,9 @@ use crate::report::explain::{
 /// toleration. If many similar steps follow each other, such as the devices of a request, only the first eight are
 /// shown; `-o json` has all steps.
 ///
-/// To explain what a proposed taint would do, add DEVICE and TAINT, or -f, as in `preview`. To explain what an
+/// To explain what a proposed taint would do, add DEVICE and TAINT, as in `preview`. To explain what an
 /// existing rule does to a pod or device, add --rule NAME. The effect None of this rule is then treated as NoExecute.
-/// To explain the rule itself, use rule/NAME as TARGET. Flags such as --node and --where select the devices of the
-/// proposed taint.
+/// To explain the rule itself, use rule/NAME as TARGET. --node and --where select the devices of the proposed taint.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ExplainArgs {
@@ -64,29 +60,15 @@ pub(super) struct ExplainArgs {
     /// -o name` for pods and rules. A TARGET pod without a namespace is looked up in the namespace of --namespace;
     /// without --namespace, in all namespaces. The DEVICE of a proposed taint is
     /// DRIVER/POOL/DEVICE, and the TAINT is KEY[=VALUE][:EFFECT].
-    #[arg(value_name = "TARGET|DEVICE|TAINT", add = Values::Subjects)]
+    #[arg(value_name = "TARGET|DEVICE|TAINT", add = Values::Devices)]
     targets: Vec<String>,
 
-    /// Pods with these labels
-    ///
-    /// In --namespace, or in all namespaces.
-    #[arg(short = 'l', long = "selector", value_name = "SELECTOR")]
-    labels: Option<LabelSelector>,
-
     #[command(flatten)]
-    devices: DeviceChoiceArgs,
+    filters: DeviceFilterArgs,
 
     /// Existing rule, by name; effect None is treated as NoExecute; repeatable
     #[arg(long, value_name = "NAME", help_heading = "Devices", add = Values::Rules)]
     rule: Vec<String>,
-
-    /// Manifest of rules; `-` reads stdin; repeatable
-    #[arg(short, long, value_name = "FILENAME", help_heading = "Devices")]
-    filename: Vec<PathBuf>,
-
-    /// Accept names that match no device
-    #[arg(long, help_heading = "Devices")]
-    allow_missing: bool,
 
     #[command(flatten)]
     source: SourceArgs,
@@ -106,8 +88,8 @@ Examples:
   # What does this rule select, and why?
   kubectl devicetaint explain rule/drain-node-7
 
-  # Which of these pods would this taint evict?
-  kubectl devicetaint explain -l app=train -n training \\
+  # Would this taint evict the pod?
+  kubectl devicetaint explain pod/train-0 -n training \\
     'gpu.example.com/node-7/*' example.com/maintenance:NoExecute";
 
 /// What is explained, found in what was looked at.
@@ -134,13 +116,10 @@ impl ExplainArgs {
 }
 
 pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let subjects = ExplainTargets::parse(&args.targets, args.labels.as_ref())?;
-    let choice = args.choice(&subjects, context)?;
+    let subjects = ExplainTargets::parse(&args.targets)?;
+    let choice = args.choice(&subjects)?;
     refuse_rules_beside(&subjects, choice.is_some())?;
-    let manifests = source::manifests(&args.filename).await?;
-    let manifests: Vec<DeviceTaintRule> = manifests.into_iter().map(|(rule, _)| rule).collect();
-    let rules_alone = args.labels.is_none()
-        && subjects.hardware.is_empty()
+    let rules_alone = subjects.hardware.is_empty()
         && subjects
             .named
             .iter()
@@ -151,15 +130,14 @@ pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStat
     } else {
         Detail::Terms
     };
-    let view = ClusterView::open(&args.source.source(), context, detail).await?;
-    let mut view = view.identifying(&args.devices.filters.identity_attributes);
+    let mut view = ClusterView::open(&args.source.source(), context, detail).await?;
     let mut hypothesis = Vec::new();
     if let Some(choice) = choice {
-        let missing = args.allow_missing.into();
-        let found = Hypothesis::new(view, &choice, &manifests, missing, context).await?;
+        let absent = UnmatchedNames::Refused;
+        let found = Hypothesis::new(view, &choice, &[], absent, context).await?;
         (view, hypothesis) = (found.view, found.proposed);
     }
-    let found = find(&subjects, &args, &mut view, context).await?;
+    let found = find(&subjects, &mut view, context).await?;
     let view = with_everything(view, &found).await?;
     let (mut explained, mut gaps) = explain(&found, &hypothesis, &view)?;
     if !found.rules.is_empty() {
@@ -183,16 +161,12 @@ pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStat
 
 impl ExplainArgs {
     /// The taint that is asked about, if there is one.
-    fn choice(
-        &self,
-        subjects: &ExplainTargets,
-        context: &Context,
-    ) -> Result<Option<Choice>, Failure> {
-        let namespace = context.namespace.as_deref();
+    fn choice(&self, subjects: &ExplainTargets) -> Result<Option<Choice>, Failure> {
         let typed = DeviceArguments {
+            arguments: subjects.rest.clone(),
+            filters: self.filters.filters(),
             rules: self.rule.clone(),
-            filenames: self.filename.clone(),
-            ..self.devices.typed(&subjects.rest, namespace)?
+            ..DeviceArguments::default()
         };
         if typed.is_empty() {
             return Ok(None);
@@ -204,7 +178,6 @@ impl ExplainArgs {
 /// What is explained, as far as it is there.
 async fn find(
     subjects: &ExplainTargets,
-    args: &ExplainArgs,
     view: &mut ClusterView,
     context: &Context,
 ) -> Result<ExplainedObjects, Failure> {
@@ -247,7 +220,7 @@ async fn find(
                             found.denied(&called, why, view, context)?;
                         }
                         (filtered, _) if filtered.devices.is_empty() => {
-                            return Err(neither(name, &view.known_devices(), &view.reading));
+                            return Err(neither(name, &view.reading));
                         }
                         (filtered, _) => found.by_number(filtered, context),
                     },
@@ -255,20 +228,6 @@ async fn find(
             }
         }
     }
-    if let Some(labels) = &args.labels {
-        let chosen = |pod: &Pod| {
-            let all = pod
-                .labels
-                .iter()
-                .map(|(key, value)| (key.to_string(), value.to_string()));
-            labels.matches(&all.collect())
-        };
-        let meant = PodQuery::Chosen(context.namespace.as_deref(), &chosen);
-        found.add(view.find_pods(meant).await?, view)?;
-    }
-    // A pod that was named may also have the labels, so each is kept once.
-    found.pods.sort_by(|one, other| one.name.cmp(&other.name));
-    found.pods.dedup_by(|one, other| one.uid == other.uid);
     Ok(found)
 }
 

@@ -2,7 +2,6 @@
 
 use super::context::Context;
 use super::flags::examples;
-use crate::completion::Values;
 use crate::error::{ExitStatus, Failure};
 use crate::naming::nearest::nearest;
 use crate::naming::words;
@@ -12,7 +11,7 @@ use crate::topics::Topic;
 #[derive(clap::Args, Debug)]
 pub(super) struct HelpArgs {
     /// A command, or one of: exit-codes, guards, hazards, selectors, versions
-    #[arg(value_name = "TOPIC", add = Values::Topics)]
+    #[arg(value_name = "TOPIC")]
     topic: Option<String>,
 
     /// Subcommand of the command, such as `status` of `drain`

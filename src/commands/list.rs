@@ -15,7 +15,6 @@ use super::work::rules_on::chosen_in;
 use crate::assess::{Basis, DeviceBasis, ReportCompleteness};
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
-use crate::decide::choice::DeviceFilterFlags;
 use crate::decide::identity;
 use crate::decide::record_reader::RecordReader;
 use crate::decide::rules_on::SiblingRules;
@@ -63,7 +62,7 @@ pub(super) struct ListArgs {
     targets: Vec<String>,
 
     /// Only rules with these labels
-    #[arg(short = 'l', long, value_name = "SELECTOR", add = Values::Labels)]
+    #[arg(short = 'l', long, value_name = "SELECTOR")]
     selector: Option<LabelSelector>,
 
     /// Only expired rules (see `add --expires`)
@@ -236,8 +235,7 @@ impl ListArgs {
             targets: &self.targets,
             ..RuleArguments::default()
         };
-        let filters = DeviceFilterFlags::default();
-        (!self.targets.is_empty()).then(|| RuleWords::new(ways, filters, SiblingRules::Selected))
+        (!self.targets.is_empty()).then(|| RuleWords::new(ways, SiblingRules::Selected))
     }
 
     /// The names of the rules that are meant; none where all are.

@@ -18,7 +18,6 @@ use super::work::resolve_rules::by_name;
 use super::work::stopped::stopped;
 use crate::cluster::Purpose;
 use crate::commands::work::connect::failed;
-use crate::completion::Values;
 use crate::decide::ledger::RuleGoal;
 use crate::decide::make_room::{
     CleanupApproval, Mechanism, Protection, RoomLimits, RoomTarget, StageEnd, StageLimits,
@@ -77,7 +76,7 @@ pub(super) struct MakeRoomArgs {
     ///
     /// In --namespace if this is set, else in all namespaces. If several pending pods use the claim, the pod with the highest
     /// priority is chosen.
-    #[arg(value_name = "TARGET", add = Values::Subjects)]
+    #[arg(value_name = "TARGET")]
     target: Option<String>,
 
     /// Choose the pending pod with the highest priority

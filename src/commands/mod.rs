@@ -18,7 +18,6 @@ mod complete;
 mod completion;
 mod context;
 mod dedicate;
-mod dedications;
 mod deescalate;
 mod describe;
 mod devices;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::context::Context;
-use super::flags::device_choice::DeviceChoiceArgs;
+use super::flags::device_filters::DeviceFilterArgs;
 use super::flags::guards;
 use super::flags::output::PageArgs;
 use super::flags::source::SourceArgs;
@@ -17,8 +17,7 @@ use crate::assess::{AvailabilityFloor, Guard};
 use crate::cluster::{self, Detail, NodeDetail};
 use crate::completion::Values;
 use crate::decide::choice::{
-    Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose, UnmatchedNames, collapsed,
-    refuse_unmatched,
+    Choice, ChoiceBasis, DeviceArguments, Purpose, UnmatchedNames, collapsed, refuse_unmatched,
 };
 use crate::decide::identity::identities;
 use crate::decide::plan::{
@@ -104,13 +103,13 @@ pub(super) struct PlanArgs {
     spread: Option<Spread>,
 
     #[command(flatten)]
-    devices: DeviceChoiceArgs,
+    filters: DeviceFilterArgs,
 
     /// Exit with code 4 if this is true of the plan: 'pods.evicted>20'
     ///
     /// The exit code is also 4 if this may be true because the value is unknown. Repeatable; for the list of
     /// signals, such as pods.evicted: `help guards`.
-    #[arg(long, value_name = "GUARD", help_heading = "Guards", add = Values::Guards)]
+    #[arg(long, value_name = "GUARD", help_heading = "Guards")]
     abort_if: Vec<String>,
 
     #[command(flatten)]
@@ -158,7 +157,7 @@ impl PlanArgs {
 }
 
 pub(super) async fn run(args: PlanArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let question = args.question(context)?;
+    let question = args.question()?;
     let ChosenPlan {
         view,
         report,
@@ -176,7 +175,7 @@ pub(super) async fn run(args: PlanArgs, context: &Context) -> Result<ExitStatus,
 
 impl PlanArgs {
     /// The request; finds all errors that can be found without a cluster.
-    fn question(&self, context: &Context) -> Result<Question, Failure> {
+    fn question(&self) -> Result<Question, Failure> {
         let sizes = [
             self.count.map(PlanSize::Devices),
             self.nodes.map(PlanSize::Nodes),
@@ -199,8 +198,11 @@ impl PlanArgs {
             keeps: keeps.transpose()?,
         };
         request.check()?;
-        let namespace = context.namespace.as_deref();
-        let typed = self.devices.typed(&self.targets, namespace)?;
+        let typed = DeviceArguments {
+            arguments: self.targets.clone(),
+            filters: self.filters.filters(),
+            ..DeviceArguments::default()
+        };
         Ok(Question {
             request,
             choice: Choice::parse(&typed, Purpose::Plan)?,
@@ -215,10 +217,6 @@ impl PlanArgs {
         }
         let typed = DeviceArguments {
             arguments: self.exclude.clone(),
-            filters: DeviceFilterFlags {
-                identity_attributes: self.devices.filters.identity_attributes.clone(),
-                ..DeviceFilterFlags::default()
-            },
             ..DeviceArguments::default()
         };
         let choice =
@@ -257,9 +255,7 @@ async fn chosen(
     args: &PlanArgs,
     context: &Context,
 ) -> Result<ChosenPlan, Failure> {
-    let view = ClusterView::open_for_impact(&args.source.source(), context, Detail::Terms)
-        .await?
-        .identifying(&args.devices.filters.identity_attributes);
+    let view = ClusterView::open_for_impact(&args.source.source(), context, Detail::Terms).await?;
     refuse_unread(&view.reading)?;
     let (view, space) = Box::pin(space(question, view, context)).await?;
     for note in &space.notes {
@@ -294,11 +290,7 @@ async fn chosen(
     let devices = units.flat_map(|unit| unit.devices.clone());
     let named = of_devices(devices, &choice);
     // The plan file holds what identifies the hardware of each device, also where whole pools are assessed.
-    let hardware = identities(
-        &self::proposed(&named, &view)?,
-        view.snapshot(),
-        &args.devices.filters.identity_attributes,
-    );
+    let hardware = identities(&self::proposed(&named, &view)?, view.snapshot());
     let set = set(question, named, &view);
     let proposed = self::proposed(&set, &view)?;
     let assessed = view.report(&proposed, &question.guards);
@@ -377,7 +369,7 @@ fn proposed(
 fn set(question: &Question, choice: Choice, view: &ClusterView<Disruption>) -> Choice {
     match (question.request.size, choice.by) {
         (PlanSize::Nodes(_), ChoiceBasis::Selectors(selectors)) => {
-            let (selectors, _) = collapsed(selectors, &view.reading, &view.semantics);
+            let selectors = collapsed(selectors, &view.reading, &view.semantics);
             Choice {
                 by: ChoiceBasis::Selectors(selectors),
                 taint: choice.taint,

@@ -7,8 +7,6 @@ use std::time::Duration;
 use clap::Subcommand;
 
 use super::context::Context;
-use super::flags::device_filters::DeviceFilterArgs;
-use super::flags::devices::SelectorArgs;
 use super::flags::kubelet::{DebugPodArgs, pod_of_namespace};
 use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
@@ -22,8 +20,8 @@ use super::work::present::present;
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
 use crate::decide::choice::{
-    DeviceArguments, DeviceFilter, DeviceFilterFlags, ShownDevices, drivers_away, hardware_among,
-    not_compared, on_another_node, with_drivers_away,
+    DeviceFilter, DeviceFilterFlags, ShownDevices, drivers_away, hardware_among, not_compared,
+    on_another_node, with_drivers_away,
 };
 use crate::decide::identity::{WarningScope, warnings_about};
 use crate::decide::record_reader::RecordReader;
@@ -106,7 +104,7 @@ struct ListArgs {
 #[derive(clap::Args, Debug)]
 struct GetArgs {
     /// The pod, as NAMESPACE/NAME
-    #[arg(value_name = "NAMESPACE/POD", value_parser = pod_of_namespace, add = Values::Pods)]
+    #[arg(value_name = "NAMESPACE/POD", value_parser = pod_of_namespace)]
     pod: NamespacedName,
 
     #[command(flatten)]
@@ -145,12 +143,6 @@ struct AllocatableArgs {
 /// A check that cannot be made counts as failed. Exits with code 4 if a device is not safe to pull. With --from, the
 /// objects of the API are read from files, but the kubelet is still queried.
 #[derive(clap::Args, Debug)]
-#[command(mut_arg("node", |node| node
-    .value_name("NAME")
-    .help_heading("Kubelet")
-    .hide_short_help(false)
-    .help("Name of the kubelet's Node object; required without --via-debug")
-    .long_help(NODE_HELP)))]
 struct CheckArgs {
     /// Devices, as DRIVER/POOL/DEVICE with * for any, or by hardware ID; default: all devices of
     /// the node
@@ -160,11 +152,9 @@ struct CheckArgs {
     #[arg(value_name = "DEVICE", add = Values::Devices)]
     devices: Vec<String>,
 
-    #[command(flatten)]
-    selector: SelectorArgs,
-
-    #[command(flatten)]
-    filters: DeviceFilterArgs,
+    /// Name of the kubelet's Node object; required without --via-debug
+    #[arg(long, value_name = "NAME", help_heading = "Kubelet", long_help = NODE_HELP, add = Values::Nodes)]
+    node: Option<String>,
 
     /// Trust that --node is the node of this kubelet, if this cannot be verified
     ///
@@ -348,9 +338,9 @@ kubelet lists, a device that a driver has prepared for this kubelet, the kubelet
 hostname. If none of them does, no device is reported as safe to pull unless --confirm-node is set.";
 
 async fn check(args: &CheckArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let chosen = args.chosen(context)?;
+    let chosen = args.chosen()?;
     let via_debug = args.kubelet.debug.via_debug.as_ref();
-    let node = args.filters.node.as_ref().or(via_debug);
+    let node = args.node.as_ref().or(via_debug);
     let node = node.ok_or_else(|| {
         Failure::usage("--node is required: the name of the node whose kubelet is queried")
     })?;
@@ -401,7 +391,7 @@ struct ChosenDevices {
 impl ChosenDevices {
     /// Whether it is about all devices of the node.
     fn is_all(&self) -> bool {
-        self.filter.is_none() && self.shown.names().iter().all(|names| names.is_empty())
+        self.filter.is_none() && self.shown.names().is_empty()
     }
 
     /// What was chosen, with the words as hardware that are its numbers in `view`.
@@ -442,7 +432,7 @@ impl ChosenDevices {
             found.retain(|one| self.shown.contains(&one.device));
             return Ok(None);
         };
-        let filtered = filter.resolve(&view.reading, &self.shown.names(), &view.semantics)?;
+        let filtered = filter.resolve(&view.reading, self.shown.names(), &view.semantics)?;
         found.retain(|one| filtered.devices.contains(&one.device));
         if found.is_empty() {
             return Err(on_another_node());
@@ -471,20 +461,14 @@ struct KubeletAnswers {
 
 impl CheckArgs {
     /// What was typed; the node is that of the kubelet, and chooses nothing.
-    fn chosen(&self, context: &Context) -> Result<ChosenDevices, Failure> {
-        let (identities, arguments) =
-            hardware_among(&self.devices, &self.filters.identity_attributes);
+    fn chosen(&self) -> Result<ChosenDevices, Failure> {
+        let (identities, arguments) = hardware_among(&self.devices);
         let filters = DeviceFilterFlags {
             identities,
-            node: None,
-            ..self.filters.filters(context.namespace.as_deref())
+            ..DeviceFilterFlags::default()
         };
         Ok(ChosenDevices {
-            shown: ShownDevices::parse(&DeviceArguments {
-                arguments,
-                flags: self.selector.selector()?,
-                ..DeviceArguments::default()
-            })?,
+            shown: ShownDevices::parse(&arguments)?,
             filter: DeviceFilter::parse(&filters)?,
             filters,
         })
@@ -528,7 +512,6 @@ impl CheckArgs {
         let (in_use, prepared) = listed.facts();
         let view = ClusterView::open(&self.source.source(), context, Detail::Terms).await?;
         let view = view.with_attributes(&[Kind::DeviceClass]).await?;
-        let view = view.identifying(&self.filters.identity_attributes);
         let (view, chosen) = chosen.with_numbers(view).await?;
         let view = view.with_templates().await?;
         // Pods of all devices, since any of them may prove which node the kubelet runs on.

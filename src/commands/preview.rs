@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::context::Context;
-use super::flags::arrangement::ArrangementArgs;
-use super::flags::device_choice::DeviceChoiceArgs;
+use super::flags::device_filters::DeviceFilterArgs;
 use super::flags::guards;
 use super::flags::output::PageArgs;
 use super::flags::publish::PublishArgs;
@@ -18,7 +17,6 @@ use super::work::cluster_view::{ClusterView, Disruption};
 use super::work::hypothesis::Hypothesis;
 use super::work::output_request::OutputRequest;
 use super::work::pipeline::{ApprovalBasis, Pipeline};
-use super::work::policies::dedications;
 use super::work::policy;
 use super::work::present::present;
 use super::work::publish::{PATIENCE, Publication, changer};
@@ -26,7 +24,7 @@ use super::work::source;
 use crate::assess::Guard;
 use crate::cluster::{self, Detail, Rules};
 use crate::completion::Values;
-use crate::decide::choice::{Choice, DeviceArguments, Purpose};
+use crate::decide::choice::{Choice, DeviceArguments, DeviceFilterFlags, Purpose};
 use crate::decide::policy::{CheckedRule, Policies};
 use crate::decide::publish;
 use crate::engine::{ProposedTaint, Semantics};
@@ -46,8 +44,8 @@ use crate::report::policy::Violation;
 ///
 /// DEVICE is DRIVER/POOL/DEVICE with * for any, the name of a driver, or a hardware ID such as uuid=GPU-18db…
 /// or 0000:17:00.0. TAINT is KEY[=VALUE][:EFFECT]. An argument with = or : that is not a hardware ID is a TAINT. A
-/// KEY alone, such as example.com/maintenance, is accepted together with a DEVICE, or with --driver, --pool, --device
-/// or --all-devices. If only other flags select the devices, such as --node or --where, add :EFFECT to the KEY.
+/// KEY alone, such as example.com/maintenance, is accepted together with a DEVICE or --all-devices. If only --node or
+/// --where select the devices, add :EFFECT to the KEY.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PreviewArgs {
@@ -60,7 +58,22 @@ pub(super) struct PreviewArgs {
     targets: Vec<String>,
 
     #[command(flatten)]
-    devices: DeviceChoiceArgs,
+    filters: DeviceFilterArgs,
+
+    /// Skip devices for which --where cannot be evaluated
+    #[arg(long, help_heading = "Devices", hide_short_help = true)]
+    skip_errors: bool,
+
+    /// Also select devices that use the same counter sets, such as the partitions of a GPU
+    ///
+    /// That is, devices that consume counters of the same counter set as a selected device, according to their
+    /// ResourceSlices.
+    #[arg(long, help_heading = "Devices", hide_short_help = true)]
+    with_partitions: bool,
+
+    /// Every device of every driver
+    #[arg(long, help_heading = "Devices")]
+    all_devices: bool,
 
     /// Existing rule, by name; repeatable
     #[arg(long, value_name = "NAME", help_heading = "Devices", add = Values::Rules)]
@@ -78,7 +91,7 @@ pub(super) struct PreviewArgs {
     ///
     /// The exit code is also 4 if this may be true because the value is unknown. Repeatable; for the list of
     /// signals, such as pods.evicted: `help guards`.
-    #[arg(long, value_name = "GUARD", help_heading = "Guards", add = Values::Guards)]
+    #[arg(long, value_name = "GUARD", help_heading = "Guards")]
     abort_if: Vec<String>,
 
     /// Exit with code 4 if this policy forbids the taint
@@ -95,8 +108,12 @@ pub(super) struct PreviewArgs {
     #[command(flatten)]
     source: SourceArgs,
 
-    #[command(flatten)]
-    arrangement: ArrangementArgs,
+    /// Group pods by workload; the default for more than 30 pods
+    ///
+    /// Each workload is a separate table, with one row for each of its pods. Without this flag, there is one
+    /// table: with one row for each pod, or, if there are more than 30 pods, for each workload.
+    #[arg(long, help_heading = "Output")]
+    by_workload: bool,
 
     #[command(flatten)]
     output: PageArgs,
@@ -177,7 +194,7 @@ impl PreviewArgs {
 }
 
 pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let request = args.request(context).await?;
+    let request = args.request().await?;
     let wanted = args.wanted();
     let answer = view(&request, &args, context).await?;
     // A tripped guard changes nothing.
@@ -292,9 +309,7 @@ async fn view(
     } = request;
     let manifests: Vec<DeviceTaintRule> = manifests.iter().map(|(rule, _)| rule.clone()).collect();
     let manifests = manifests.as_slice();
-    let view = ClusterView::open_for_impact(&args.source.source(), context, Detail::Terms)
-        .await?
-        .identifying(&args.devices.filters.identity_attributes);
+    let view = ClusterView::open_for_impact(&args.source.source(), context, Detail::Terms).await?;
     let missing = args.allow_missing.into();
     let hypothesis = Hypothesis::new(view, choice, manifests, missing, context).await?;
     let Hypothesis { mut view, proposed } = hypothesis;
@@ -308,11 +323,9 @@ async fn view(
     view.reading.warnings.extend(identities);
     let asked = asked(&proposed, manifests, &view);
     view.reading.warnings.extend(policies.asked_later(&asked));
-    let let_in = Box::pin(dedications(&view, &proposed)).await?;
-    view.reading.warnings.extend(let_in);
     let view = view.with_pods_for(&proposed, guards).await?;
     let mut report = view.report(&proposed, guards);
-    report.arrangement = args.arrangement.arrangement();
+    report.by_workload = args.by_workload;
     let violations = policies.violations(&asked, &view.semantics);
     report.violations = violations.iter().map(Violation::from).collect();
     Ok(PreviewAnswer {
@@ -338,12 +351,18 @@ fn asked(
 
 impl PreviewArgs {
     /// What is asked; everything that can be wrong without reading a cluster is found here.
-    async fn request(&self, context: &Context) -> Result<PreviewRequest, Failure> {
-        let namespace = context.namespace.as_deref();
+    async fn request(&self) -> Result<PreviewRequest, Failure> {
         let typed = DeviceArguments {
+            arguments: self.targets.clone(),
+            all_devices: self.all_devices,
+            filters: DeviceFilterFlags {
+                skips_errors: self.skip_errors,
+                has_skip_errors: true,
+                with_partitions: self.with_partitions,
+                ..self.filters.filters()
+            },
             rules: self.rule.clone(),
             filenames: self.filename.clone(),
-            ..self.devices.typed(&self.targets, namespace)?
         };
         let choice = Choice::parse(&typed, Purpose::Assess)?;
         let mut guards = guards::parse(&self.abort_if)?;

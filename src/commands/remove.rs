@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
-use super::flags::device_filters::DeviceFilterArgs;
 use super::flags::rules::RuleArgs;
 use super::profile::CommandProfile;
 use super::work::change_summary::accounted;
@@ -43,9 +42,7 @@ use crate::report::rule_lifecycle::release_lines;
 /// Delete rules, and show which devices become schedulable again
 ///
 /// Selects rules by name, by hardware, by devices and KEY- (as in `kubectl taint`), by labels (-l), or all rules
-/// (--all). With --expired, selects expired rules (see `add --expires`). With --node, --where and similar flags, the
-/// only argument is a KEY, such as `example.com/maintenance-`. The command then selects rules with this KEY that
-/// taint only one device, if this device matches the flags.
+/// (--all). With --expired, selects expired rules (see `add --expires`).
 ///
 /// Asks for confirmation for --all, for more than one rule, and for rules of devices that a kubelet may still hold
 /// for a force-deleted pod (`wait --verify-node` confirms their release). If stdin is not a terminal, the command is
@@ -58,9 +55,6 @@ use crate::report::rule_lifecycle::release_lines;
 pub(super) struct RemoveArgs {
     #[command(flatten)]
     rules: RuleArgs,
-
-    #[command(flatten)]
-    filters: DeviceFilterArgs,
 
     /// Expired rules
     #[arg(long)]
@@ -158,7 +152,6 @@ impl RemoveArgs {
     pub(super) fn agreed(names: Vec<String>, others: bool, change: ChangeArgs) -> Self {
         Self {
             rules: RuleArgs::named(names),
-            filters: DeviceFilterArgs::default(),
             expired: false,
             all: false,
             yes: true,
@@ -181,7 +174,7 @@ impl RemoveArgs {
         lines: Lines,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
-        let typed = self.typed(context);
+        let typed = self.typed();
         // What can be wrong without a cluster is found before it is asked.
         typed.chooser()?;
         let live = connect(context).await?;
@@ -279,15 +272,14 @@ impl RemoveArgs {
     }
 
     /// What was typed to mean rules.
-    fn typed(&self, context: &Context) -> RuleWords<'_> {
+    fn typed(&self) -> RuleWords<'_> {
         let ways = RuleArguments {
             expired: self.expired,
             all: self.all,
             absence: Absence::of(self.ignore_not_found),
             ..self.rules.ways()
         };
-        let filters = self.filters.filters(context.namespace.as_deref());
-        RuleWords::new(ways, filters, SiblingRules::Noted)
+        RuleWords::new(ways, SiblingRules::Noted)
     }
 
     /// One failure for all that is not there, unless that is fine.

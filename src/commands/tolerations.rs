@@ -1,9 +1,6 @@
 //! `tolerations`: the lines that tolerate a taint, and who has them.
 
-use clap::ValueEnum;
-
 use super::context::Context;
-use super::dedications::not_understood;
 use super::flags::output::PageArgs;
 use super::flags::source::SourceArgs;
 use super::profile::CommandProfile;
@@ -12,15 +9,15 @@ use super::work::present::present;
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
 use crate::decide::dedication::{
-    TolerationFor, taints_meant, tolerants, toleration_document, traps, typed_taint,
+    taints_meant, tolerants, toleration_document, traps, typed_taint, unreadable,
 };
 use crate::error::{ExitStatus, Failure};
-use crate::model::{Kind, Taint};
+use crate::model::{Kind, Reading, Taint};
+use crate::naming::phrase::few;
 use crate::render::{Format, json, yaml};
-use crate::report::dedication_state::tolerant_report;
 use crate::report::metadata::{Affects, Incomplete, Metadata, Warning};
 use crate::report::taint::Taint as TaintView;
-use crate::report::tolerations::TolerationReport;
+use crate::report::tolerations::{TolerationReport, tolerant_report};
 
 /// Print the toleration for a taint, or the claims that tolerate it
 ///
@@ -37,18 +34,8 @@ pub(super) struct TolerationsArgs {
     #[arg(value_name = "RULE|TAINT|DEVICE", add = Values::RulesOrDevices)]
     target: String,
 
-    /// What to print: `claim`, `template`, or only the toleration (`snippet`)
-    #[arg(
-        long = "for",
-        value_enum,
-        default_value = "snippet",
-        hide_possible_values = true,
-        value_name = "WHAT"
-    )]
-    purpose: What,
-
     /// List every claim and template that tolerates the taint, and mark wildcard tolerations (without a key)
-    #[arg(long, conflicts_with = "purpose")]
+    #[arg(long)]
     who: bool,
 
     #[command(flatten)]
@@ -56,17 +43,6 @@ pub(super) struct TolerationsArgs {
 
     #[command(flatten)]
     output: PageArgs,
-}
-
-/// What is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum What {
-    /// A ResourceClaim
-    Claim,
-    /// A ResourceClaimTemplate
-    Template,
-    /// The list of tolerations
-    Snippet,
 }
 
 const OUTPUT_LONG: &str = "Output format: table, wide, json, yaml, markdown, html or name\n\nThe formats markdown, html and \
@@ -77,9 +53,6 @@ const EXAMPLES: &str = "\
 Examples:
   # Which toleration does a claim need to get a device with this taint?
   kubectl devicetaint tolerations dedicated=research:NoSchedule
-
-  # A whole template that tolerates the taint of a rule
-  kubectl devicetaint tolerations drain-node-7 --for template
 
   # Which claims and templates tolerate this taint?
   kubectl devicetaint tolerations dedicated=research:NoSchedule --who";
@@ -119,12 +92,7 @@ impl TolerationsArgs {
     }
 
     fn print(&self, taints: &[Taint], context: &Context) -> Result<ExitStatus, Failure> {
-        let what = match self.purpose {
-            What::Claim => TolerationFor::Claim,
-            What::Template => TolerationFor::Template,
-            What::Snippet => TolerationFor::Snippet,
-        };
-        let document = toleration_document(taints, what);
+        let document = toleration_document(taints);
         let text = match self.output.output {
             Format::Json => json::render(&document)?,
             Format::Yaml | Format::Table | Format::Wide => yaml::render(&document)?,
@@ -177,4 +145,20 @@ impl TolerationsArgs {
             TolerationReport::new(shown, reports, Metadata::new(&basis)).with(warnings, incomplete);
         present(&report, view.view_warnings(), self.output.wanted(), context)
     }
+}
+
+/// The claims and templates of which it is not known what they tolerate, as a missing part of the report.
+fn not_understood(reading: &Reading) -> Option<Incomplete> {
+    let unknown: Vec<String> = unreadable(&reading.snapshot)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    (!unknown.is_empty()).then(|| Incomplete {
+        missing: "tolerations".to_owned(),
+        message: format!(
+            "the tolerations of some claims or templates are unknown: {}",
+            few(&unknown)
+        ),
+        affects: Affects::Details,
+    })
 }

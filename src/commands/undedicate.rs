@@ -15,8 +15,7 @@ use crate::cluster::{Purpose, WriteMode};
 use crate::decide::Question;
 use crate::decide::choice::no_such_dedication;
 use crate::decide::dedication::{
-    Policies, PolicyKind, PolicyListing, Terms, is_our_rule, members_of_rules, names, object_name,
-    removable,
+    PolicyKind, Terms, is_our_rule, members_of_rules, object_name, removable,
 };
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
@@ -25,9 +24,9 @@ use crate::naming::phrase::counted;
 /// End a dedication: remove its taint, then its admission policies
 ///
 /// A dedication consists of rules and admission policies that `dedicate` creates, so that only claims of some
-/// namespaces can use the devices. Removes only rules and admission policies with the label that `dedicate` sets.
-/// Claims keep the toleration that the admission policy has added to them. If the command is interrupted, run it
-/// again: it removes what is left.
+/// namespaces can use the devices. Removes only rules and admission policies that `dedicate` created and that still
+/// have its label, also if others changed them since. Claims keep the toleration that the admission policy has added to
+/// them. If the command is interrupted, run it again: it removes what is left.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct UndedicateArgs {
@@ -40,17 +39,6 @@ pub(super) struct UndedicateArgs {
     /// If stdin is not a terminal, required for everything that needs confirmation.
     #[arg(short, long, help_heading = "Safety")]
     yes: bool,
-
-    /// Include rules that another user or program created or changed
-    ///
-    /// Without this flag, such rules need confirmation, even with --yes; if stdin is not a terminal, the command
-    /// is refused.
-    #[arg(long, help_heading = "Safety")]
-    others: bool,
-
-    /// Ignore a missing dedication
-    #[arg(long, help_heading = "Change")]
-    ignore_not_found: bool,
 
     #[command(flatten)]
     change: ChangeArgs,
@@ -94,7 +82,8 @@ pub(super) async fn run(args: UndedicateArgs, context: &Context) -> Result<ExitS
         context.printer.note(&line);
     }
     if ours.is_empty() && policies.is_empty() {
-        return args.nothing(&rules, &objects, context).await;
+        let known = rules.iter().filter_map(|rule| rule.taint.dedication());
+        return Err(no_such_dedication(&args.name, known.map(str::to_owned)));
     }
     args.agree(&ours, &policies, context)?;
     args.try_removal(&objects, &policies).await?;
@@ -115,30 +104,6 @@ impl UndedicateArgs {
             }
         }
         Ok(removable(&found, &self.name))
-    }
-
-    /// How the command ends where there is nothing of the dedication.
-    async fn nothing(
-        &self,
-        rules: &[DeviceTaintRule],
-        objects: &PolicyObjects,
-        context: &Context,
-    ) -> Result<ExitStatus, Failure> {
-        if self.ignore_not_found {
-            context
-                .printer
-                .note(&format!("dedication {} not found", self.name));
-            return Ok(if self.change.change().error_unchanged {
-                ExitStatus::Unchanged
-            } else {
-                ExitStatus::Success
-            });
-        }
-        let policies = objects.all().await.unwrap_or(Policies(vec![(
-            PolicyKind::Mutating,
-            PolicyListing::Read(Vec::new()),
-        )]));
-        Err(no_such_dedication(&self.name, names(rules, &policies)))
     }
 
     fn agree(
@@ -201,7 +166,7 @@ impl UndedicateArgs {
         // Rules go first. A tainted device without its policies would be open to any claim that tolerates the
         // taint.
         if !rules.is_empty() {
-            let args = RemoveArgs::agreed(rules, self.others, self.change);
+            let args = RemoveArgs::agreed(rules, true, self.change);
             Box::pin(remove::run(args, context)).await?;
         }
         let changer = PolicyChanger {

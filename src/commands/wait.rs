@@ -27,7 +27,6 @@ use super::work::wait::{
 };
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
-use crate::decide::choice::DeviceFilterFlags;
 use crate::decide::chooser::Absence;
 use crate::decide::device_nodes::DeviceNodes;
 use crate::decide::recovery::gone_rule;
@@ -84,7 +83,7 @@ pub(super) struct WaitArgs {
     targets: Vec<String>,
 
     /// Rules with these labels
-    #[arg(short = 'l', long, value_name = "SELECTOR", add = Values::Labels)]
+    #[arg(short = 'l', long, value_name = "SELECTOR")]
     selector: Option<LabelSelector>,
 
     /// What to wait for
@@ -402,7 +401,7 @@ impl WaitArgs {
             absence: Absence::of(self.ignore_not_found),
             ..RuleArguments::default()
         };
-        RuleWords::new(ways, DeviceFilterFlags::default(), SiblingRules::Selected)
+        RuleWords::new(ways, SiblingRules::Selected)
     }
 
     /// The kubelet whose word counts too, if so.

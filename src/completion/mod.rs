@@ -12,5 +12,5 @@ mod values;
 
 pub use answer::Answer;
 pub use known::Known;
-pub use request::{KUBECTL_NAME, Request, Said};
+pub use request::{Request, Said};
 pub use values::Values;

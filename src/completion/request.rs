@@ -6,7 +6,7 @@ use std::path::Path;
 /// The command through which kubectl asks.
 const COMMAND: &str = "__complete";
 /// What kubectl calls a program that completes for this plugin.
-pub const KUBECTL_NAME: &str = "kubectl_complete-devicetaint";
+const KUBECTL_NAME: &str = "kubectl_complete-devicetaint";
 /// The shell that takes words apart by itself.
 const BASH: &str = "bash";
 

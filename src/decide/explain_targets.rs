@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::decide::choice::{
-    ComparisonLimit, DeviceFilter, DeviceFilterFlags, FilterResult, NamedBy, NumberUse,
-    no_such_device, wrong_name,
+    DeviceFilter, DeviceFilterFlags, FilterResult, NamedBy, NumberUse, no_such_device, wrong_name,
 };
 use crate::decide::identity::Hardware;
 use crate::decide::identity::hardware::may_be_number;
@@ -14,7 +13,6 @@ use crate::model::{
     DeviceId, DeviceSelector, Kind, Namespace, NamespacedName, ObjectName, Pod, Reading, Source,
 };
 use crate::naming::Subject;
-use crate::naming::labels::LabelSelector;
 use crate::naming::nearest::nearest;
 use crate::naming::pod::arguments;
 use crate::naming::rule::qualified;
@@ -32,13 +30,12 @@ pub struct ExplainTargets {
 
 impl ExplainTargets {
     /// Tells what is explained from what is asked about: arguments with a type are explained, and so is
-    /// the first one without, unless pods are chosen by their labels. A type may stand before names as a
-    /// word of its own.
+    /// the first one without. A type may stand before names as a word of its own.
     ///
     /// # Errors
     ///
     /// What can be no name; a type without a name; nothing to explain.
-    pub fn parse(arguments: &[String], labels: Option<&LabelSelector>) -> Result<Self, Failure> {
+    pub fn parse(arguments: &[String]) -> Result<Self, Failure> {
         let arguments = with_types(arguments)?;
         let mut subjects = Self {
             named: Vec::new(),
@@ -47,7 +44,7 @@ impl ExplainTargets {
         };
         for (place, text) in arguments.iter().enumerate() {
             // Before taints are looked for: `uuid=GPU-18db…` has the form of one.
-            if let Some(hardware) = hardware(text, place, labels) {
+            if let Some(hardware) = hardware(text, place) {
                 subjects.hardware.push(hardware);
                 continue;
             }
@@ -55,7 +52,7 @@ impl ExplainTargets {
                 Some(typed) => typed.map_err(wrong_name)?,
                 // Only the first word may be a name without its type. Devices and a taint follow, which look
                 // the same.
-                None if place == 0 && labels.is_none() && !text.contains(['=', ':']) => {
+                None if place == 0 && !text.contains(['=', ':']) => {
                     Subject::parse(text).map_err(wrong_name)?
                 }
                 None => {
@@ -68,7 +65,7 @@ impl ExplainTargets {
             }
         }
         let is_empty = subjects.named.is_empty() && subjects.hardware.is_empty();
-        if is_empty && labels.is_none() {
+        if is_empty {
             return Err(
                 Failure::usage("nothing to explain: no pod, device or rule specified")
                     .hint(
@@ -88,36 +85,31 @@ impl ExplainTargets {
 }
 
 /// The hardware that an argument explains: with the type of devices before it, or the first without one.
-fn hardware(text: &str, place: usize, labels: Option<&LabelSelector>) -> Option<Hardware> {
+fn hardware(text: &str, place: usize) -> Option<Hardware> {
     let typed = text
         .strip_prefix("device/")
         .or_else(|| text.strip_prefix("devices/"));
-    let bare = (place == 0 && labels.is_none()).then_some(text);
+    let bare = (place == 0).then_some(text);
     let number = typed.or(bare)?;
-    Hardware::parse(number, &[]).or_else(|| {
+    Hardware::parse(number).or_else(|| {
         // Without `device/` before it, a plain word is the name of a pod.
         let is_word = typed.is_some() && may_be_number(number);
         is_word.then(|| Hardware::bare(number))
     })
 }
 
-/// The devices that have this hardware's number, and what there is to say about that; `more` are attributes that identify it beside those that are
-/// known.
+/// The devices that have this hardware's number, and what there is to say about that.
 ///
 /// # Errors
 ///
 /// When none has, or several have that are not the same hardware.
 pub fn devices_with(
     hardware: &[Hardware],
-    more: &[String],
     reading: &Reading,
     semantics: &Semantics,
 ) -> Result<FilterResult, Failure> {
     let filter = DeviceFilter::parse(&DeviceFilterFlags {
         identities: hardware.to_vec(),
-        identity_attributes: more.to_vec(),
-        // Devices beside the number are those of an assumed taint.
-        limit: ComparisonLimit::Names,
         ..DeviceFilterFlags::default()
     })?;
     let Some(filter) = filter.filter(DeviceFilter::chooses) else {
@@ -176,37 +168,23 @@ pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &R
             claim"
         ),
     };
-    let mut failure = Failure::new(ExitStatus::Failed, text);
-    // A reservation outlives its pod until the resource claim controller removes it; the devices stay
-    // allocated meanwhile.
-    let claims = reading.snapshot.claims.iter().filter(|claim| {
-        let mut users = claim.reserved_for.iter();
-        namespace.is_none_or(|namespace| claim.name.namespace == *namespace)
-            && users.any(|user| &*user.resource == "pods" && user.name == *name)
-    });
-    let claims: Vec<String> = claims.map(|claim| claim.name.to_string()).collect();
-    if !claims.is_empty() {
-        failure = failure.detail(format!(
-            "claims that are still reserved for a pod of that name: {}",
-            claims.join(", ")
-        ));
-    }
-    // The name of a workload is a likelier mistake than a misspelt name of a pod.
-    let mut similar = of_workload(namespace, name, reading);
-    if similar.is_empty() {
-        similar = match namespace {
-            Some(namespace) => nearest(&format!("{namespace}/{name}"), users(reading)),
-            None => nearest(name.as_str(), bare(users(reading).into_iter()).into_keys()),
-        };
-    }
+    let failure = Failure::new(ExitStatus::Failed, text);
+    let similar = match namespace {
+        Some(_) => nearest(&called, users(reading)),
+        None => {
+            let all = users(reading).into_iter();
+            let names = all.map(|pod| pod.rsplit('/').next().unwrap_or_default().to_owned());
+            nearest(&called, names)
+        }
+    };
     if !similar.is_empty() {
-        failure = failure.hint(format!("did you mean {}?", similar.join(" or ")));
+        return failure.hint(format!("did you mean {}?", similar.join(" or ")));
     }
     let is_file = reading.source == Source::Files;
-    if let Some(gap) = reading.without(Kind::Pod).filter(|_| is_file) {
-        failure = failure.hint(gap.why);
+    match reading.without(Kind::Pod).filter(|_| is_file) {
+        Some(gap) => failure.hint(gap.why),
+        None => failure,
     }
-    failure
 }
 
 /// There is no such device, unless nobody can know what there is.
@@ -276,9 +254,9 @@ pub fn ambiguous(name: &str) -> Failure {
     .hint(format!("use pod/{name} or {}", qualified(name)))
 }
 
-/// A name that neither a pod nor a rule has; `devices` are those that are known.
+/// A name that neither a pod nor a rule has.
 #[must_use]
-pub fn neither(name: &str, devices: &[DeviceId], reading: &Reading) -> Failure {
+pub fn neither(name: &str, reading: &Reading) -> Failure {
     let rule = match reading.without(Kind::DeviceTaintRule) {
         None => format!("rule {name} does not exist"),
         Some(_) => format!("it is unknown whether rule {name} exists: no rules were read"),
@@ -287,61 +265,7 @@ pub fn neither(name: &str, devices: &[DeviceId], reading: &Reading) -> Failure {
         ExitStatus::Failed,
         format!("no pod {name} uses a device, and {rule}"),
     );
-    let similar = similar_to(name, devices, reading);
-    let failure = if similar.is_empty() {
-        failure
-    } else {
-        failure.hint(format!("did you mean {}?", similar.join(" or ")))
-    };
     failure.hint("specify the type: pod/NAME -n NAMESPACE, device/DRIVER/POOL/DEVICE or rule/NAME")
-}
-
-/// What somebody who typed `name` without a type may have meant, with its type: the one device of that name, pods of
-/// a workload of that name, or what is named much like it.
-fn similar_to(name: &str, devices: &[DeviceId], reading: &Reading) -> Vec<String> {
-    let mut called = devices.iter().filter(|id| id.device.as_str() == name);
-    if let (Some(device), None) = (called.next(), called.next()) {
-        return vec![format!("device/{device}")];
-    }
-    let of_workload = of_workload(None, &name.into(), reading);
-    if !of_workload.is_empty() {
-        let pods = of_workload.iter();
-        return pods.map(|pod| format!("pod/{pod}")).collect();
-    }
-    let rules = reading.snapshot.rules.iter();
-    let rules = rules.map(|rule| format!("rule/{}", rule.name));
-    let pods = users(reading).into_iter().map(|pod| format!("pod/{pod}"));
-    let all: Vec<String> = rules.chain(pods).collect();
-    let is_near = nearest(name, bare(all.iter().cloned()).into_keys());
-    let named = |near: &String| {
-        let near = format!("/{near}");
-        all.iter()
-            .filter(move |full| full.ends_with(&near))
-            .cloned()
-            .collect::<Vec<_>>()
-    };
-    is_near.iter().flat_map(named).collect()
-}
-
-/// Names as they would be typed without type and namespace.
-fn bare(names: impl Iterator<Item = String>) -> std::collections::BTreeMap<String, String> {
-    names
-        .map(|name| {
-            let last = name.rsplit('/').next().unwrap_or_default();
-            (last.to_owned(), name.clone())
-        })
-        .collect()
-}
-
-/// A few pods that are called like pods of a workload called `name`.
-fn of_workload(namespace: Option<&Namespace>, name: &ObjectName, reading: &Reading) -> Vec<String> {
-    const NAMED: usize = 3;
-    let begins = format!("{name}-");
-    let pods = users(reading).into_iter().filter(|pod| {
-        let (of, pod) = pod.split_once('/').unwrap_or_default();
-        pod.starts_with(&begins) && namespace.is_none_or(|namespace| namespace.as_str() == of)
-    });
-    pods.take(NAMED).collect()
 }
 
 /// The pods that claims name, and those that were read.
@@ -379,8 +303,7 @@ mod tests {
 
     fn parsed(line: &str) -> Result<(Vec<String>, Vec<String>), String> {
         let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        let subjects =
-            ExplainTargets::parse(&arguments, None).map_err(|failure| failure.to_string())?;
+        let subjects = ExplainTargets::parse(&arguments).map_err(|failure| failure.to_string())?;
         let named = subjects.named.iter().map(|subject| match subject {
             Subject::Pod(name) => format!("pod {name}"),
             Subject::PodSomewhere(name) => format!("some pod {name}"),
@@ -440,10 +363,6 @@ mod tests {
     #[test]
     fn what_is_not_explained_is_refused_with_the_way_out() {
         for (line, part) in [
-            ("node/worker-1", "is a node"),
-            ("node worker-1", "is a node"),
-            ("claim/ml/gpus", "is a resourceclaim"),
-            ("deployment.apps/web", "is a deployment"),
             ("pod", "without a name"),
             ("rule pod/a", "without a name"),
             ("gpu.example.com/node-7", "two segments"),
@@ -451,62 +370,18 @@ mod tests {
             let refused = parsed(line).expect_err(line);
             assert!(refused.contains(part), "{line}: {refused}");
         }
-        let arguments = ["node/worker-1".to_owned()];
-        let refused = ExplainTargets::parse(&arguments, None).expect_err("a node");
-        let hints = refused.hints().join(" ");
-        for part in ["devices --node worker-1`", "explain pod/node/worker-1`"] {
-            assert!(hints.contains(part), "{part}: {hints}");
-        }
-    }
-
-    #[test]
-    fn a_name_without_a_type_that_nothing_has_leads_to_what_may_be_meant() {
-        let mut reading = testing::reading();
-        reading.snapshot.pods = [("ml", "web-6d-x"), ("b", "twice"), ("ml", "twice")]
-            .map(|(namespace, name)| testing::pod(namespace, name))
-            .into();
-        reading.snapshot.rules = vec![crate::decide::testing::named("drain", "NoSchedule")];
-        let device = |pool: &str, device: &str| DeviceId {
-            pool: pool.into(),
-            ..testing::device(device)
-        };
-        let devices = [
-            device("node-7", "gpu-0"),
-            device("node-8", "gpu-0"),
-            device("node-8", "gpu-1"),
-        ];
-        for (name, meant) in [
-            ("web", Some("did you mean pod/ml/web-6d-x?")),
-            (
-                "gpu-1",
-                Some("did you mean device/gpu.example.com/node-8/gpu-1?"),
-            ),
-            ("gpu-0", None),
-            ("drian", Some("did you mean rule/drain?")),
-            ("web-6d-y", Some("did you mean pod/ml/web-6d-x?")),
-            ("twicee", Some("did you mean pod/b/twice or pod/ml/twice?")),
-            ("nothing-like-it", None),
-        ] {
-            let failure = neither(name, &devices, &reading);
-            let (last, others) = failure.hints().split_last().expect("a hint");
-            for part in ["pod/NAME", "device/DRIVER/POOL/DEVICE", "rule/NAME"] {
-                assert!(last.contains(part), "{name}: {last}");
-            }
-            let others: Vec<&str> = others.iter().map(String::as_str).collect();
-            assert_eq!(others, meant.into_iter().collect::<Vec<_>>(), "{name}");
-        }
     }
 
     #[test]
     fn without_rules_it_is_unknown_whether_one_of_that_name_exists() {
         let mut reading = testing::reading();
         reading.known.remove(&Kind::DeviceTaintRule);
-        let told = neither("drain", &[], &reading).to_string();
+        let told = neither("drain", &reading).to_string();
         assert!(
             told.contains("it is unknown whether rule drain exists"),
             "{told}"
         );
-        let told = neither("drain", &[], &testing::reading()).to_string();
+        let told = neither("drain", &testing::reading()).to_string();
         assert!(told.ends_with("rule drain does not exist"), "{told}");
     }
 }

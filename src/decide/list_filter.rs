@@ -22,8 +22,6 @@ pub struct ListFilter {
     pub tainted: bool,
     /// `--free`
     pub free: bool,
-    /// `--allocated`
-    pub allocated: bool,
     /// `--namespace`
     pub namespace: Option<String>,
 }
@@ -58,8 +56,6 @@ impl ListFilter {
         let tainted = !self.tainted || !state.taints.is_empty();
         // Without all claims, a device without one may be in use.
         let free = !self.free || (usage == UsageKnowledge::Known && state.is_free());
-        // What a claim is known to hold is allocated, whatever else is not known.
-        let allocated = !self.allocated || !state.is_free();
         let held = self.namespace.as_ref().is_none_or(|namespace| {
             let mut claims = state.claims.iter();
             claims.any(|claim| claim.name.namespace.as_str() == namespace)
@@ -69,17 +65,17 @@ impl ListFilter {
             Some(filtered) => filtered.contains(&state.id),
             None => self.shown.contains(&state.id),
         };
-        named && local && tainted && free && allocated && held
+        named && local && tainted && free && held
     }
 
     /// Whether a node may have devices that are not listed. `--node` alone lists all devices of the node.
     #[must_use]
     pub fn is_selection(&self) -> bool {
-        let flags = [self.tainted, self.free, self.allocated];
-        flags.contains(&true)
+        self.tainted
+            || self.free
             || self.namespace.is_some()
             || self.filtered.is_some()
-            || self.shown.names().iter().any(|names| !names.is_empty())
+            || !self.shown.names().is_empty()
     }
 
     /// The devices of an inventory that are listed. One that nobody holds is not free if the allocator would
@@ -108,7 +104,6 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::decide::choice::DeviceArguments;
     use crate::decide::testing::named;
     use crate::model::{CounterSet, NodeName, Reading, RuleMetadata, SliceTerms};
     use crate::report::testing;
@@ -143,23 +138,6 @@ mod tests {
     }
 
     #[test]
-    fn allocated_is_what_somebody_works_with() {
-        let node = NodeName::from("node-7");
-        let list_filter = ListFilter {
-            allocated: true,
-            ..ListFilter::default()
-        };
-        for usage in [UsageKnowledge::Known, UsageKnowledge::Unknown] {
-            assert!(list_filter.wants(&state(&node, 2, 1), usage));
-            assert!(
-                !list_filter.wants(&state(&node, 1, 1), usage),
-                "only a monitor"
-            );
-            assert!(!list_filter.wants(&state(&node, 0, 0), usage));
-        }
-    }
-
-    #[test]
     fn every_flag_narrows() {
         let node = NodeName::from("node-7");
         let state = state(&node, 0, 0);
@@ -185,10 +163,7 @@ mod tests {
     #[test]
     fn parts_of_what_was_named_are_listed_where_all_of_it_is_meant() {
         let node = NodeName::from("node-7");
-        let shown = ShownDevices::parse(&DeviceArguments {
-            arguments: vec!["gpu.example.com/node-7/gpu-9".to_owned()],
-            ..DeviceArguments::default()
-        });
+        let shown = ShownDevices::parse(&["gpu.example.com/node-7/gpu-9".to_owned()]);
         let state = state(&node, 0, 0);
         let wants = |filtered: Option<&[&DeviceId]>| {
             let list_filter = ListFilter {

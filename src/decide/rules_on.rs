@@ -38,7 +38,7 @@ impl SiblingRules {
 #[derive(Clone, Debug)]
 pub struct RuleWords<'a> {
     ways: RuleArguments<'a>,
-    filters: DeviceFilterFlags,
+    hardware: Vec<Hardware>,
     siblings: SiblingRules,
     /// The targets that are no hardware.
     others: Vec<String>,
@@ -54,30 +54,15 @@ pub struct RulesOnDevices {
 }
 
 impl<'a> RuleWords<'a> {
-    /// What was typed, with the flags that choose devices by what they are.
+    /// What was typed, with the hardware among it apart.
     #[must_use]
-    pub fn new(
-        ways: RuleArguments<'a>,
-        mut filters: DeviceFilterFlags,
-        siblings: SiblingRules,
-    ) -> Self {
-        let (hardware, others) = hardware_among(ways.targets, &filters.identity_attributes);
-        filters.identities.extend(hardware);
+    pub fn new(ways: RuleArguments<'a>, siblings: SiblingRules) -> Self {
+        let (hardware, others) = hardware_among(ways.targets);
         Self {
             ways,
-            filters,
+            hardware,
             siblings,
             others,
-        }
-    }
-
-    /// The kinds beside devices without which the choice cannot be made.
-    #[must_use]
-    pub fn kinds(&self) -> &'static [Kind] {
-        if self.filters.class.is_some() {
-            &[Kind::DeviceClass]
-        } else {
-            &[]
         }
     }
 
@@ -87,7 +72,7 @@ impl<'a> RuleWords<'a> {
     ///
     /// As [`Chooser::parse`].
     pub fn chooser(&self) -> Result<Option<Chooser>, Failure> {
-        if self.filter()?.is_some() {
+        if !self.hardware.is_empty() {
             return Ok(None);
         }
         Chooser::parse(&self.ways).map(Some)
@@ -106,10 +91,6 @@ impl<'a> RuleWords<'a> {
         let labels = self.ways.selector.map(ToString::to_string);
         let words = self.ways.targets.iter().cloned().chain(labels);
         words.collect::<Vec<_>>().join(" ")
-    }
-
-    fn filter(&self) -> Result<Option<DeviceFilter>, Failure> {
-        DeviceFilter::parse(&self.filters)
     }
 
     /// Refuses words that name none of `rules` and that may be hardware IDs, where devices could not be read for this
@@ -165,7 +146,7 @@ impl<'a> RuleWords<'a> {
     ) -> Result<RulesOnDevices, Failure> {
         let rules = &reading.snapshot.rules;
         let words = self.unnamed_words(rules);
-        let mut hardware = numbers(&words, &reading.snapshot, &self.filters.identity_attributes);
+        let mut hardware = numbers(&words, &reading.snapshot);
         for noted in noted_numbers(&words, rules) {
             if !hardware.contains(&noted) {
                 hardware.push(noted);
@@ -180,8 +161,10 @@ impl<'a> RuleWords<'a> {
         }
         let (_, others): (Vec<String>, Vec<String>) =
             self.others.iter().cloned().partition(is_number);
-        let mut filters = self.filters.clone();
-        filters.identities.extend(hardware);
+        let filters = DeviceFilterFlags {
+            identities: [self.hardware.clone(), hardware].concat(),
+            ..DeviceFilterFlags::default()
+        };
         let Some(filter) = DeviceFilter::parse(&filters)? else {
             let chooser = Chooser::parse(&self.ways)?;
             return Ok(RulesOnDevices {
@@ -218,8 +201,8 @@ impl OnDevices<'_> {
     fn find(self, reading: &Reading, semantics: &Semantics) -> Result<RulesOnDevices, Failure> {
         let rules = &reading.snapshot.rules;
         let (named, mut targets) = devices_among(&self.others)?;
-        // Rules note numbers alone: whether they meet any other condition cannot be told from the note.
-        let noted = if self.filter.is_by_hardware_alone() && named.is_empty() {
+        // Rules note numbers alone: whether one of the names is meant cannot be told from the note.
+        let noted = if named.is_empty() {
             made_for(rules, self.filter.identities())
         } else {
             Vec::new()
@@ -229,9 +212,9 @@ impl OnDevices<'_> {
             // Empty where other conditions decide, too.
             !noted.is_empty() && !made_for(rules, std::slice::from_ref(hardware)).is_empty()
         };
-        let filtered =
-            self.filter
-                .resolve_with_recorded(reading, &[&named], &is_recorded, semantics);
+        let filtered = self
+            .filter
+            .resolve_with_recorded(reading, &named, &is_recorded, semantics);
         let chosen: Vec<DeviceId> = match filtered {
             Ok(filtered) => {
                 let filtered =
@@ -255,13 +238,9 @@ impl OnDevices<'_> {
             }
         };
         let now: Vec<DeviceSelector> = chosen.iter().cloned().map(DeviceSelector::from).collect();
-        let siblings = if self.filter.is_by_hardware_alone() {
-            let parts = parts_of(&reading.snapshot, &chosen);
-            parts.into_iter().map(DeviceSelector::from).collect()
-        } else {
-            Vec::new()
-        };
-        if targets.is_empty() && self.filter.is_by_hardware_alone() {
+        let parts = parts_of(&reading.snapshot, &chosen);
+        let siblings: Vec<DeviceSelector> = parts.into_iter().map(DeviceSelector::from).collect();
+        if targets.is_empty() {
             let on_siblings = rules_on(&siblings, rules, None);
             let chooser = match all_on(&now, &noted, reading, semantics) {
                 Ok(chooser) => self.extend(chooser, on_siblings, &mut notes),
@@ -458,7 +437,7 @@ impl RuleWords<'_> {
         let named = devices_among(&self.others);
         let is_by_path = named.is_ok_and(|(devices, _)| !devices.is_empty());
         let is_word_number = !is_by_path && words.iter().any(|word| !rules.contains(word));
-        let is_by_number = !self.filters.identities.is_empty() || is_word_number;
+        let is_by_number = !self.hardware.is_empty() || is_word_number;
         let Some(first) = changed.first().filter(|_| is_by_number) else {
             return Ok(());
         };
@@ -519,8 +498,7 @@ impl RuleWords<'_> {
                 _ => Vec::new(),
             };
         }
-        let numbers = self.filters.identities.iter();
-        numbers.map(ToString::to_string).collect()
+        self.hardware.iter().map(ToString::to_string).collect()
     }
 }
 
@@ -591,7 +569,7 @@ mod tests {
             targets: &targets,
             ..RuleArguments::default()
         };
-        let typed = RuleWords::new(ways, DeviceFilterFlags::default(), siblings);
+        let typed = RuleWords::new(ways, siblings);
         let on = typed.find(reading, &testing::semantics(37))?;
         let meant = on.chooser.select(&reading.snapshot.rules, testing::now());
         match meant.all_missing() {
@@ -709,19 +687,6 @@ mod tests {
     }
 
     #[test]
-    fn classes_are_read_where_devices_are_chosen_by_one() {
-        let kinds = |class: Option<&str>| {
-            let filters = DeviceFilterFlags {
-                class: class.map(str::to_owned),
-                ..DeviceFilterFlags::default()
-            };
-            RuleWords::new(RuleArguments::default(), filters, SiblingRules::Noted).kinds()
-        };
-        assert_eq!(kinds(None), []);
-        assert_eq!(kinds(Some("gpu")), [Kind::DeviceClass]);
-    }
-
-    #[test]
     fn hardware_that_has_moved_is_not_waited_for_by_its_number() {
         let changed = [ChangedIdentity {
             rule: "one".into(),
@@ -735,7 +700,7 @@ mod tests {
                 targets: &targets,
                 ..RuleArguments::default()
             };
-            let typed = RuleWords::new(ways, DeviceFilterFlags::default(), SiblingRules::Selected);
+            let typed = RuleWords::new(ways, SiblingRules::Selected);
             typed.refuse_moved_hardware(&["one"], changed).err()
         };
         let refused =
@@ -916,7 +881,7 @@ mod tests {
                 targets: &targets,
                 ..RuleArguments::default()
             };
-            let typed = RuleWords::new(ways, DeviceFilterFlags::default(), SiblingRules::Selected);
+            let typed = RuleWords::new(ways, SiblingRules::Selected);
             let reason = Failure::new(status, "the server does not respond");
             typed.refuse_unread(rules, &reason).err()
         };
@@ -943,7 +908,7 @@ mod tests {
                 absence,
                 ..RuleArguments::default()
             };
-            let typed = RuleWords::new(ways, DeviceFilterFlags::default(), SiblingRules::Selected);
+            let typed = RuleWords::new(ways, SiblingRules::Selected);
             assert_eq!(typed.text(), "GPU-1");
             let found = typed.find(&reading, &testing::semantics(37));
             found
@@ -968,8 +933,7 @@ mod tests {
                 targets: &targets,
                 ..RuleArguments::default()
             };
-            let flags = DeviceFilterFlags::default();
-            RuleWords::new(ways, flags, SiblingRules::Noted)
+            RuleWords::new(ways, SiblingRules::Noted)
                 .refuse_several(rules)
                 .err()
         };

@@ -1,17 +1,15 @@
-//! Devices filtered by attributes and by use.
+//! Devices filtered by name, node and attributes.
 //!
 //! Takes a [`Snapshot`] whose slices were read with attributes and counters, and names devices. What
 //! cannot be said of a device is told beside them, never taken for "no".
 
 use std::collections::BTreeSet;
 
-use foldhash::{HashMap, HashMapExt};
-
 use super::devices::{DeviceEntry, DeviceTable};
 use super::expression::{AttributeCondition, DeviceExpression, ExpressionError};
 use super::select::RuleIndex;
 use super::semantics::Semantics;
-use crate::model::{DeviceId, DeviceSelector, NamespacedName, ResourceClaim, Snapshot};
+use crate::model::{DeviceId, DeviceSelector, Snapshot};
 
 /// Something that a device has to meet.
 #[derive(Clone, Debug)]
@@ -20,10 +18,6 @@ pub enum DeviceCondition {
     Named(Vec<DeviceSelector>),
     /// It is local to this node, as its driver says or the claims that hold it.
     Node(String),
-    /// This claim holds it.
-    Claim(NamespacedName),
-    /// A claim holds it that is reserved for this pod.
-    Pod(NamespacedName),
     /// It has one of these values.
     Attribute(Vec<AttributeCondition>),
     /// The expression says so.
@@ -49,16 +43,10 @@ pub fn filter_devices(
     semantics: &Semantics,
 ) -> FilteredDevices {
     let table = all_devices(snapshot, semantics);
-    let mut holders: HashMap<u32, Vec<&ResourceClaim>> = HashMap::new();
-    for allocated in &table.allocated {
-        let claims = holders.entry(allocated.device).or_default();
-        claims.push(allocated.claim);
-    }
     let mut pick = FilteredDevices::default();
     for place in table.sorted(|_| true) {
         let entry = table.entry(place);
-        let claims = holders.get(&place).map_or(&[][..], Vec::as_slice);
-        match meets(conditions, entry, claims) {
+        match meets(conditions, entry) {
             Ok(true) => pick.devices.push(entry.id()),
             Ok(false) => {}
             Err(error) => pick.failed.push((entry.id(), error)),
@@ -112,14 +100,10 @@ fn all_devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> DeviceTable
 
 /// Whether the device meets all conditions. One that it does not meet decides, whatever cannot be said
 /// of others.
-fn meets(
-    conditions: &[DeviceCondition],
-    entry: &DeviceEntry<'_>,
-    claims: &[&ResourceClaim],
-) -> Result<bool, ExpressionError> {
+fn meets(conditions: &[DeviceCondition], entry: &DeviceEntry<'_>) -> Result<bool, ExpressionError> {
     let mut failure = None;
     for condition in conditions {
-        match condition.is_met(entry, claims) {
+        match condition.is_met(entry) {
             Ok(true) => {}
             Ok(false) => return Ok(false),
             Err(error) => failure = failure.or(Some(error)),
@@ -134,20 +118,14 @@ impl DeviceCondition {
     pub fn is_about_attributes(&self) -> bool {
         match self {
             Self::Attribute(_) | Self::Expression(_) => true,
-            Self::Named(_) | Self::Node(_) | Self::Claim(_) | Self::Pod(_) => false,
+            Self::Named(_) | Self::Node(_) => false,
         }
     }
 
-    fn is_met(
-        &self,
-        entry: &DeviceEntry<'_>,
-        claims: &[&ResourceClaim],
-    ) -> Result<bool, ExpressionError> {
+    fn is_met(&self, entry: &DeviceEntry<'_>) -> Result<bool, ExpressionError> {
         match self {
             Self::Named(selectors) => Ok(selectors.iter().any(|selector| names(selector, entry))),
             Self::Node(node) => Ok(entry.node().is_some_and(|found| found.as_str() == node)),
-            Self::Claim(name) => Ok(claims.iter().any(|claim| claim.name == *name)),
-            Self::Pod(name) => Ok(claims.iter().any(|claim| is_reserved_for(claim, name))),
             Self::Attribute(conditions) => {
                 let published = entry.published.ok_or(ExpressionError::Unpublished)?;
                 let (driver, device) = (&published.slice.driver, published.device);
@@ -182,19 +160,12 @@ fn names(selector: &DeviceSelector, entry: &DeviceEntry<'_>) -> bool {
     selector.has_names(entry.key.driver, entry.key.pool, entry.key.device)
 }
 
-fn is_reserved_for(claim: &ResourceClaim, pod: &NamespacedName) -> bool {
-    let mut consumers = claim.reserved_for.iter();
-    claim.name.namespace == pod.namespace
-        // By name: the condition is what somebody typed, who knows no UID.
-        && consumers.any(|consumer| &*consumer.resource == "pods" && consumer.name == pod.name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::{
-        Allocation, AllocationResult, AttributeValue, ConsumerReference, CounterUse, Device,
-        DeviceTerms, Minor, Pool, ResourceSlice, SliceNodes,
+        Allocation, AllocationResult, AttributeValue, CounterUse, Device, DeviceTerms, Minor,
+        NamespacedName, Pool, ResourceClaim, ResourceSlice, SliceNodes,
     };
 
     fn device(name: &str, model: Option<&str>, set: Option<&str>) -> Device {
@@ -276,12 +247,7 @@ mod tests {
                     node: None,
                     results: vec![result(id("a", "part-0")), result(id("a", "gone"))],
                 }),
-                reserved_for: vec![ConsumerReference {
-                    api_group: "".into(),
-                    resource: "pods".into(),
-                    name: "train".into(),
-                    uid: "2".into(),
-                }],
+                reserved_for: Vec::new(),
             }],
             ..Snapshot::default()
         }
@@ -309,10 +275,6 @@ mod tests {
 
     #[test]
     fn all_conditions_have_to_be_met_and_what_cannot_be_said_is_told() {
-        let ml = |name: &str| NamespacedName {
-            namespace: "ml".into(),
-            name: name.into(),
-        };
         let h100 = || expression("device.attributes['gpu.example.com'].model == 'h100'");
         for (name, wanted, devices, failed) in [
             (
@@ -320,24 +282,6 @@ mod tests {
                 vec![DeviceCondition::Node("b".into())],
                 &["b/part-0"][..],
                 &[][..],
-            ),
-            (
-                "a claim",
-                vec![DeviceCondition::Claim(ml("claim"))],
-                &["a/gone", "a/part-0"],
-                &[],
-            ),
-            (
-                "a pod",
-                vec![DeviceCondition::Pod(ml("train"))],
-                &["a/gone", "a/part-0"],
-                &[],
-            ),
-            (
-                "nobody's",
-                vec![DeviceCondition::Pod(ml("claim"))],
-                &[],
-                &[],
             ),
             (
                 "an expression",
@@ -353,7 +297,10 @@ mod tests {
             ),
             (
                 "what is not published has no attributes that are known",
-                vec![DeviceCondition::Claim(ml("claim")), h100()],
+                vec![
+                    DeviceCondition::Named(vec![id("a", "part-0").into(), id("a", "gone").into()]),
+                    h100(),
+                ],
                 &["a/part-0"],
                 &["a/gone"],
             ),

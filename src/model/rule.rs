@@ -194,8 +194,6 @@ impl RuleMetadata {
     pub const BATCH: &str = in_group!("batch");
     /// Label: the dedication that a rule or a policy is part of.
     pub const DEDICATION: &str = in_group!("dedication");
-    /// Annotation of policies: the terms of their dedication, as a JSON object.
-    pub const DEDICATED_TO: &str = in_group!("dedicated-to");
     /// Label: the drain that a rule is part of.
     pub const DRAIN: &str = in_group!("drain");
     /// Annotation: the unit of its drain that the devices of a rule are in.

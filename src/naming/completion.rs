@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{DeviceId, DeviceTaintRule, Effect};
+use crate::model::{DeviceId, DeviceTaintRule};
 
 /// How many devices are proposed one by one; of more of them, the next part of their names.
 const MANY: usize = 40;
@@ -96,27 +96,6 @@ fn next_part(word: &str, [_, _, device]: [&str; 3], typed: &str) -> String {
     end.unwrap_or(word).to_owned()
 }
 
-/// Taints that begin with `typed`: keys that rules have, and effects behind the colon.
-#[must_use]
-pub fn taints(rules: &[DeviceTaintRule], typed: &str) -> Vec<Candidate> {
-    if let Some((before, _)) = typed.rsplit_once(':') {
-        let effects = [Effect::None, Effect::NoSchedule, Effect::NoExecute];
-        let words = effects.map(|effect| format!("{before}:{}", effect.as_str()));
-        return beginning(words.into_iter().map(Candidate::bare), typed);
-    }
-    let keys: BTreeSet<&str> = rules.iter().map(|rule| rule.taint.key.as_str()).collect();
-    let words = keys.into_iter().map(|key| format!("{key}:"));
-    beginning(words.map(Candidate::bare), typed)
-}
-
-/// Keys of taints that rules have, as `KEY` or, for who takes them away, as `KEY-`.
-#[must_use]
-pub fn keys(rules: &[DeviceTaintRule], ending: &str, typed: &str) -> Vec<Candidate> {
-    let keys: BTreeSet<&str> = rules.iter().map(|rule| rule.taint.key.as_str()).collect();
-    let words = keys.into_iter().map(|key| format!("{key}{ending}"));
-    beginning(words.map(Candidate::bare), typed)
-}
-
 /// Names of rules that begin with `typed`, also as `devicetaintrule.resource.k8s.io/NAME`.
 #[must_use]
 pub fn rules(rules: &[DeviceTaintRule], typed: &str) -> Vec<Candidate> {
@@ -133,21 +112,6 @@ pub fn rules(rules: &[DeviceTaintRule], typed: &str) -> Vec<Candidate> {
         };
         let shown = format!("{}{value}:{}", taint.key, taint.effect.as_str());
         Candidate::with(format!("{prefix}{}", rule.name), shown)
-    });
-    beginning(words, typed)
-}
-
-/// `KEY=VALUE` of the labels that rules have.
-#[must_use]
-pub fn labels(rules: &[DeviceTaintRule], typed: &str) -> Vec<Candidate> {
-    let mut count: BTreeMap<String, usize> = BTreeMap::new();
-    for (key, value) in rules.iter().flat_map(|rule| &rule.metadata.labels) {
-        let rules = count.entry(format!("{key}={value}")).or_default();
-        *rules = rules.saturating_add(1);
-    }
-    let words = count.into_iter().map(|(word, count)| {
-        let plural = if count == 1 { "" } else { "s" };
-        Candidate::with(word, format!("{count} rule{plural}"))
     });
     beginning(words, typed)
 }
@@ -246,19 +210,6 @@ mod tests {
                 "driver-0.example.com/*/gpu-1"
             ]
         );
-    }
-
-    #[test]
-    fn effects_follow_the_colon() {
-        assert_eq!(
-            words(taints(&[], "example.com/broken=xid:No")),
-            [
-                "example.com/broken=xid:NoExecute",
-                "example.com/broken=xid:NoSchedule",
-                "example.com/broken=xid:None"
-            ]
-        );
-        assert!(taints(&[], "example").is_empty());
     }
 
     #[test]

@@ -33,14 +33,6 @@ pub enum NamingError {
         /// What it has to be.
         problem: String,
     },
-    /// A type that kubectl knows, of which nothing is explained.
-    #[error("{argument:?} is a {kind}; `explain` takes pods, devices and rules")]
-    NotExplained {
-        /// The argument.
-        argument: String,
-        /// The type, as kubectl calls one of it.
-        kind: &'static str,
-    },
     /// No effect.
     #[error(
         "taint {argument:?} names no effect: write KEY[=VALUE]:EFFECT, where EFFECT is None, NoSchedule or NoExecute"

@@ -27,7 +27,7 @@ impl Subject {
     ///
     /// # Errors
     ///
-    /// A type with what can be no name of it; a type of which nothing is explained.
+    /// A type with what can be no name of it.
     pub fn typed(text: &str) -> Option<Result<Self, NamingError>> {
         let (kind, name) = text.split_once('/')?;
         let kind = kind.to_ascii_lowercase();
@@ -35,14 +35,7 @@ impl Subject {
             "pod" | "pods" | "po" => Some(pod(name, text)),
             "device" | "devices" => Some(one_device(name)),
             "rule" | "rules" => Some(rule::parse_name(name).map(Self::Rule)),
-            _ => match (rule::parse_name(text), other_type(&kind)) {
-                (Ok(name), _) => Some(Ok(Self::Rule(name))),
-                (Err(_), Some(kind)) => Some(Err(NamingError::NotExplained {
-                    argument: text.to_owned(),
-                    kind,
-                })),
-                (Err(_), None) => None,
-            },
+            _ => rule::parse_name(text).ok().map(|name| Ok(Self::Rule(name))),
         }
     }
 
@@ -71,41 +64,6 @@ impl Subject {
             _ => one_device(text),
         }
     }
-}
-
-/// Types of kubectl that are near to what is explained, with their short names; and what kubectl calls one.
-const OTHER_TYPES: [(&[&str], &str); 12] = [
-    (&["node", "nodes", "no"], "node"),
-    (
-        &["claim", "claims", "resourceclaim", "resourceclaims"],
-        "resourceclaim",
-    ),
-    (
-        &["resourceclaimtemplate", "resourceclaimtemplates"],
-        "resourceclaimtemplate",
-    ),
-    (
-        &["slice", "slices", "resourceslice", "resourceslices"],
-        "resourceslice",
-    ),
-    (
-        &["class", "classes", "deviceclass", "deviceclasses"],
-        "deviceclass",
-    ),
-    (&["namespace", "namespaces", "ns"], "namespace"),
-    (&["deployment", "deployments", "deploy"], "deployment"),
-    (&["replicaset", "replicasets", "rs"], "replicaset"),
-    (&["statefulset", "statefulsets", "sts"], "statefulset"),
-    (&["daemonset", "daemonsets", "ds"], "daemonset"),
-    (&["job", "jobs"], "job"),
-    (&["cronjob", "cronjobs", "cj"], "cronjob"),
-];
-
-/// What kubectl calls one of a type of which nothing is explained, with its group or without.
-fn other_type(kind: &str) -> Option<&'static str> {
-    let name = kind.split('.').next()?;
-    let found = OTHER_TYPES.iter().find(|(names, _)| names.contains(&name));
-    found.map(|(_, kind)| *kind)
 }
 
 fn pod(name: &str, whole: &str) -> Result<Subject, NamingError> {
@@ -186,9 +144,7 @@ mod tests {
             ("device/gpu.example.com", "wrong"),
             ("gpu.example.com/node-7/*", "wrong"),
             ("rule/a/b", "wrong"),
-            ("node/worker-1", "wrong"),
             ("deployments.apps/web", "wrong"),
-            ("claim/ml/gpus", "wrong"),
             ("gpu.example.com/node-7", "wrong"),
             ("pod/node/worker-1", "pod node/worker-1"),
             ("", "wrong"),
@@ -204,14 +160,10 @@ mod tests {
             ("pod", true),
             ("PODS", true),
             ("devicetaintrule.resource.k8s.io", true),
-            ("sts", true),
             ("training", false),
             ("gpu.example.com", false),
         ] {
             assert_eq!(Subject::is_type(word), is_type, "{word}");
         }
-        let refused = Subject::parse("Deployment/web").map_err(|error| error.to_string());
-        let told = "\"Deployment/web\" is a deployment; `explain` takes pods, devices and rules";
-        assert_eq!(refused, Err(told.to_owned()));
     }
 }

@@ -128,7 +128,6 @@ fn of_the_whole(error: NamingError, whole: &str) -> NamingError {
         other @ (NamingError::TwoSegments { .. }
         | NamingError::EmptySegment { .. }
         | NamingError::Everything { .. }
-        | NamingError::NotExplained { .. }
         | NamingError::NoEffect { .. }
         | NamingError::UnknownEffect { .. }) => other,
     }

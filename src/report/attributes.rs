@@ -8,23 +8,6 @@ use serde::{Deserialize, Serialize};
 use crate::model::UNKNOWN;
 use crate::model::{AttributeValue, Device};
 
-/// Which attributes stand in tables.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AttributeColumns {
-    /// Attributes and capacities with a column of their own, as [DOMAIN/]NAME.
-    pub names: Vec<String>,
-    /// Whether all stand in one column.
-    pub all: bool,
-}
-
-impl AttributeColumns {
-    /// Whether any are asked for.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.names.is_empty() && !self.all
-    }
-}
-
 /// The value of an attribute: a boolean, an integer, a string (also for a version), or a list of one of
 /// these types; null for a type that this plugin does not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -68,7 +51,7 @@ impl From<&AttributeValue> for AttributeView {
 }
 
 impl AttributeView {
-    /// The value as `--attribute` takes it.
+    /// The value as tables show it.
     pub(super) fn cell(&self) -> String {
         fn joined<T: ToString>(values: &[T]) -> String {
             let values: Vec<String> = values.iter().map(ToString::to_string).collect();

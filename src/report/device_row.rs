@@ -36,10 +36,6 @@ pub struct DeviceRow {
     /// Taints of the device: first the driver's taints, then the taints of rules, ordered by the name of
     /// the rule. Null if unknown.
     pub taints: Option<Vec<Taint>>,
-    /// Names of the dedications to which the device belongs, according to the taints of rules; null if rules
-    /// are unknown. A dedication, which `dedicate` creates, allows only claims of some namespaces to use the device.
-    #[serde(default)]
-    pub dedications: Option<Vec<String>>,
     /// The claims that hold the device, including claims with admin access; null if unknown.
     pub claims: Option<Vec<ObjectReference>>,
     /// Those of `claims` that hold the device with admin access only; empty if none is known.
@@ -78,11 +74,11 @@ pub struct DeviceRow {
     /// Those of `pods` that use the device with admin access only, such as monitors; empty if none is known.
     pub admin_pods: Vec<ObjectReference>,
     /// Attributes by name, as published by the driver; a name without a domain belongs to the driver. Absent
-    /// if neither --show-attributes nor --columns is set, or if no driver publishes the device.
+    /// if --columns is not set, or if no driver publishes the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attributes: Option<BTreeMap<String, AttributeView>>,
-    /// Capacities by name, as published by the driver: quantities such as `40Gi`. Absent if neither
-    /// --show-attributes nor --columns is set, or if no driver publishes the device.
+    /// Capacities by name, as published by the driver: quantities such as `40Gi`. Absent if
+    /// --columns is not set, or if no driver publishes the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<BTreeMap<String, String>>,
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::attributes::AttributeColumns;
 use super::device_counts::{DeviceCounts, NodeCounts};
 use super::device_row::DeviceRow;
 use super::reference::ObjectReference;
@@ -19,8 +18,8 @@ pub(super) struct Listed<'a> {
     pub(super) nodes: &'a [NodeCounts],
     /// How many there are in all.
     pub(super) summary: &'a DeviceCounts,
-    /// Which attributes have columns.
-    pub(super) columns: &'a AttributeColumns,
+    /// Attributes and capacities with a column, as [DOMAIN/]NAME.
+    pub(super) columns: &'a [String],
 }
 
 /// The devices, node by node.
@@ -36,14 +35,9 @@ pub(super) fn table(report: &Listed<'_>) -> Grouped {
         Column::text("CLAIMS").wide(),
         Column::text("PODS").wide(),
         Column::text("PUBLISHED").wide(),
-        Column::text("DEDICATED").wide(),
     ];
-    let asked = report.columns;
-    let headers = asked.names.iter().map(|name| header(name));
+    let headers = report.columns.iter().map(|name| header(name));
     columns.extend(headers.map(Column::asked));
-    if asked.all {
-        columns.push(Column::text("ATTRIBUTES"));
-    }
     let mut by_place: BTreeMap<(Option<&str>, bool), Vec<&DeviceRow>> = BTreeMap::new();
     for row in report.devices {
         by_place.entry(place(row)).or_default().push(row);
@@ -120,17 +114,9 @@ fn cells(row: &DeviceRow, report: &Listed<'_>) -> Vec<String> {
         claims.long,
         pods.long,
         known(row.published.map(yes_or_no)),
-        known(
-            row.dedications
-                .as_ref()
-                .map(|all| optional(Some(&all.join(", ")))),
-        ),
     ];
-    let asked = report.columns;
-    cells.extend(asked.names.iter().map(|name| attribute_cell(row, name)));
-    if asked.all {
-        cells.push(attributes_cell(row));
-    }
+    let columns = report.columns.iter();
+    cells.extend(columns.map(|name| attribute_cell(row, name)));
     cells
 }
 
@@ -303,22 +289,6 @@ fn attribute_cell(row: &DeviceRow, wanted: &str) -> String {
     optional(Some(&cells.join(", ")))
 }
 
-/// All that a device has, as NAME=VALUE.
-fn attributes_cell(row: &DeviceRow) -> String {
-    let Some(all) = all(row) else {
-        return UNKNOWN.to_owned();
-    };
-    let all: Vec<String> = all
-        .iter()
-        .map(|(name, cell)| format!("{name}={cell}"))
-        .collect();
-    if all.is_empty() {
-        NONE.to_owned()
-    } else {
-        all.join(", ")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -346,7 +316,6 @@ mod tests {
             admin_allocation_count: None,
             published: Some(published),
             taints: None,
-            dedications: None,
             claims: None,
             admin_claims: Vec::new(),
             pods: None,
@@ -378,11 +347,6 @@ mod tests {
             assert_eq!(attribute_cell(&row(true), wanted), cell, "{wanted}");
             assert_eq!(attribute_cell(&row(false), wanted), "<unknown>", "{wanted}");
         }
-        assert_eq!(
-            attributes_cell(&row(true)),
-            "index=3, model=H100, nic.example.com/model=true, odd=<unknown>, zones=a,b, memory=80Gi"
-        );
-        assert_eq!(attributes_cell(&row(false)), "<unknown>");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
-use super::attributes::{AttributeColumns, attributes_of, capacity_of};
+use super::attributes::{attributes_of, capacity_of};
 use super::device_counts::{DeviceCounts, NodeCounts, counts};
 use super::device_row::DeviceRow;
 use super::device_summary::table as summary_table;
@@ -20,7 +20,7 @@ use crate::decide::unreleased_devices::recorded_by_hardware;
 use crate::engine::allocator::users_beside;
 use crate::engine::hardware_use::HardwareUse;
 use crate::engine::unpublished_devices::{away, incomplete_pools};
-use crate::engine::{Consumer, DeviceState, Origin};
+use crate::engine::{Consumer, DeviceState};
 use crate::model::{self, Device, DeviceId, Gap, Kind, ResourceClaim};
 use crate::naming::phrase::{counted, few};
 
@@ -54,7 +54,7 @@ pub struct DeviceReport {
     pub incomplete: Vec<Incomplete>,
     /// Which attributes stand in tables.
     #[serde(skip)]
-    columns: AttributeColumns,
+    columns: Vec<String>,
     /// Whether tables have a line for each device, or for each node.
     #[serde(skip)]
     lines: DeviceLines,
@@ -197,7 +197,7 @@ impl DeviceReport {
                 &incomplete_pool_warnings(&devices, basis),
             ]),
             incomplete: Incomplete::all(&completeness),
-            columns: AttributeColumns::default(),
+            columns: Vec::new(),
             lines: DeviceLines::default(),
             headers: Headers::default(),
             only_tainted: false,
@@ -255,11 +255,7 @@ impl DeviceReport {
     /// The report with what `devices` are, as far as that is published, and with `columns` for it in
     /// tables.
     #[must_use]
-    pub fn with_attributes(
-        mut self,
-        devices: &[DeviceState<'_>],
-        columns: AttributeColumns,
-    ) -> Self {
+    pub fn with_attributes(mut self, devices: &[DeviceState<'_>], columns: Vec<String>) -> Self {
         let published: BTreeMap<String, &Device> = devices
             .iter()
             .filter_map(|state| Some((state.id.to_string(), state.device?)))
@@ -316,13 +312,6 @@ fn row(device: &DeviceState<'_>, completeness: &ReportCompleteness<'_>) -> Devic
             .map(|consumer| ObjectReference::new(&consumer.name, consumer.uid))
             .collect()
     };
-    let of_rules = device
-        .taints
-        .iter()
-        .filter(|taint| matches!(taint.origin, Origin::Rule(_)));
-    let dedications: Vec<String> = of_rules
-        .filter_map(|taint| taint.taint.dedication().map(str::to_owned))
-        .collect();
     DeviceRow {
         device: device.id.to_string(),
         node: device.node.map(ToString::to_string),
@@ -333,8 +322,6 @@ fn row(device: &DeviceState<'_>, completeness: &ReportCompleteness<'_>) -> Devic
         published: published.then_some(device.published),
         // An inventory has only taints that exist, so that there is no proposed one to look up.
         taints: tainted.then(|| taints.map(|taint| Taint::present(taint, &[])).collect()),
-        dedications: (!dedications.is_empty() || completeness.is_complete(CountSubject::Taints))
-            .then_some(dedications),
         claims: held.then(|| claims(&device.claims)),
         admin_claims: claims(&device.admin_claims),
         pods: held.then(|| consumers(|consumer| consumer.is_pod())),

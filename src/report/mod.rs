@@ -25,7 +25,6 @@
 //! | Known defects of Kubernetes releases, in words | [`defects`] |
 //! | Guards, as reports write and show them | [`guard`] |
 //! | Violations of policies, as reports write them | [`policy`] |
-//! | The dedications of a cluster: who has which devices, and whether others are kept out | [`dedications`], from their state [`dedication_state`] |
 //! | The drains of a cluster: how far their units are, and what holds their devices | [`drains`], from their state [`drain_state`] |
 //! | Result of making room for a pod | [`room`], from its plan [`room_plan`] |
 //! | A toleration | [`toleration`] |
@@ -55,8 +54,6 @@ pub mod card;
 pub mod casing;
 pub mod change;
 pub mod condition;
-pub mod dedication_state;
-pub mod dedications;
 pub mod defects;
 pub mod description;
 pub mod descriptions;
@@ -108,9 +105,7 @@ pub mod wait_progress;
 pub(crate) mod testing;
 
 pub use answer::Answer;
-pub use attributes::AttributeColumns;
 pub use change::ChangeReport;
-pub use dedications::DedicationList;
 pub use description::RuleDescription;
 pub use descriptions::RuleDescriptions;
 pub use device_removal::DeviceRemovalReport;

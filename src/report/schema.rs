@@ -9,7 +9,6 @@ use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
 use super::change::ChangeReport;
-use super::dedications::DedicationList;
 use super::description::RuleDescription;
 use super::descriptions::RuleDescriptions;
 use super::device_removal::DeviceRemovalReport;
@@ -27,7 +26,7 @@ use crate::decide::policy::DeviceTaintPolicy;
 
 /// Every schema with the name of the file that it is shipped in.
 #[must_use]
-pub fn files() -> [(&'static str, Schema); 15] {
+pub fn files() -> [(&'static str, Schema); 14] {
     [
         (
             "impact-report.v1alpha1.schema.json",
@@ -69,10 +68,6 @@ pub fn files() -> [(&'static str, Schema); 15] {
             "explanation-list.v1alpha1.schema.json",
             schema_of::<Explanation>(),
         ),
-        (
-            "dedication-list.v1alpha1.schema.json",
-            schema_of::<DedicationList>(),
-        ),
         ("drain-list.v1alpha1.schema.json", schema_of::<DrainList>()),
         (
             "toleration-list.v1alpha1.schema.json",
@@ -107,7 +102,7 @@ pub fn kinds() -> Vec<String> {
     KINDS.map(str::to_owned).to_vec()
 }
 
-const KINDS: [&str; 15] = [
+const KINDS: [&str; 14] = [
     "ImpactReport",
     "DeviceList",
     "RuleDescription",
@@ -118,7 +113,6 @@ const KINDS: [&str; 15] = [
     "PodResourcesList",
     "DeviceRemovalList",
     "ExplanationList",
-    "DedicationList",
     "DrainList",
     "TolerationList",
     "PlanReport",

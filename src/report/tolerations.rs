@@ -8,6 +8,9 @@ use super::metadata::{API_VERSION, Incomplete, Metadata, Warning};
 use super::table::{Column, NONE, Section, Table, View};
 use super::taint::Taint;
 use super::toleration::TolerationView;
+use crate::decide::dedication::{Tolerance, Tolerant};
+use crate::engine::tolerate::tolerates_eviction;
+use crate::model::{self, Effect};
 
 /// Report of `tolerations --who`: taints, and every claim and claim template that tolerates one of them, with
 /// the tolerations.
@@ -126,6 +129,37 @@ impl TolerantReport {
             if self.admin_access { "yes" } else { "no" }.to_owned(),
             devices,
         ]
+    }
+}
+
+/// A claim or template that tolerates one of `taints`, as reports show it.
+#[must_use]
+pub fn tolerant_report(one: &Tolerant, taints: &[model::Taint]) -> TolerantReport {
+    let evicting: Vec<model::Taint> = taints
+        .iter()
+        .map(|taint| model::Taint {
+            effect: Effect::NoExecute,
+            ..taint.clone()
+        })
+        .collect();
+    let stays = |taint: &model::Taint| {
+        one.by
+            .iter()
+            .any(|toleration| tolerates_eviction(toleration, taint))
+    };
+    TolerantReport {
+        kind: one.kind.kind().as_str().to_owned(),
+        namespace: one.name.namespace.to_string(),
+        name: one.name.name.to_string(),
+        tolerance: match one.tolerance {
+            Tolerance::Key => ToleranceReport::Key,
+            Tolerance::Wildcard => ToleranceReport::Wildcard,
+        },
+        admin_access: one.admin_access,
+        tolerations: one.by.iter().map(Into::into).collect(),
+        tolerations_text: one.by.iter().map(ToString::to_string).collect(),
+        scheduling_only: !evicting.iter().any(stays),
+        devices: one.devices.iter().map(ToString::to_string).collect(),
     }
 }
 

@@ -122,7 +122,6 @@ Several names select every device that matches one of them; the same applies
 to several hardware IDs. If you combine a name with a hardware ID, --where or
 --node, only devices that match all of them are selected.
 
---driver, --pool and --device are another way to write DRIVER/POOL/DEVICE;
 --all-devices selects every device. Quote arguments that contain `*`.
 
 A TAINT is KEY[=VALUE][:EFFECT], where EFFECT is None, NoSchedule or NoExecute

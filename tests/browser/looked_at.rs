@@ -80,7 +80,6 @@ fn no_name_takes_a_page_over_or_makes_it_too_wide() {
     for (name, arguments) in [
         ("hostile-preview", "preview --all-devices"),
         ("hostile-list", "list"),
-        ("hostile-explain", "explain -l !x"),
     ] {
         let file = pages.of(name, arguments, &objects);
         assert_readable(&mut browser, &file);

@@ -22,7 +22,7 @@ pub const ASKED: [(&str, &str); 10] = [
         "preview gpu.example.com/node-7/gpu-0 example.com/maintenance:NoExecute",
     ),
     ("preview-none", "preview gpu.example.com a:NoSchedule"),
-    ("preview-grouped", "preview --all-devices --by namespace"),
+    ("preview-grouped", "preview --all-devices --by-workload"),
     ("explain", "explain pod/fold-jsg5p -n research"),
     (
         "explain-device",

@@ -194,7 +194,7 @@ fn hostile_arguments_never_reach_the_terminal_raw() {
             format!("a{hostile}:NoExecute"),
             format!("a={hostile}:NoExecute"),
             format!("a:{hostile}"),
-            format!("--driver={hostile}"),
+            format!("--node={hostile}"),
             format!("--rule={hostile}"),
             format!("--filename={hostile}"),
             format!("--from={hostile}"),

@@ -51,22 +51,20 @@ fn devices_are_summed_up_where_a_terminal_has_too_few_lines() {
     let node = shown.iter().find(|line| line.starts_with("node-9 "));
     let cells: Vec<&str> = node.expect("a line").split_whitespace().collect();
     assert_eq!(cells, ["node-9", "4", "3", "1", "1"]);
-    assert!(shown.join("\n").contains("--summary=false`"), "{shown:#?}");
+    assert!(shown.join("\n").contains("-o wide"), "{shown:#?}");
     let few = lines("devices --node node-9", 200);
     assert!(few[0].starts_with("  DEVICE "), "{few:#?}");
-    let all = lines("devices --summary=false", 200);
-    assert!(all.len() > 50, "{all:#?}");
-    let columns = lines("devices --show-attributes", 400);
-    assert!(columns.len() > 50, "asked for: {columns:#?}");
-    let asked = lines("devices --node node-9 --summary", 200);
-    assert!(asked[0].starts_with("NODE "), "{asked:#?}");
+    let all = lines("devices -o wide", 400);
+    assert!(all.len() > 46, "{all:#?}");
+    let columns = lines("devices --columns model", 400);
+    assert!(columns.len() > 46, "asked for: {columns:#?}");
 }
 
 /// Reports and errors as text, without `-o wide`, whose rows are as long as they have to be.
-const TEXTS: [&str; 19] = [
+const TEXTS: [&str; 18] = [
     "preview gpu.example.com a:NoExecute",
     "preview 'gpu.example.com/node-7/*' example.com/maintenance:NoExecute",
-    "preview --all-devices a:NoExecute --by node",
+    "preview --all-devices a:NoExecute --by-workload",
     "preview --rule node-6-firmware",
     "preview gpu.example.com a:NoExecute --abort-if 'pods.evicted>3'",
     "preview gpu.example.com/node-7/gpu-9",
@@ -74,7 +72,6 @@ const TEXTS: [&str; 19] = [
     "describe node-6-firmware",
     "describe node-10-decommission --history",
     "devices",
-    "devices --summary=false",
     "devices --where 'device.attributes[\"gpu.example.com\"].nope == 1'",
     "explain pod/llm-2 -n training",
     "explain pod/fold-jsg5p -n research -o wide",

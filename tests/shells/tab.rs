@@ -16,10 +16,6 @@ fn cases() -> Vec<(String, &'static str)> {
         ("kubectl-devicetaint prev".to_owned(), "preview "),
         ("kubectl-devicetaint list --exp".to_owned(), "--expired "),
         (
-            "kubectl-devicetaint preview --abort-if devices.s".to_owned(),
-            "devices.selected",
-        ),
-        (
             format!("kubectl-devicetaint describe {from} node-6-f"),
             "node-6-firmware ",
         ),
@@ -30,10 +26,6 @@ fn cases() -> Vec<(String, &'static str)> {
         (
             format!("kubectl-devicetaint preview {from} gpu.example.com/node-10/gpu-3"),
             "gpu.example.com/node-10/gpu-3 ",
-        ),
-        (
-            "kubectl-devicetaint add gpu.example.com/node-7/gpu-0 example.com/m=x:NoE".to_owned(),
-            "NoExecute ",
         ),
     ]
 }

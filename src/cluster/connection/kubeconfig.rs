@@ -40,41 +40,6 @@ pub(in crate::cluster) struct Chosen {
     pub(in crate::cluster) files: String,
 }
 
-/// The names in the kubeconfig that `options` and `environment` choose, each sorted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KubeconfigNames {
-    /// What `--context` takes.
-    pub contexts: Vec<String>,
-    /// What `--cluster` takes.
-    pub clusters: Vec<String>,
-    /// What `--user` takes.
-    pub users: Vec<String>,
-}
-
-impl KubeconfigNames {
-    /// Reads the files; asks no cluster.
-    ///
-    /// # Errors
-    ///
-    /// When a file cannot be read.
-    pub fn load(
-        options: &ConnectionOptions,
-        environment: &Environment,
-    ) -> Result<Self, ClusterError> {
-        let config = load(&options.given(), environment)?.config;
-        let sorted = |mut names: Vec<String>| {
-            names.sort_unstable();
-            names.dedup();
-            names
-        };
-        Ok(Self {
-            contexts: sorted(config.contexts.into_iter().map(|it| it.name).collect()),
-            clusters: sorted(config.clusters.into_iter().map(|it| it.name).collect()),
-            users: sorted(config.auth_infos.into_iter().map(|it| it.name).collect()),
-        })
-    }
-}
-
 /// Reads the file of `--kubeconfig`, else those of `KUBECONFIG`, else `~/.kube/config`.
 pub(in crate::cluster) fn load(
     options: &ConnectionOptions,

@@ -20,7 +20,6 @@ mod preferences;
 pub(in crate::cluster) mod proxy;
 pub(in crate::cluster) mod renewal;
 mod validity;
-pub use kubeconfig::KubeconfigNames;
 pub use load::Connection;
 pub use options::{ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment};
 pub(in crate::cluster) use renewal::Renewal;

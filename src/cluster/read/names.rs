@@ -1,4 +1,4 @@
-//! One kind alone, for whoever looks for names.
+//! One kind alone, for the names of its objects.
 
 use super::kinds::{Outcome, Reader};
 use crate::cluster::client::api::ApiClient;
@@ -6,7 +6,7 @@ use crate::cluster::discovery::discover::ServedKinds;
 use crate::cluster::error::ClusterError;
 use crate::wire::{Detail, Fact};
 
-/// Reads all facts of one kind with that `detail`; none where the server does not have it, or the user may not read it.
+/// Reads all facts of one kind; none where the server does not have it, or the user may not read it.
 ///
 /// For proposals only: an answer has to tell what is not known from what is not there.
 ///
@@ -16,12 +16,11 @@ use crate::wire::{Detail, Fact};
 pub async fn read_names<T: Fact>(
     client: &ApiClient,
     served: &ServedKinds,
-    detail: Detail,
 ) -> Result<Vec<T>, ClusterError> {
     let reader = Reader {
         client,
         served,
-        detail,
+        detail: Detail::Names,
     };
     Ok(match reader.all::<T>().await? {
         Outcome::Read(list) => list.items,

@@ -36,14 +36,6 @@ enum Where {
 }
 
 impl ChangeArgs {
-    /// These flags with a dry run by this plugin, which sends nothing.
-    pub(crate) fn pretending(self) -> Self {
-        Self {
-            dry_run: Where::Client,
-            ..self
-        }
-    }
-
     /// What was typed, as work takes it.
     pub(crate) fn change(&self) -> WriteRequest {
         WriteRequest {

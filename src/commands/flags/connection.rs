@@ -15,15 +15,15 @@ pub(crate) struct ConnectionArgs {
     pub(crate) kubeconfig: Option<PathBuf>,
 
     /// Kubeconfig context
-    #[arg(long, global = true, value_name = "NAME", add = Values::Contexts)]
+    #[arg(long, global = true, value_name = "NAME")]
     pub(crate) context: Option<String>,
 
     /// Kubeconfig cluster
-    #[arg(long, global = true, value_name = "NAME", add = Values::Clusters)]
+    #[arg(long, global = true, value_name = "NAME")]
     pub(crate) cluster: Option<String>,
 
     /// Kubeconfig user
-    #[arg(long, global = true, value_name = "NAME", add = Values::Users)]
+    #[arg(long, global = true, value_name = "NAME")]
     pub(crate) user: Option<String>,
 
     /// Namespace of claims or pods; only for `devices`, `explain`, `make-room`, `podresources list` and `podresources check`

@@ -2,12 +2,9 @@
 //!
 //! Knows no cluster; what was typed becomes the plain values that `work` takes.
 
-pub(crate) mod arrangement;
 pub(crate) mod change;
 pub(crate) mod connection;
-pub(crate) mod device_choice;
 pub(crate) mod device_filters;
-pub(crate) mod devices;
 pub(crate) mod examples;
 pub(crate) mod guards;
 pub(crate) mod kubelet;

@@ -1,7 +1,6 @@
 //! Which rules are meant, as it is typed.
 
 use crate::completion::Values;
-use crate::decide::choice::DeviceFilterFlags;
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::{RuleArguments, RuleWords};
 use crate::naming::labels::LabelSelector;
@@ -26,7 +25,7 @@ pub(crate) struct RuleArgs {
     /// Rules with these labels
     ///
     /// For example devicetaint.dev/batch=9c41d7e02b, the label of all rules of one `add`.
-    #[arg(short = 'l', long, value_name = "SELECTOR", add = Values::Labels)]
+    #[arg(short = 'l', long, value_name = "SELECTOR")]
     selector: Option<LabelSelector>,
 }
 
@@ -41,7 +40,7 @@ impl RuleArgs {
 
     /// What was typed to mean rules, with the hardware among it.
     pub(crate) fn typed(&self, siblings: SiblingRules) -> RuleWords<'_> {
-        RuleWords::new(self.ways(), DeviceFilterFlags::default(), siblings)
+        RuleWords::new(self.ways(), siblings)
     }
 
     /// What was typed, for who adds other ways to it.

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use super::guards;
 use crate::commands::work::consent::{SafetyFlags, SafetyLimits};
-use crate::completion::Values;
 use crate::error::Failure;
 
 /// Flags that say how much harm is agreed to.
@@ -53,7 +52,7 @@ pub(crate) struct SafetyArgs {
     ///
     /// Also refuses if this may be true because the value is unknown. Repeatable; for the list of signals, such
     /// as pods.evicted: `help guards`.
-    #[arg(long, value_name = "GUARD", add = Values::Guards)]
+    #[arg(long, value_name = "GUARD")]
     abort_if: Vec<String>,
 
     /// Refuse what the policy in this file forbids
@@ -73,14 +72,6 @@ pub(crate) struct SafetyArgs {
 }
 
 impl SafetyArgs {
-    /// Takes the word `none` from the files with policies, and says whether it was there: a command that makes
-    /// admission policies takes it for making none.
-    pub(crate) fn take_no_policy(&mut self) -> bool {
-        let before = self.policy.len();
-        self.policy.retain(|path| path.as_os_str() != "none");
-        self.policy.len() < before
-    }
-
     /// Whether nobody is asked.
     pub(crate) fn says_yes(&self) -> bool {
         self.yes

@@ -1,12 +1,12 @@
-//! What there is to complete a word with: names in the cluster, in saved files, in the kubeconfig.
+//! Names that complete a word, from the cluster or saved files.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::source::read_files;
 use crate::cluster::{
-    self, ApiClient, Connection, ConnectionOptions, Detail, Environment, KubeconfigNames,
-    ServedKinds, Silent, discover, read_names, remembered,
+    self, ApiClient, Connection, ConnectionOptions, Environment, ServedKinds, Silent, discover,
+    read_names, remembered,
 };
 use crate::completion::{Known, Values};
 use crate::error::Failure;
@@ -21,26 +21,12 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// The names in the kubeconfig.
-    pub(crate) fn kubeconfig(&self) -> Known {
-        let names = KubeconfigNames::load(&self.connection, &self.environment).unwrap_or_default();
-        Known {
-            clusters: names.clusters,
-            contexts: names.contexts,
-            users: names.users,
-            ..Known::default()
-        }
-    }
-
     /// The objects in which such words are, read side by side.
     ///
     /// # Errors
     ///
     /// When the files or the cluster cannot be read; whoever only proposes words says nothing of it.
     pub(crate) async fn objects(&self, values: Values) -> Result<Known, Failure> {
-        if values.kinds().is_empty() {
-            return Ok(Known::default());
-        }
         if !self.from.is_empty() {
             let reading = read_files(&self.from, cluster::read).await?;
             return Ok(Known::from(reading.snapshot));
@@ -68,27 +54,12 @@ enum Extent {
 /// The objects of these kinds, as far as they can be read.
 async fn names(client: &ApiClient, served: &ServedKinds, values: Values) -> (Known, Extent) {
     let wants = |kind| values.kinds().contains(&kind);
-    let detail = if values.are_attributes() {
-        Detail::Attributes
-    } else {
-        Detail::Names
-    };
-    let (rules, slices, claims, classes) = futures::join!(
-        optional(
-            wants(Kind::DeviceTaintRule),
-            read_names(client, served, detail)
-        ),
-        optional(
-            wants(Kind::ResourceSlice),
-            read_names(client, served, detail)
-        ),
-        optional(
-            wants(Kind::ResourceClaim),
-            read_names(client, served, detail)
-        ),
-        optional(wants(Kind::DeviceClass), read_names(client, served, detail)),
+    let (rules, slices, claims) = futures::join!(
+        optional(wants(Kind::DeviceTaintRule), read_names(client, served)),
+        optional(wants(Kind::ResourceSlice), read_names(client, served)),
+        optional(wants(Kind::ResourceClaim), read_names(client, served)),
     );
-    let extent = if rules.is_some() && slices.is_some() && claims.is_some() && classes.is_some() {
+    let extent = if rules.is_some() && slices.is_some() && claims.is_some() {
         Extent::Whole
     } else {
         Extent::Part
@@ -97,8 +68,6 @@ async fn names(client: &ApiClient, served: &ServedKinds, values: Values) -> (Kno
         rules: rules.unwrap_or_default(),
         slices: slices.unwrap_or_default(),
         claims: claims.unwrap_or_default(),
-        classes: classes.unwrap_or_default(),
-        ..Known::default()
     };
     (known, extent)
 }

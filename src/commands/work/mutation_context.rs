@@ -51,15 +51,9 @@ impl MutationContext {
         })
     }
 
-    /// The choice with its words that are numbers of hardware as such, where `more` attributes identify hardware
-    /// beside those that are known; with what it takes to know that.
-    pub(crate) async fn with_numbers_of(
-        self,
-        choice: Choice,
-        more: &[String],
-    ) -> Result<(Self, Choice), Failure> {
-        let view = self.view.identifying(more);
-        let (view, choice) = Box::pin(view.with_numbers_of(choice)).await?;
+    /// The choice with its words that are numbers of hardware as such, with what it takes to know that.
+    pub(crate) async fn with_numbers_of(self, choice: Choice) -> Result<(Self, Choice), Failure> {
+        let (view, choice) = Box::pin(self.view.with_numbers_of(choice)).await?;
         Ok((Self { view, ..self }, choice))
     }
 

@@ -1,25 +1,20 @@
 //! The admission policies and namespaces of a live cluster: read, and changed one at a time.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 
-use super::cluster_view::ClusterView;
 use super::connect::{Live, failed};
 use crate::cluster::{
     self, ChangeResult, ClusterError, ConflictAction, ObjectVersion, Objects, Removal, ServedKinds,
     Stored, WriteMode, with_admission,
 };
-use crate::decide::dedication::let_in;
 use crate::decide::dedication::{
-    KnownNamespaces, NamespaceFact, Overwrite, Policies, PolicyKind, PolicyListing, PolicyStep,
-    is_still_ours, plan, too_old_for_policies,
+    KnownNamespaces, NamespaceFact, PolicyKind, PolicyStep, is_still_ours, plan,
+    too_old_for_policies,
 };
-use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
     Kind, MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, NamespaceObject,
-    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding, Warning,
+    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
 };
 use crate::wire::Fact;
 
@@ -105,34 +100,6 @@ impl PolicyObjects {
         })
     }
 
-    /// All policies and bindings, as far as they may be read.
-    pub(crate) async fn all(&self) -> Result<Policies, Failure> {
-        let mut all = Vec::new();
-        for kind in PolicyKind::ALL {
-            let found = match self.list(kind).await {
-                Ok(objects) => PolicyListing::Read(objects),
-                // Without the API there are none.
-                Err(ClusterError::NotServed { .. } | ClusterError::NotFound { .. }) => {
-                    PolicyListing::Read(Vec::new())
-                }
-                // Policies are beside the rules: who may not read them gets the rest, with these as unknown.
-                Err(error @ ClusterError::Forbidden { .. }) => {
-                    PolicyListing::Unread(error.to_string())
-                }
-                Err(error) => return Err(failed(error)),
-            };
-            all.push((kind, found));
-        }
-        Ok(Policies(all))
-    }
-
-    async fn list(&self, kind: PolicyKind) -> Result<Vec<Value>, ClusterError> {
-        of_kind!(self, kind, objects => {
-            let listed = objects.list().await?;
-            Ok(listed.objects.into_iter().map(|stored| stored.object).collect())
-        })
-    }
-
     /// The namespaces, as far as they may be read.
     pub(crate) async fn namespaces(&self) -> Result<KnownNamespaces, Failure> {
         let objects = self.objects::<NamespaceObject>().map_err(failed)?;
@@ -165,24 +132,12 @@ impl PolicyObjects {
             PolicyStep::Create(wanted) => cluster::ObjectChange::Create {
                 object: wanted.object.clone(),
             },
-            PolicyStep::Change { found, patch, .. } => cluster::ObjectChange::Patch {
-                on: state(found),
-                patch: patch.clone(),
-            },
         };
-        // What somebody else made of it meanwhile is nothing that `--overwrite` agreed to replace.
-        let again = |found: Option<&Value>| match plan(
-            wanted.clone(),
-            found,
-            dedication,
-            Overwrite::Refuse,
-        ) {
+        let again = |found: Option<&Value>| match plan(wanted.clone(), found, dedication) {
             Ok(PolicyStep::Create(wanted)) => ConflictAction::Send(cluster::ObjectChange::Create {
                 object: wanted.object,
             }),
             Ok(PolicyStep::Keep(_)) => ConflictAction::End(Ok(())),
-            // `Overwrite::Refuse` gives none of these.
-            Ok(PolicyStep::Change { .. }) => ConflictAction::End(Ok(())),
             Err(failure) => ConflictAction::End(Err(failure.ending(ExitStatus::TryAgain))),
         };
         match self
@@ -270,25 +225,4 @@ fn state(object: &Value) -> ObjectVersion {
         uid: text("uid"),
         resource_version: text("resourceVersion"),
     }
-}
-
-/// Who is let in by the policies of the dedications whose taints are looked at; nothing where files were
-/// read, which hold no policies.
-pub(crate) async fn dedications(
-    view: &ClusterView,
-    proposed: &[ProposedTaint],
-) -> Result<Vec<Warning>, Failure> {
-    let names: BTreeSet<&str> = proposed
-        .iter()
-        .filter_map(|one| one.taint.dedication())
-        .collect();
-    let Some(live) = view.live().filter(|_| !names.is_empty()) else {
-        return Ok(Vec::new());
-    };
-    let objects = PolicyObjects::of(live).await?;
-    let (policies, namespaces) = (objects.all().await?, objects.namespaces().await?);
-    let let_in = names
-        .into_iter()
-        .map(|name| let_in(name, &policies, &namespaces));
-    Ok(let_in.collect())
 }

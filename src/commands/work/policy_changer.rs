@@ -42,7 +42,6 @@ impl PolicyChanger<'_> {
             let name = named(step);
             let result = match step {
                 PolicyStep::Create(_) => RuleResult::Created,
-                PolicyStep::Change { .. } => RuleResult::Configured,
                 PolicyStep::Keep(_) => RuleResult::Unchanged,
             };
             if let Some(mode) = self.change.mode().filter(|_| step.is_open()) {
@@ -54,7 +53,7 @@ impl PolicyChanger<'_> {
             if self.is_real() {
                 match step {
                     PolicyStep::Keep(_) => self.context.ledger.unchanged(&name),
-                    PolicyStep::Create(_) | PolicyStep::Change { .. } => {
+                    PolicyStep::Create(_) => {
                         let result = LedgerResult::Made(result);
                         self.context.ledger.done(&name, result);
                     }
@@ -142,7 +141,6 @@ impl PolicyChanger<'_> {
 fn goal(step: &PolicyStep) -> Option<RuleGoal> {
     match step {
         PolicyStep::Create(_) => Some(RuleGoal::Created),
-        PolicyStep::Change { .. } => Some(RuleGoal::Changed),
         PolicyStep::Keep(_) => None,
     }
 }

@@ -25,7 +25,7 @@ pub(crate) async fn chosen_in(
         }
     }
     // On the heap: it reads a list, and is part of what several commands do.
-    let view = Box::pin(view.with_attributes(typed.kinds())).await?;
+    let view = Box::pin(view.with_attributes(&[])).await?;
     let RulesOnDevices { chooser, notes } = typed.find(&view.reading, &view.semantics)?;
     for note in notes {
         context.printer.note(&note);

@@ -76,18 +76,17 @@ impl SharedNumber {
 
 /// Which of the numbers `identities` several of the `chosen` devices have that are not parts of the same
 /// hardware, and which are shared by drivers of one node. A place is that of whatever is in it, but on one node:
-/// the same machines have the same places. `more` are attributes that identify hardware beside those that are known.
+/// the same machines have the same places.
 #[must_use]
 pub fn ambiguous(
     identities: &[Hardware],
     chosen: &[DeviceId],
     snapshot: &Snapshot,
-    more: &[String],
     semantics: &Semantics,
 ) -> (Vec<AmbiguousNumber>, Vec<SharedNumber>) {
     let (mut ambiguous, mut shared) = (Vec::new(), Vec::new());
     for number in identities {
-        let is = DeviceCondition::Attribute(number.conditions(more));
+        let is = DeviceCondition::Attribute(number.conditions());
         let mut devices = filter_devices(snapshot, &[is], semantics).devices;
         devices.retain(|device| chosen.contains(device));
         let mut by_driver: BTreeMap<&DriverName, Vec<&DeviceId>> = BTreeMap::new();

@@ -4,18 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::{self, Semantics, complete_pools};
 use crate::model::{DeviceId, DeviceSelector, DriverName, Kind, PoolName, Reading};
-use crate::naming::device;
-use crate::naming::phrase::counted;
-
-/// How devices become rules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Expansion {
-    /// One rule for each, by its name.
-    #[default]
-    ByName,
-    /// One for a whole pool or driver, where that is exactly what is meant.
-    Collapsed,
-}
 
 /// Devices of which all are known.
 struct Whole {
@@ -23,7 +11,7 @@ struct Whole {
     devices: BTreeSet<DeviceId>,
 }
 
-/// The selectors with those of pools and drivers in the place of all their devices, and what to know about that.
+/// The selectors with those of pools and drivers in the place of all their devices.
 ///
 /// A pool or driver stands for devices only where they are all that it has, published or held by a claim, and
 /// where all that it has is known: nothing was left unread, and no pool lacks a slice. One device stays
@@ -33,12 +21,10 @@ pub fn collapsed(
     selectors: Vec<DeviceSelector>,
     reading: &Reading,
     semantics: &Semantics,
-) -> (Vec<DeviceSelector>, Vec<String>) {
-    if let Some(why) = unread(reading) {
-        let note = format!("--collapse changes nothing: {why}");
-        return (selectors, vec![note]);
+) -> Vec<DeviceSelector> {
+    if is_partly_unread(reading) {
+        return selectors;
     }
-    let mut notes = Vec::new();
     let mut left = selectors;
     // Drivers come before pools, so that devices which a driver stands for are not collapsed into pools as
     // well.
@@ -53,35 +39,18 @@ pub fn collapsed(
             continue;
         }
         left.retain(|selector| !stands_for(selector));
-        notes.push(format!(
-            "{} replaces {}, and will also taint matching devices that are published later",
-            device::format(&whole.selector),
-            counted(whole.devices.len(), "device"),
-        ));
         left.push(whole.selector);
     }
-    if notes.is_empty() {
-        notes.push(
-            "--collapse changes nothing: it replaces the devices of a pool or driver only if the pool or driver is \
-             completely published and has at least two devices, and all these devices are selected"
-                .to_owned(),
-        );
-    }
     left.sort();
-    (left, notes)
+    left
 }
 
-/// Why it is not known what there is, if it is not.
-fn unread(reading: &Reading) -> Option<String> {
+/// Whether devices may exist that were not read.
+fn is_partly_unread(reading: &Reading) -> bool {
     let mut kinds = [Kind::ResourceSlice, Kind::ResourceClaim].into_iter();
-    kinds.find_map(|kind| {
-        let gap = reading
-            .gaps
-            .iter()
-            .find(|gap| gap.kind() == Some(kind))
-            .cloned()
-            .or_else(|| reading.without(kind))?;
-        Some(format!("{} are not known: {}", gap.what, gap.why))
+    kinds.any(|kind| {
+        let mut gaps = reading.gaps.iter();
+        gaps.any(|gap| gap.kind() == Some(kind)) || reading.without(kind).is_some()
     })
 }
 
@@ -144,6 +113,7 @@ mod tests {
         Allocation, AllocationResult, Gap, Minor, Pool, ResourceClaim, ResourceSlice, SliceNodes,
         Snapshot,
     };
+    use crate::naming::device;
     use crate::report::testing;
 
     fn slice(
@@ -200,16 +170,16 @@ mod tests {
     }
 
     /// What the devices become.
-    fn became(devices: &str, reading: &Reading) -> (String, String) {
+    fn became(devices: &str, reading: &Reading) -> String {
         let selectors = devices.split(' ').map(|text| device::parse(text).unwrap());
         let newest = Minor {
             minor: 37,
             patch: None,
         };
         let semantics = Semantics::of(newest).unwrap();
-        let (selectors, notes) = collapsed(selectors.collect(), reading, &semantics);
+        let selectors = collapsed(selectors.collect(), reading, &semantics);
         let texts: Vec<String> = selectors.iter().map(device::format).collect();
-        (texts.join(" "), notes.join("; "))
+        texts.join(" ")
     }
 
     #[test]
@@ -280,24 +250,13 @@ mod tests {
                 "d/a/0",
             ),
         ] {
-            let (found, notes) = became(devices, &reading);
+            let found = became(devices, &reading);
             let sorted = |text: &str| {
                 let mut words: Vec<String> = text.split(' ').map(str::to_owned).collect();
                 words.sort();
                 words
             };
             assert_eq!(sorted(&found), sorted(expected), "{name}");
-            let is_collapsed = expected.split(' ').count() < devices.split(' ').count();
-            assert_eq!(
-                notes.contains("published later"),
-                is_collapsed,
-                "{name}: {notes}"
-            );
-            assert_eq!(
-                notes.contains("--collapse changes nothing"),
-                !is_collapsed,
-                "{name}: {notes}"
-            );
         }
     }
 
@@ -310,9 +269,7 @@ mod tests {
             let mut absent = reading(slices);
             absent.known.remove(&kind);
             for reading in [denied, absent] {
-                let (found, notes) = became("d/a/0 d/a/1", &reading);
-                assert_eq!(found, "d/a/0 d/a/1");
-                assert!(notes.contains("are not known"), "{notes}");
+                assert_eq!(became("d/a/0 d/a/1", &reading), "d/a/0 d/a/1");
             }
         }
     }

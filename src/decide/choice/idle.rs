@@ -1,38 +1,16 @@
-//! Named nodes and pods that exist and have no devices.
+//! Named nodes that exist and have no devices.
 
-use crate::engine::DeviceCondition;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{NamespacedName, Snapshot};
+use crate::model::Snapshot;
 
-/// A node or a pod that was named and has no devices, as far as slices and claims say.
+/// A node that was named and has no devices, as far as slices and claims say.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum IdleName {
-    /// A node of this name.
-    Node(String),
-    /// A pod of this name.
-    Pod(NamespacedName),
-}
+pub struct IdleNode(String);
 
-/// What one of the `conditions` names and what has no devices: it may be there all the same, or be
-/// mistyped.
-#[must_use]
-pub fn idle(conditions: &[DeviceCondition], snapshot: &Snapshot) -> Option<IdleName> {
-    conditions.iter().find_map(|condition| match condition {
-        DeviceCondition::Node(node) => IdleName::node(node, snapshot),
-        DeviceCondition::Pod(pod) => {
-            (!uses_devices(pod, snapshot)).then(|| IdleName::Pod(pod.clone()))
-        }
-        DeviceCondition::Claim(_)
-        | DeviceCondition::Named(_)
-        | DeviceCondition::Attribute(_)
-        | DeviceCondition::Expression(_) => None,
-    })
-}
-
-impl IdleName {
+impl IdleNode {
     /// The node of that name, if no device is local to it.
     #[must_use]
-    pub fn node(name: &str, snapshot: &Snapshot) -> Option<Self> {
+    pub fn of(name: &str, snapshot: &Snapshot) -> Option<Self> {
         let mut slices = snapshot.slices.iter();
         let has_devices = slices.any(|slice| {
             let mut devices = slice.devices.iter();
@@ -50,28 +28,20 @@ impl IdleName {
             let node = found.node.as_ref();
             node.is_some_and(|node| node.as_str() == name) && !found.results.is_empty()
         });
-        (!has_devices && !holds_devices).then(|| Self::Node(name.to_owned()))
+        (!has_devices && !holds_devices).then(|| Self(name.to_owned()))
     }
 
     /// Whether it is among what was read.
     #[must_use]
     pub fn is_there(&self, snapshot: &Snapshot) -> bool {
-        match self {
-            Self::Node(name) => {
-                let mut nodes = snapshot.nodes.iter();
-                nodes.any(|node| node.name.as_str() == name)
-            }
-            Self::Pod(name) => snapshot.pods.iter().any(|pod| pod.name == *name),
-        }
+        let mut nodes = snapshot.nodes.iter();
+        nodes.any(|node| node.name.as_str() == self.0)
     }
 
     /// That it is there, and has no devices.
     #[must_use]
     pub fn describe(&self) -> String {
-        match self {
-            Self::Node(name) => format!("node {name} exists, but no device is local to it"),
-            Self::Pod(name) => format!("pod {name} exists, but uses no device"),
-        }
+        format!("node {} exists, but no device is local to it", self.0)
     }
 
     /// That it is there, and has no devices, where some are needed.
@@ -82,15 +52,24 @@ impl IdleName {
     }
 }
 
-fn uses_devices(pod: &NamespacedName, snapshot: &Snapshot) -> bool {
-    let mut claims = snapshot.claims.iter();
-    claims.any(|claim| {
-        let mut consumers = claim.reserved_for.iter();
-        claim.name.namespace == pod.namespace
-            && claim
-                .allocation
-                .as_ref()
-                .is_some_and(|found| !found.results.is_empty())
-            && consumers.any(|found| &*found.resource == "pods" && found.name == pod.name)
-    })
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testing;
+
+    #[test]
+    fn a_node_without_devices_is_there_or_mistyped() {
+        let snapshot = Snapshot {
+            slices: vec![testing::slice(vec![testing::published("gpu-0", &[])])],
+            nodes: vec![testing::node("node-7"), testing::node("node-8")],
+            ..Snapshot::default()
+        };
+        let is_there = |name: &str| {
+            let idle = IdleNode::of(name, &snapshot)?;
+            Some(idle.is_there(&snapshot))
+        };
+        assert_eq!(is_there("node-7"), None);
+        assert_eq!(is_there("node-8"), Some(true));
+        assert_eq!(is_there("node-9"), Some(false));
+    }
 }

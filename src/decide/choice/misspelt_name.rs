@@ -35,10 +35,6 @@ pub fn wrong_name(error: NamingError) -> Failure {
             "separate device and taint by a space: {value} KEY:EFFECT"
         )),
         NamingError::Everything { .. } => Some("to select every device: --all-devices".to_owned()),
-        NamingError::NotExplained { argument, kind } => {
-            let ways = ways_to(kind, argument).into_iter();
-            return ways.fold(Failure::usage(error), Failure::hint);
-        }
         NamingError::UnknownEffect { .. }
         | NamingError::EmptySegment { .. }
         | NamingError::Invalid { .. }
@@ -56,47 +52,18 @@ pub fn meant_as_hardware(arguments: &[String], failure: Failure) -> Failure {
     }
 }
 
-/// How to get to know something about an object of another type, which was typed as TYPE/NAME; and what to
-/// type for a pod in a namespace that is called like the type.
-fn ways_to(kind: &str, argument: &str) -> Vec<String> {
-    let (of_type, name) = argument.split_once('/').unwrap_or((argument, ""));
-    let meant = word(name);
-    let way = match kind {
-        "node" => format!(
-            "to show its devices: `kubectl devicetaint devices --node {meant}`; to preview a \
-            taint on them: `kubectl devicetaint preview --node {meant}`"
-        ),
-        "resourceclaim" => format!(
-            "to show its pods and the impact of a taint on its devices: `kubectl devicetaint \
-            preview --claim {meant}`"
-        ),
-        "deviceclass" => format!(
-            "to list the devices that it selects: `kubectl devicetaint devices --class {meant}`"
-        ),
-        "resourceslice" => "list the devices with `kubectl devicetaint devices`, then \
-        explain one of them"
-            .to_owned(),
-        "resourceclaimtemplate" => {
-            "to explain a pod that has a claim from this template: `kubectl devicetaint explain \
-            pod/NAME`"
-                .to_owned()
-        }
-        "namespace" => {
-            format!(
-                "to explain its pods by their labels: \
-                `kubectl devicetaint explain -l LABELS -n {meant}`"
-            )
-        }
-        _ => "to explain its pods by their labels: \
-            `kubectl devicetaint explain -l LABELS -n NAMESPACE`"
-            .to_owned(),
-    };
-    let mut ways = vec![way];
-    if !name.contains('/') && !of_type.contains('.') {
-        ways.push(format!(
-            "to explain pod {name} in namespace {of_type}: `kubectl devicetaint explain \
-            pod/{argument}`"
-        ));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_driver_is_proposed_that_nobody_named() {
+        let hint = |text: &str| {
+            let failure = wrong_name(device::parse(text).unwrap_err());
+            failure.hints().join("\n")
+        };
+        assert_eq!(hint("node-7/gpu-0"), "did you mean '*/node-7/gpu-0'?");
+        let both = "did you mean 'gpu.example.com/node-7/*' or '*/gpu.example.com/node-7'?";
+        assert_eq!(hint("gpu.example.com/node-7"), both);
     }
-    ways
 }

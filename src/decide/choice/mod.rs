@@ -6,14 +6,13 @@
 //! |---|---|
 //! | The arguments and flags that name devices | `device_arguments` |
 //! | Parsing of device arguments, without a cluster | `parse` |
-//! | Devices selected by attributes and by use: `--where`, `--pod` and their like | [`device_filters`] |
+//! | Devices selected by what they are: `--where`, `--node`, hardware IDs | [`device_filters`] |
 //! | Hardware numbers among the arguments, resolved in a cluster | `numbers` |
 //! | The taints a command proposes, from its arguments or by default, and warnings about them | `taints` |
-//! | Explanations and suggestions when no device matches | `no_match`; named nodes and pods without devices: [`mod@idle`] |
+//! | Explanations and suggestions when no device matches | `no_match`; named nodes without devices: [`mod@idle`] |
 //! | Hardware numbers that match more than one device | [`mod@ambiguous`] |
-//! | Unpublished devices, which cannot be compared with what was typed | `comparison_limit` |
 //! | Collapsing devices into one selector of their pool or driver | [`collapse`] |
-//! | Devices to be listed, from arguments and flags | [`mod@shown`] |
+//! | Devices to be listed, from arguments | [`mod@shown`] |
 //! | Devices that do not exist, with similar names | `unknown` |
 //! | Names that match nothing because their driver publishes no devices | `unpublished` |
 //! | Refusal of selectors that match every device | [`all_devices`] |
@@ -22,7 +21,6 @@
 pub mod all_devices;
 pub mod ambiguous;
 pub mod collapse;
-mod comparison_limit;
 mod device_arguments;
 pub mod device_filters;
 pub mod idle;
@@ -37,11 +35,10 @@ mod unpublished;
 
 pub use all_devices::refuse_wide;
 pub use ambiguous::{AmbiguousNumber, NamedBy, NumberUse, SharedNumber};
-pub use collapse::{Expansion, collapsed};
-pub use comparison_limit::{ComparisonLimit, not_compared};
+pub use collapse::collapsed;
 pub use device_arguments::DeviceArguments;
-pub use device_filters::{DeviceFilter, DeviceFilterFlags, FilterResult};
-pub use idle::IdleName;
+pub use device_filters::{DeviceFilter, DeviceFilterFlags, FilterResult, not_compared};
+pub use idle::IdleNode;
 pub use misspelt_name::wrong_name;
 pub use no_match::{
     UnmatchedNames, no_such, no_such_dedication, no_such_node, refuse_empty_names,
@@ -50,7 +47,7 @@ pub use no_match::{
 pub use numbers::{noted_numbers, numbers};
 pub use parse::{Choice, ChoiceBasis, Purpose, ResolvedChoice, hardware_among, incomplete_taint};
 pub use shown::ShownDevices;
-pub use unknown::{no_devices, no_such_device, refuse_missing, refuse_unmatched};
+pub use unknown::{NO_DEVICES, no_such_device, refuse_missing, refuse_unmatched};
 pub use unpublished::{
     drivers_away, on_another_node, refuse_unknown_on_node, rules_without_published_devices,
     unknown_devices, unknown_on_node, with_drivers_away,

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::idle::IdleName;
+use super::idle::IdleNode;
 use super::unknown::{SHOW_ATTRIBUTES, no_such_device};
 use crate::decide::identity::identifying_attributes::KNOWN;
 use crate::engine::expression::AttributeCondition;
 use crate::engine::{self, DeviceCondition, Semantics, filter_devices};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{Device, DeviceId, DeviceSelector, Kind, NamespacedName, Reading, Snapshot};
+use crate::model::{Device, DeviceId, DeviceSelector, Kind, Reading, Snapshot};
 use crate::naming::device;
 use crate::naming::nearest::nearest;
 use crate::naming::phrase::each_once;
@@ -49,8 +49,6 @@ pub fn nothing(
     // combination is empty.
     match conditions.iter().find(chooses_nothing) {
         Some(DeviceCondition::Node(name)) => no_such_node(name, snapshot),
-        Some(DeviceCondition::Claim(name)) => no_such_claim(name, snapshot),
-        Some(DeviceCondition::Pod(name)) => no_such_pod(name, snapshot),
         Some(DeviceCondition::Attribute(conditions)) => no_such_value(conditions, snapshot),
         Some(DeviceCondition::Named(selectors)) => no_such_name(selectors, snapshot, semantics),
         Some(DeviceCondition::Expression(_)) | None => no_match(),
@@ -79,7 +77,7 @@ pub fn no_such_dedication(name: &str, known: impl IntoIterator<Item = String>) -
     let failure = Failure::new(ExitStatus::Failed, format!("dedication {name} not found"));
     let known: BTreeSet<String> = known.into_iter().collect();
     match nearest(name, known).as_slice() {
-        [] => failure.hint("list the dedications with `kubectl devicetaint dedicate list`"),
+        [] => failure,
         names => meant(failure, names),
     }
 }
@@ -95,8 +93,7 @@ fn meant(failure: Failure, names: &[String]) -> Failure {
 /// No device is local to the node of that name: it has none, or there is none of that name.
 #[must_use]
 pub fn no_such_node(name: &str, snapshot: &Snapshot) -> Failure {
-    let idle = IdleName::Node(name.to_owned());
-    if idle.is_there(snapshot) {
+    if let Some(idle) = IdleNode::of(name, snapshot).filter(|idle| idle.is_there(snapshot)) {
         return idle.failure();
     }
     let nodes = snapshot.slices.iter().flat_map(|slice| {
@@ -113,62 +110,6 @@ pub fn no_such_node(name: &str, snapshot: &Snapshot) -> Failure {
     let failure = Failure::new(ExitStatus::Failed, text);
     let known: BTreeSet<String> = nodes.collect();
     meant(failure, &nearest(name, known))
-}
-
-fn no_such_pod(name: &NamespacedName, snapshot: &Snapshot) -> Failure {
-    let idle = IdleName::Pod(name.clone());
-    let pods = snapshot.claims.iter().flat_map(|claim| {
-        let consumers = claim.reserved_for.iter();
-        let pods = consumers.filter(|consumer| &*consumer.resource == "pods");
-        pods.map(|pod| NamespacedName {
-            namespace: claim.name.namespace.clone(),
-            name: pod.name.clone(),
-        })
-    });
-    let pods: BTreeSet<NamespacedName> = pods.collect();
-    // A reservation names its pod also where pods were not read.
-    if idle.is_there(snapshot) || pods.contains(name) {
-        return idle.failure();
-    }
-    elsewhere(
-        format!("pod {name} not found, or it uses no devices"),
-        name,
-        &pods,
-    )
-}
-
-fn no_such_claim(name: &NamespacedName, snapshot: &Snapshot) -> Failure {
-    let mut claims = snapshot.claims.iter();
-    if claims.any(|claim| claim.name == *name) {
-        return Failure::new(
-            ExitStatus::Failed,
-            format!("claim {name} exists, but has no devices allocated"),
-        )
-        .hint("list the devices with `kubectl devicetaint devices`");
-    }
-    let holding = snapshot.claims.iter().filter(|claim| {
-        let allocation = claim.allocation.as_ref();
-        allocation.is_some_and(|found| !found.results.is_empty())
-    });
-    let holding = holding.map(|claim| claim.name.clone());
-    elsewhere(
-        format!("claim {name} not found, or it has no allocated devices"),
-        name,
-        &holding.collect(),
-    )
-}
-
-/// Nothing has that name: perhaps it is in another namespace.
-fn elsewhere(text: String, name: &NamespacedName, known: &BTreeSet<NamespacedName>) -> Failure {
-    let same = known.iter().filter(|found| found.name == name.name);
-    // The right name in another namespace is likelier than a misspelt one, so it is suggested alone.
-    let same: Vec<String> = same.take(3).map(ToString::to_string).collect();
-    let failure = Failure::new(ExitStatus::Failed, text);
-    if same.is_empty() {
-        let known: BTreeSet<String> = known.iter().map(ToString::to_string).collect();
-        return meant(failure, &nearest(&name.to_string(), known));
-    }
-    meant(failure, &same)
 }
 
 fn no_such_name(
@@ -223,10 +164,10 @@ fn number_alone<'a>(
     condition: &'a AttributeCondition,
     all: &[AttributeCondition],
 ) -> Option<&'a str> {
-    let number = condition.exactly()?;
+    let number = condition.value();
     let names = |known: &str| {
         let mut all = all.iter();
-        all.any(|one| one.name() == known && one.exactly() == Some(number))
+        all.any(|one| one.name() == known && one.value() == number)
     };
     KNOWN
         .iter()
@@ -261,8 +202,7 @@ pub fn refuse_unknown_attributes(names: &[String], reading: &Reading) -> Result<
     for name in names {
         let known = attributes(&reading.snapshot, name);
         if !known.is_empty() {
-            return Err(no_such("attribute or capacity", name, known)
-                .hint("show all attributes and capacities with --show-attributes"));
+            return Err(no_such("attribute or capacity", name, known));
         }
     }
     Ok(())

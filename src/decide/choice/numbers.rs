@@ -5,10 +5,9 @@ use crate::decide::identity::identifying_attributes::identifies;
 use crate::decide::identity::{Hardware, NotedHardware};
 use crate::model::{AttributeValue, DeviceSelector, DeviceTaintRule, Reading, Snapshot};
 
-/// Those of `words` that are the number of a published device, such as its serial number; `more` are
-/// attributes that identify hardware beside those that are known.
+/// Those of `words` that are the number of a published device, such as its serial number.
 #[must_use]
-pub fn numbers(words: &[&str], snapshot: &Snapshot, more: &[String]) -> Vec<Hardware> {
+pub fn numbers(words: &[&str], snapshot: &Snapshot) -> Vec<Hardware> {
     let words = words.iter().filter(|word| may_be_number(word));
     let hardware = words.map(|word| Hardware::bare(word));
     let is_published = |hardware: &Hardware| {
@@ -16,8 +15,7 @@ pub fn numbers(words: &[&str], snapshot: &Snapshot, more: &[String]) -> Vec<Hard
         devices.any(|device| {
             let mut attributes = device.attributes.iter();
             attributes.any(|(name, value)| {
-                identifies(name, more)
-                    && written(value).is_some_and(|value| hardware.is(name, &value))
+                identifies(name) && written(value).is_some_and(|value| hardware.is(name, &value))
             })
         })
     };
@@ -98,19 +96,11 @@ mod tests {
             )])],
             ..Snapshot::default()
         };
-        let found = |words: &[&str], more: &[&str]| -> Vec<String> {
-            let more: Vec<String> = more.iter().map(|name| (*name).to_owned()).collect();
-            let found = numbers(words, &snapshot, &more);
+        let found = |words: &[&str]| -> Vec<String> {
+            let found = numbers(words, &snapshot);
             found.iter().map(ToString::to_string).collect()
         };
-        assert_eq!(
-            found(&["1423022041312", "maintenance"], &[]),
-            ["1423022041312"]
-        );
-        assert!(
-            found(&["h100"], &[]).is_empty(),
-            "a model identifies nothing"
-        );
-        assert_eq!(found(&["h100"], &["model"]), ["h100"]);
+        assert_eq!(found(&["1423022041312", "maintenance"]), ["1423022041312"]);
+        assert!(found(&["h100"]).is_empty(), "a model identifies nothing");
     }
 }

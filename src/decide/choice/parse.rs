@@ -69,10 +69,6 @@ impl Choice {
         let ways: Vec<(&str, ChoiceBasis)> = [
             ("DEVICE", ChoiceBasis::Selectors(named)),
             (
-                "--driver, --pool, --device",
-                ChoiceBasis::Selectors(typed.flags.clone().into_iter().collect()),
-            ),
-            (
                 // The only way to an empty selector, which every device matches.
                 "--all-devices",
                 ChoiceBasis::Selectors(vec![
@@ -145,14 +141,14 @@ impl Choice {
     }
 
     /// The choice with those of its words as hardware that are numbers of devices in `reading`, of which
-    /// attributes were read; `more` are attributes that identify hardware beside those that are known.
+    /// attributes were read.
     ///
     /// # Errors
     ///
     /// As [`DeviceFilter::parse`].
-    pub fn with_numbers(self, reading: &Reading, more: &[String]) -> Result<Self, Failure> {
+    pub fn with_numbers(self, reading: &Reading) -> Result<Self, Failure> {
         let words = self.words(reading);
-        let hardware = numbers(&words, &reading.snapshot, more);
+        let hardware = numbers(&words, &reading.snapshot);
         if hardware.is_empty() {
             return Ok(self);
         }
@@ -168,7 +164,6 @@ impl Choice {
             Some(filter) => Some(filter.with_hardware(hardware)?),
             None => DeviceFilter::parse(&DeviceFilterFlags {
                 identities: hardware,
-                identity_attributes: more.to_vec(),
                 ..DeviceFilterFlags::default()
             })?,
         };
@@ -196,7 +191,7 @@ impl Choice {
                 notes: Vec::new(),
             });
         };
-        let filtered = filter.resolve(reading, &[named], semantics)?;
+        let filtered = filter.resolve(reading, named, semantics)?;
         let filtered = filtered.unambiguous(&NamedBy::Devices, use_of)?;
         let FilterResult { devices, notes, .. } = filtered;
         let by = ChoiceBasis::Selectors(devices.into_iter().map(DeviceSelector::from).collect());
@@ -220,7 +215,7 @@ pub struct ResolvedChoice {
 /// What was typed with arguments that name hardware among the other choices.
 fn without_hardware(typed: &DeviceArguments) -> (DeviceFilterFlags, DeviceArguments) {
     let mut filters = typed.filters.clone();
-    let (identities, arguments) = hardware_among(&typed.arguments, &filters.identity_attributes);
+    let (identities, arguments) = hardware_among(&typed.arguments);
     filters.identities.extend(identities);
     let rest = DeviceArguments {
         arguments,
@@ -230,13 +225,12 @@ fn without_hardware(typed: &DeviceArguments) -> (DeviceFilterFlags, DeviceArgume
     (filters, rest)
 }
 
-/// The arguments that name hardware, such as `uuid=GPU-18db…` or the number alone, and all others; `more` are
-/// attributes that identify it beside those that are known.
+/// The arguments that name hardware, such as `uuid=GPU-18db…` or the number alone, and all others.
 #[must_use]
-pub fn hardware_among(arguments: &[String], more: &[String]) -> (Vec<Hardware>, Vec<String>) {
+pub fn hardware_among(arguments: &[String]) -> (Vec<Hardware>, Vec<String>) {
     let (mut identities, mut others) = (Vec::new(), Vec::new());
     for argument in arguments {
-        match Hardware::parse(argument, more) {
+        match Hardware::parse(argument) {
             Some(identity) => identities.push(identity),
             None => others.push(argument.clone()),
         }
@@ -262,7 +256,7 @@ fn filtered(
             way,
             ChoiceBasis::Filtered(..) | ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_),
         )) => Err(Failure::usage(format!(
-            "{way} selects the devices and cannot be combined with --node, --where and similar flags"
+            "{way} selects the devices and cannot be combined with hardware IDs, --node and --where"
         ))),
     }
 }
@@ -324,7 +318,7 @@ fn targets(
         );
     }
     let all = typed.all_devices.then(DeviceSelector::default);
-    let beside: Vec<DeviceSelector> = typed.flags.iter().cloned().chain(all).collect();
+    let beside = Vec::from_iter(all);
     Targets::parse(texts, &beside, beside_hardware, &Effect::None).map_err(|error| {
         if let NamingError::TwoSegments {
             argument,
@@ -343,7 +337,6 @@ fn targets(
             | NamingError::EmptySegment { .. }
             | NamingError::Everything { .. }
             | NamingError::Invalid { .. }
-            | NamingError::NotExplained { .. }
             | NamingError::NoEffect { .. }
             | NamingError::UnknownEffect { .. } => None,
         };
@@ -452,7 +445,6 @@ mod tests {
 
     #[test]
     fn exactly_what_was_typed_is_chosen_and_nothing_wider() {
-        let flags = device::from_parts(Some("gpu.example.com"), Some("node-7"), None).unwrap();
         for (name, typed, expected) in [
             (
                 "one device",
@@ -472,14 +464,6 @@ mod tests {
                 "with a taint",
                 typed(&["example.com/k=v:NoSchedule", "gpu.example.com/node-7/*"]),
                 "gpu.example.com/node-7/* example.com/k=v:NoSchedule",
-            ),
-            (
-                "by flags",
-                DeviceArguments {
-                    flags: Some(flags),
-                    ..DeviceArguments::default()
-                },
-                "gpu.example.com/node-7/*",
             ),
             (
                 "all, only when that is said",
@@ -525,14 +509,6 @@ mod tests {
                 "DEVICE cannot be used together with --all-devices",
             ),
             (
-                "flags would narrow or widen",
-                DeviceArguments {
-                    flags: Some(DeviceSelector::default()),
-                    ..typed(&["gpu.example.com"])
-                },
-                "DEVICE cannot be used together with --driver, --pool, --device",
-            ),
-            (
                 "a rule and a file",
                 DeviceArguments {
                     rules: rule(),
@@ -574,8 +550,8 @@ mod tests {
 
     #[test]
     fn a_taint_without_its_effect_beside_other_choices_is_told_as_that() {
-        let by_pod = || DeviceFilterFlags {
-            pod: Some("team-a/train-0".to_owned()),
+        let by_node = || DeviceFilterFlags {
+            node: Some("node-7".to_owned()),
             ..DeviceFilterFlags::default()
         };
         let with = |arguments: &[&str], filters: DeviceFilterFlags| DeviceArguments {
@@ -583,7 +559,7 @@ mod tests {
             ..typed(arguments)
         };
         for purpose in [Purpose::Assess, Purpose::Add] {
-            let unclear = with(&["example.com/x"], by_pod());
+            let unclear = with(&["example.com/x"], by_node());
             let failure = Choice::parse(&unclear, purpose).unwrap_err();
             assert_eq!(
                 failure.to_string(),
@@ -594,8 +570,8 @@ mod tests {
             assert!(hint.ends_with("example.com/x:None"), "{hint}");
         }
         // Beside devices that are named it is a taint, also by their hardware; a value says so, too.
-        let named = with(&["gpu.example.com/*/gpu-0", "example.com/x"], by_pod());
-        let valued = with(&["example.com/x=y"], by_pod());
+        let named = with(&["gpu.example.com/*/gpu-0", "example.com/x"], by_node());
+        let valued = with(&["example.com/x=y"], by_node());
         let by_uuid = typed(&["uuid=GPU-1", "example.com/x"]);
         let by_number = typed(&["example.com/x", "GPU-18db2cf4-4a53-1f4c-9cf1-0f4a6d0a5b1c"]);
         for typed in [named, valued, by_uuid, by_number] {

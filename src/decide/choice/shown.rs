@@ -1,6 +1,5 @@
-//! Devices to be listed, from arguments and flags.
+//! Devices to be listed, from arguments.
 
-use super::device_arguments::DeviceArguments;
 use super::misspelt_name::{meant_as_hardware, wrong_name};
 use super::numbers::{is_one_of, words_among};
 use super::unknown::missing_device;
@@ -10,14 +9,9 @@ use crate::error::Failure;
 use crate::model::{DeviceId, DeviceSelector, Reading};
 use crate::naming::{NamingError, device};
 
-/// Which devices to show: any of those that were named, as far as flags do not narrow that.
+/// Devices to show: any of these; all devices where there are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ShownDevices {
-    /// Any of these; all devices where there are none.
-    any: Vec<DeviceSelector>,
-    /// And this.
-    also: Option<DeviceSelector>,
-}
+pub struct ShownDevices(Vec<DeviceSelector>);
 
 impl ShownDevices {
     /// Understands what was typed; to look at everything is no danger, so that `*/*/*` may be said.
@@ -25,10 +19,10 @@ impl ShownDevices {
     /// # Errors
     ///
     /// What can be no device.
-    pub fn parse(typed: &DeviceArguments) -> Result<Self, Failure> {
+    pub fn parse(arguments: &[String]) -> Result<Self, Failure> {
         let mut any = Vec::new();
         let mut everything = false;
-        for text in &typed.arguments {
+        for text in arguments {
             match device::parse(text) {
                 Ok(selector) => any.push(selector),
                 Err(NamingError::Everything { .. }) => everything = true,
@@ -39,35 +33,31 @@ impl ShownDevices {
         if everything {
             any.clear();
         }
-        Ok(Self {
-            any,
-            also: typed.flags.clone(),
-        })
+        Ok(Self(any))
     }
 
     /// Whether the device is to be shown.
     #[must_use]
     pub fn contains(&self, id: &DeviceId) -> bool {
-        let any = self.any.is_empty() || self.any.iter().any(|selector| names_it(selector, id));
-        any && self.also.iter().all(|selector| names_it(selector, id))
+        self.0.is_empty() || self.0.iter().any(|selector| names_it(selector, id))
     }
 
-    /// The names, of each of which one has to name a device; none names all.
+    /// The names, one of which has to name a device; none names all.
     #[must_use]
-    pub fn names(&self) -> [&[DeviceSelector]; 2] {
-        [&self.any, self.also.as_slice()]
+    pub fn names(&self) -> &[DeviceSelector] {
+        &self.0
     }
 
     /// The words that may be numbers of hardware, such as serial numbers, and are no driver in `reading`.
     #[must_use]
     pub fn words(&self, reading: &Reading) -> Vec<&str> {
-        words_among(&self.any, reading)
+        words_among(&self.0, reading)
     }
 
     /// What is shown without the words that are this hardware.
     #[must_use]
     pub fn without(mut self, hardware: &[Hardware]) -> Self {
-        self.any.retain(|selector| !is_one_of(selector, hardware));
+        self.0.retain(|selector| !is_one_of(selector, hardware));
         self
     }
 
@@ -81,7 +71,7 @@ impl ShownDevices {
         known: impl Iterator<Item = &'a DeviceId> + Clone,
         reading: &Reading,
     ) -> Result<(), Failure> {
-        let mut selectors = self.any.iter().chain(&self.also);
+        let mut selectors = self.0.iter();
         let missing = selectors.find(|selector| !known.clone().any(|id| names_it(selector, id)));
         match missing {
             Some(selector) => Err(missing_device(
@@ -118,11 +108,8 @@ fn names_it(selector: &DeviceSelector, id: &DeviceId) -> bool {
 mod tests {
     use super::*;
 
-    fn typed(arguments: &[&str]) -> DeviceArguments {
-        DeviceArguments {
-            arguments: arguments.iter().map(|text| (*text).to_owned()).collect(),
-            ..DeviceArguments::default()
-        }
+    fn typed(arguments: &[&str]) -> Vec<String> {
+        arguments.iter().map(|text| (*text).to_owned()).collect()
     }
 
     fn id(text: &str) -> DeviceId {
@@ -151,69 +138,30 @@ mod tests {
     }
 
     #[test]
-    fn names_widen_what_is_shown_and_flags_narrow_it() {
-        let flags = device::from_parts(None, Some("node-7"), None).unwrap();
-        let chosen = |arguments: &[&str], flags: Option<&DeviceSelector>| {
-            ShownDevices::parse(&DeviceArguments {
-                flags: flags.cloned(),
-                ..typed(arguments)
-            })
-            .unwrap()
-        };
+    fn names_widen_what_is_shown() {
+        let chosen = |arguments: &[&str]| ShownDevices::parse(&typed(arguments)).unwrap();
         let (seven, eight) = (
             id("gpu.example.com/node-7/gpu-0"),
             id("gpu.example.com/node-8/gpu-0"),
         );
-        for (name, shown, contains) in [
-            ("all", chosen(&[], None), (true, true)),
-            (
-                "all, as it is written",
-                chosen(&["gpu.example.com/node-8/gpu-9", "*/*/*"], None),
-                (true, true),
-            ),
-            (
-                "one",
-                chosen(&["gpu.example.com/node-8/*"], None),
-                (false, true),
-            ),
-            (
-                "either",
-                chosen(&["*/node-8/*", "*/node-7/*"], None),
-                (true, true),
-            ),
-            ("narrowed", chosen(&[], Some(&flags)), (true, false)),
-            (
-                "named and narrowed",
-                chosen(&["gpu.example.com"], Some(&flags)),
-                (true, false),
-            ),
-            (
-                "narrowed to nothing",
-                chosen(&["*/node-8/*"], Some(&flags)),
-                (false, false),
-            ),
+        for (arguments, contains) in [
+            (&[][..], (true, true)),
+            (&["gpu.example.com/node-8/gpu-9", "*/*/*"], (true, true)),
+            (&["gpu.example.com/node-8/*"], (false, true)),
+            (&["*/node-8/*", "*/node-7/*"], (true, true)),
         ] {
+            let shown = chosen(arguments);
             assert_eq!(
                 (shown.contains(&seven), shown.contains(&eight)),
                 contains,
-                "{name}"
+                "{arguments:?}"
             );
         }
+        let reading = crate::report::testing::reading();
         let known = [seven];
-        let elsewhere = device::from_parts(None, Some("node-8"), None).unwrap();
-        // What narrows is a name, too.
-        for shown in [
-            chosen(&["*/node-8/*"], None),
-            chosen(&[], Some(&elsewhere)),
-            chosen(&["*/node-7/*"], Some(&elsewhere)),
-        ] {
-            let missing = shown.refuse_missing(known.iter(), &crate::report::testing::reading());
-            assert!(missing.unwrap_err().to_string().contains("node-8"));
-        }
-        assert!(
-            chosen(&["*/node-7/*"], Some(&flags))
-                .refuse_missing(known.iter(), &crate::report::testing::reading())
-                .is_ok()
-        );
+        let missing = chosen(&["*/node-8/*"]).refuse_missing(known.iter(), &reading);
+        assert!(missing.unwrap_err().to_string().contains("node-8"));
+        let found = chosen(&["*/node-7/*"]).refuse_missing(known.iter(), &reading);
+        assert!(found.is_ok());
     }
 }

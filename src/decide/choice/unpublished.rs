@@ -22,7 +22,7 @@ use crate::naming::shell::word;
 /// what claims hold is known.
 #[must_use]
 pub fn with_drivers_away(failure: Failure, shown: &ShownDevices, away: &[DriverName]) -> Failure {
-    let mut selectors = shown.names().into_iter().flatten();
+    let mut selectors = shown.names().iter();
     let driver = away.iter().find(|driver| {
         selectors.any(|one| one.driver.as_ref().is_none_or(|named| named == *driver))
     });
@@ -126,7 +126,7 @@ pub fn refuse_unknown_on_node(
     chosen: &Choice,
     slices: &[ResourceSlice],
 ) -> Result<(), Failure> {
-    let (Some(node), ChoiceBasis::Selectors(selectors)) = (filter.whole_node(), &chosen.by) else {
+    let (Some(node), ChoiceBasis::Selectors(selectors)) = (filter.node(), &chosen.by) else {
         return Ok(());
     };
     let devices = selectors.iter().filter_map(DeviceSelector::device_id);
@@ -225,16 +225,13 @@ pub fn rules_without_published_devices(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::choice::{DeviceArguments, DeviceFilterFlags};
+    use crate::decide::choice::DeviceFilterFlags;
     use crate::report::testing;
 
     #[test]
     fn a_device_of_a_driver_that_is_away_is_no_mistake() {
         let of = |name: &str| {
-            let shown = ShownDevices::parse(&DeviceArguments {
-                arguments: vec![name.to_owned()],
-                ..DeviceArguments::default()
-            });
+            let shown = ShownDevices::parse(&[name.to_owned()]);
             let missing = Failure::new(ExitStatus::Failed, "no device matches");
             let away = [DriverName::from("gpu.example.com")];
             with_drivers_away(missing, &shown.expect("a device"), &away).to_string()
@@ -249,18 +246,11 @@ mod tests {
 
     #[test]
     fn a_node_is_not_tainted_while_some_of_its_devices_are_unknown() {
-        let filter = |flags: DeviceFilterFlags| {
-            let flags = DeviceFilterFlags {
-                node: Some("node-7".to_owned()),
-                ..flags
-            };
-            DeviceFilter::parse(&flags).unwrap().expect("a filter")
-        };
-        let node = filter(DeviceFilterFlags::default());
-        let claim = filter(DeviceFilterFlags {
-            claim: Some("team-a/c".to_owned()),
+        let node = DeviceFilterFlags {
+            node: Some("node-7".to_owned()),
             ..DeviceFilterFlags::default()
-        });
+        };
+        let node = DeviceFilter::parse(&node).unwrap().expect("a filter");
         let chosen = |names: &[&str]| Choice {
             by: ChoiceBasis::Selectors(
                 names
@@ -288,10 +278,6 @@ mod tests {
             "kubectl devicetaint add 'gpu.example.com/node-7/*' example.com/maintenance:NoExecute"
         ));
         assert!(refusal(&node, &["gpu-0"]).is_none(), "it is published");
-        assert!(
-            refusal(&claim, &["gpu-1"]).is_none(),
-            "known from the claim"
-        );
         let both = chosen(&["gpu-0", "gpu-1"]);
         let mut whole = slices.clone();
         whole[0].pool.slice_count = 1;

@@ -1,4 +1,4 @@
-//! What is asked about tolerations, and what is printed for it.
+//! Tolerations as documents.
 
 use serde_json::{Value, json};
 
@@ -8,17 +8,6 @@ use crate::engine::{self, Semantics};
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect, Snapshot, Taint};
 use crate::naming::{device, taint};
-
-/// What is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TolerationFor {
-    /// A claim.
-    Claim,
-    /// A template of claims.
-    Template,
-    /// The tolerations alone.
-    Snippet,
-}
 
 /// The taint that was typed: what has `=` or `:` in it is one.
 ///
@@ -109,27 +98,10 @@ fn of_device(
     Ok(taints.map(|taint| taint.taint.clone()).collect())
 }
 
-/// The document that tolerates these taints.
+/// The document that tolerates these taints: the list of tolerations of a request.
 #[must_use]
-pub fn toleration_document(taints: &[Taint], what: TolerationFor) -> Value {
-    let tolerations = snippet(taints);
-    let spec = json!({
-        "devices": {"requests": [{
-            "name": "device",
-            "exactly": {"deviceClassName": "CLASS", "tolerations": tolerations},
-        }]},
-    });
-    match what {
-        TolerationFor::Snippet => json!({"tolerations": tolerations}),
-        TolerationFor::Claim => json!({
-            "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
-            "metadata": {"name": "NAME"}, "spec": spec,
-        }),
-        TolerationFor::Template => json!({
-            "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
-            "metadata": {"name": "NAME"}, "spec": {"spec": spec},
-        }),
-    }
+pub fn toleration_document(taints: &[Taint]) -> Value {
+    json!({"tolerations": snippet(taints)})
 }
 
 /// What to know about these lines.
@@ -181,10 +153,7 @@ mod tests {
 
     #[test]
     fn lines_have_the_effect_and_tolerate_exactly_the_taint() {
-        let lines = toleration_document(
-            &[taint_of("a=b:NoExecute"), taint_of("c:NoSchedule")],
-            TolerationFor::Snippet,
-        );
+        let lines = toleration_document(&[taint_of("a=b:NoExecute"), taint_of("c:NoSchedule")]);
         assert_eq!(
             lines,
             json!({"tolerations": [
@@ -192,9 +161,6 @@ mod tests {
                 {"key": "c", "operator": "Exists", "effect": "NoSchedule"},
             ]})
         );
-        let template = toleration_document(&[taint_of("a=b:NoExecute")], TolerationFor::Template);
-        let requests = &template["spec"]["spec"]["devices"]["requests"];
-        assert_eq!(requests[0]["exactly"]["tolerations"][0]["key"], "a");
     }
 
     #[test]

@@ -8,20 +8,17 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::terms::{AdminAccess, Members, Terms};
+use super::terms::{Members, Terms};
 use crate::model::Effect;
 use crate::naming::labels::Requirement;
 
 /// The tolerations that are added, as a list.
 pub(super) fn added(terms: &Terms) -> String {
-    let tolerations = terms.tolerated();
-    let tolerations = tolerations.iter().map(|taint| {
-        format!(
-            r#"{{"key": "{}", "operator": "Equal", "value": "{}", "effect": "{}"}}"#,
-            taint.key, taint.value, taint.effect
-        )
-    });
-    format!("[{}]", tolerations.collect::<Vec<_>>().join(",\n "))
+    let taint = terms.taint();
+    format!(
+        r#"[{{"key": "{}", "operator": "Equal", "value": "{}", "effect": "{}"}}]"#,
+        taint.key, taint.value, taint.effect
+    )
 }
 
 /// The requests of a claim.
@@ -102,15 +99,11 @@ fn requirement(requirement: &Requirement) -> String {
 
 /// Whether no request tolerates the taint, by its key or with a toleration of every taint.
 ///
-/// Upstream: `ToleratesTaint` of `resourceclaim/devicetoleration.go`, for the effects that the dedication has.
+/// Upstream: `ToleratesTaint` of `resourceclaim/devicetoleration.go`, for the effect of the taint.
 pub(super) fn tolerates_nothing(terms: &Terms) -> String {
     let (key, value) = (json!(Terms::KEY), json!(terms.name));
     // A toleration without an effect is for all of them.
-    let mut effects = vec![""];
-    effects.push(Effect::NoSchedule.as_str());
-    if terms.effect.evicts() {
-        effects.push(Effect::NoExecute.as_str());
-    }
+    let effects = ["", Effect::NoSchedule.as_str()];
     let any = |of: &str| {
         format!(
             "{of}.?tolerations.orValue([]).exists(found, found.?key.orValue(\"\") in [\"\", {key}]\n    \
@@ -121,14 +114,8 @@ pub(super) fn tolerates_nothing(terms: &Terms) -> String {
     };
     let (exactly, bare, alternative) =
         (any("request.?exactly"), any("request"), any("alternative"));
-    let counted = match terms.admin_access {
-        AdminAccess::Refused => "",
-        AdminAccess::Allowed => {
-            "!request.?exactly.?adminAccess.orValue(false) && !request.?adminAccess.orValue(false)\n  && "
-        }
-    };
     format!(
-        "!variables.requests.exists(request, {counted}({exactly}\n  || {bare}\n  || \
+        "!variables.requests.exists(request, ({exactly}\n  || {bare}\n  || \
          request.?firstAvailable.orValue([]).exists(alternative, {alternative})))"
     )
 }

@@ -38,28 +38,6 @@ impl KnownNamespaces {
             Self::Unread(_) => None,
         }
     }
-
-    /// Whether claims of that namespace are let in; absent where that cannot be known.
-    #[must_use]
-    pub fn lets_in(&self, terms: &Terms, namespace: &str) -> Option<bool> {
-        match (&terms.members, self) {
-            (Members::Namespaces(names), _) => Some(names.contains(namespace)),
-            (Members::Selected(_), Self::Read(all)) => {
-                let found = all.iter().find(|one| one.name == namespace);
-                Some(found.is_some_and(|one| terms.lets_in(namespace, &one.labels)))
-            }
-            (Members::Selected(_), Self::Unread(_)) => None,
-        }
-    }
-}
-
-/// Whether namespaces may be missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missing {
-    /// They may be made later.
-    Allowed,
-    /// They are a mistake.
-    Refused,
 }
 
 const SYSTEM: &str = "kube-system";
@@ -68,14 +46,8 @@ const SYSTEM: &str = "kube-system";
 ///
 /// # Errors
 ///
-/// As it says; also when namespaces may not be read, unless they may be missing.
-pub fn refuse_namespaces(
-    terms: &Terms,
-    known: &KnownNamespaces,
-    missing: Missing,
-) -> Result<(), Failure> {
-    // Before `--allow-missing` counts, which is for names that may come into being later; a name that was typed is
-    // known also where namespaces may not be read.
+/// As it says; also when namespaces may not be read.
+pub fn refuse_namespaces(terms: &Terms, known: &KnownNamespaces) -> Result<(), Failure> {
     let is_named = match &terms.members {
         Members::Namespaces(names) => names.contains(SYSTEM),
         Members::Selected(_) => false,
@@ -83,9 +55,6 @@ pub fn refuse_namespaces(
     let members = known.members(terms);
     if is_named || members.is_some_and(|members| members.contains(&SYSTEM)) {
         return Err(refused_system(&terms.members));
-    }
-    if missing == Missing::Allowed {
-        return Ok(());
     }
     let all = match known {
         KnownNamespaces::Read(all) => all,
@@ -97,8 +66,7 @@ pub fn refuse_namespaces(
             return Err(Failure::refused(format!(
                 "cannot tell whether {} {verb}: {why}",
                 terms.members_line()
-            ))
-            .hint("to proceed without this check: --allow-missing"));
+            )));
         }
     };
     let absent = |name: &&String| all.iter().all(|one| one.name != **name);
@@ -108,10 +76,9 @@ pub fn refuse_namespaces(
             Some(name) => Err(no_such(name, all)),
         },
         Members::Selected(selector) if known.members(terms).is_some_and(|all| all.is_empty()) => {
-            Err(
-                Failure::usage(format!("no namespace matches the labels {selector}"))
-                    .hint("to accept namespaces that do not exist yet: --allow-missing"),
-            )
+            Err(Failure::usage(format!(
+                "no namespace matches the labels {selector}"
+            )))
         }
         Members::Selected(_) => match terms.allowed.iter().find(absent) {
             None => Ok(()),
@@ -137,11 +104,10 @@ fn refused_system(members: &Members) -> Failure {
 
 fn no_such(name: &str, all: &[NamespaceFact]) -> Failure {
     let failure = Failure::usage(format!("namespace {name} not found"));
-    let failure = match nearest(name, all.iter().map(|one| one.name.clone())).first() {
+    match nearest(name, all.iter().map(|one| one.name.clone())).first() {
         Some(near) => failure.hint(format!("did you mean {near}?")),
         None => failure,
-    };
-    failure.hint("to accept a namespace that does not exist yet: --allow-missing")
+    }
 }
 
 #[cfg(test)]
@@ -164,7 +130,7 @@ mod tests {
     }
 
     fn refused(terms: &Terms, known: &KnownNamespaces) -> Option<String> {
-        let failure = refuse_namespaces(terms, known, Missing::Refused).err()?;
+        let failure = refuse_namespaces(terms, known).err()?;
         Some(failure.to_string())
     }
 
@@ -172,10 +138,9 @@ mod tests {
     fn namespaces_have_to_be_there_unless_they_may_be_missing() {
         assert_eq!(refused(&terms("a", &["research"]), &known()), None);
         let gone = terms("a", &["reserch"]);
-        let failure = refuse_namespaces(&gone, &known(), Missing::Refused).unwrap_err();
+        let failure = refuse_namespaces(&gone, &known()).unwrap_err();
         assert_eq!(failure.to_string(), "namespace reserch not found");
         assert_eq!(failure.hints()[0], "did you mean research?");
-        assert!(refuse_namespaces(&gone, &known(), Missing::Allowed).is_ok());
         let mut allowing = terms("a", &["research"]);
         allowing.allowed = ["gone".to_owned()].into();
         assert!(refused(&allowing, &known()).unwrap().contains("gone"));
@@ -187,38 +152,26 @@ mod tests {
     }
 
     #[test]
-    fn only_namespaces_with_the_labels_are_let_in() {
-        let lets_in = |namespace| known().lets_in(&by_labels("a", "team=ml"), namespace);
-        assert_eq!(lets_in("research"), Some(true));
-        assert_eq!(lets_in("web"), Some(false));
-        assert_eq!(lets_in("absent"), Some(false));
-        let unread = KnownNamespaces::Unread("denied".to_owned());
-        assert_eq!(unread.lets_in(&by_labels("a", "team=ml"), "web"), None);
-        assert_eq!(
-            unread.lets_in(&terms("a", &["research"]), "web"),
-            Some(false)
-        );
-    }
-
-    #[test]
     fn kube_system_is_never_a_member() {
         for terms in [
             by_labels("a", "team!=web"),
             by_labels("a", "team"),
             terms("a", &["kube-system"]),
         ] {
-            for missing in [Missing::Refused, Missing::Allowed] {
-                let failure = refuse_namespaces(&terms, &known(), missing).unwrap_err();
-                assert!(
-                    failure.to_string().contains("namespace kube-system"),
-                    "{failure}"
-                );
-            }
+            let failure = refuse_namespaces(&terms, &known()).unwrap_err();
+            assert!(
+                failure.to_string().contains("namespace kube-system"),
+                "{failure}"
+            );
         }
         assert_eq!(refused(&by_labels("a", "team=ml"), &known()), None);
         let unread = KnownNamespaces::Unread("denied".to_owned());
         let named = terms("a", &["kube-system"]);
-        assert!(refuse_namespaces(&named, &unread, Missing::Allowed).is_err());
+        let failure = refuse_namespaces(&named, &unread).unwrap_err();
+        assert!(
+            failure.to_string().contains("namespace kube-system"),
+            "{failure}"
+        );
     }
 
     #[test]
@@ -226,9 +179,6 @@ mod tests {
         let unread = KnownNamespaces::Unread("denied".to_owned());
         let terms = terms("a", &["research"]);
         assert!(refused(&terms, &unread).unwrap().contains("cannot tell"));
-        assert!(refuse_namespaces(&terms, &unread, Missing::Allowed).is_ok());
         assert_eq!(unread.members(&terms), None);
-        assert_eq!(unread.lets_in(&by_labels("a", "x"), "research"), None);
-        assert_eq!(unread.lets_in(&terms, "research"), Some(true));
     }
 }

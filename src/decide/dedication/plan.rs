@@ -2,35 +2,15 @@
 
 use serde_json::Value;
 
-use super::drift::{drift, merge_patch};
 use super::objects::{DesiredObject, PolicyKind};
-use super::terms::Terms;
 use crate::error::Failure;
 use crate::model::{Minor, RuleMetadata};
-
-/// Whether policies of the dedication that are different are changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Overwrite {
-    /// They are refused, with what is different.
-    Refuse,
-    /// They become what is asked for.
-    Change,
-}
 
 /// What is done about one policy or binding.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PolicyStep {
     /// It is made.
     Create(DesiredObject),
-    /// The one that is there is changed.
-    Change {
-        /// The object as it should be.
-        wanted: DesiredObject,
-        /// The object as it is.
-        found: Value,
-        /// What is changed.
-        patch: Value,
-    },
     /// The one that is there is as it should be.
     Keep(DesiredObject),
 }
@@ -40,7 +20,7 @@ impl PolicyStep {
     #[must_use]
     pub fn wanted(&self) -> &DesiredObject {
         match self {
-            Self::Create(wanted) | Self::Change { wanted, .. } | Self::Keep(wanted) => wanted,
+            Self::Create(wanted) | Self::Keep(wanted) => wanted,
         }
     }
 
@@ -48,14 +28,14 @@ impl PolicyStep {
     #[must_use]
     pub fn is_open(&self) -> bool {
         match self {
-            Self::Create(_) | Self::Change { .. } => true,
+            Self::Create(_) => true,
             Self::Keep(_) => false,
         }
     }
 }
 
-/// Whether `object` was made for the dedication of that name: it says so by its labels and notes the
-/// terms. The name alone may be anybody's.
+/// Whether `object` was made for the dedication of that name: its labels say so. The
+/// name alone proves nothing.
 #[must_use]
 pub fn is_ours(object: &Value, dedication: &str) -> bool {
     let labels = &object["metadata"]["labels"];
@@ -74,13 +54,11 @@ pub fn is_still_ours(found: &Value, now: &Value, dedication: &str) -> bool {
 ///
 /// # Errors
 ///
-/// One that was not made for this dedication, or is being deleted; one that is different, unless that is
-/// to be changed.
+/// One that was not made for this dedication, is being deleted, or has another spec.
 pub fn plan(
     wanted: DesiredObject,
     found: Option<&Value>,
     dedication: &str,
-    overwrite: Overwrite,
 ) -> Result<PolicyStep, Failure> {
     let Some(found) = found else {
         return Ok(PolicyStep::Create(wanted));
@@ -92,55 +70,21 @@ pub fn plan(
         ))
         .hint("choose another name: --name"));
     }
-    // A change of it would be gone with the object.
+    // What is made of it would be gone with the object.
     if found["metadata"]["deletionTimestamp"].is_string() {
         let failure = format!("{name} is being deleted; nothing was changed");
         return Err(Failure::refused(failure).hint("run the same command again after the deletion"));
     }
-    let different = drift(&wanted.object, found);
-    if different.is_empty() {
-        return Ok(PolicyStep::Keep(wanted));
+    // The whole spec: a condition that was added lets claims past the policy.
+    if wanted.object["spec"] != found["spec"] {
+        return Err(Failure::refused(format!(
+            "{name} exists with other content; nothing was changed"
+        ))
+        .hint(format!(
+            "to replace the dedication, end it first: kubectl devicetaint undedicate {dedication}"
+        )));
     }
-    match overwrite {
-        Overwrite::Change => Ok(PolicyStep::Change {
-            patch: merge_patch(&wanted.object, found),
-            wanted,
-            found: found.clone(),
-        }),
-        Overwrite::Refuse => Err(refused(&name, &different, found)),
-    }
-}
-
-fn refused(name: &str, different: &[String], found: &Value) -> Failure {
-    let failure = Failure::refused(format!(
-        "{name} exists with other content; nothing was changed"
-    ));
-    let failure = match Terms::of_object(found) {
-        Some(terms) => failure.detail(format!(
-            "the existing object dedicates devices to {}",
-            terms.members_line()
-        )),
-        None => failure,
-    };
-    // The annotation holds the terms, which the detail above gives in words.
-    let failure = different
-        .iter()
-        .filter(|line| !line.starts_with("metadata.annotations"))
-        .fold(failure, |failure, line| failure.detail(line.clone()));
-    failure.hint("to replace it: --overwrite")
-}
-
-/// That `steps` replace the content of policies, with their full names.
-#[must_use]
-pub fn replaced(steps: &[PolicyStep]) -> Option<String> {
-    let replaced: Vec<String> = steps
-        .iter()
-        .filter_map(|step| match step {
-            PolicyStep::Change { wanted, .. } => Some(wanted.kind.full_name(&wanted.name)),
-            PolicyStep::Create(_) | PolicyStep::Keep(_) => None,
-        })
-        .collect();
-    (!replaced.is_empty()).then(|| format!("--overwrite replaces {}", replaced.join(", ")))
+    Ok(PolicyStep::Keep(wanted))
 }
 
 /// Of the objects called as the dedication's are, those that are removed with it, in that order: who is
@@ -180,18 +124,18 @@ mod tests {
         objects(&terms("a", &["a"]), None).remove(0)
     }
 
-    fn decided(found: Option<&Value>, overwrite: Overwrite) -> Result<PolicyStep, Failure> {
-        plan(wanted(), found, "a", overwrite)
+    fn decided(found: Option<&Value>) -> Result<PolicyStep, Failure> {
+        plan(wanted(), found, "a")
     }
 
     #[test]
     fn what_is_not_there_is_made_and_what_is_the_same_is_kept() {
-        let created = decided(None, Overwrite::Refuse).unwrap();
+        let created = decided(None).unwrap();
         assert!(matches!(created, PolicyStep::Create(_)) && created.is_open());
         let mut found = wanted().object;
         found["metadata"]["uid"] = json!("u");
         found["status"] = json!({"observedGeneration": 1});
-        let kept = decided(Some(&found), Overwrite::Refuse).unwrap();
+        let kept = decided(Some(&found)).unwrap();
         assert!(matches!(kept, PolicyStep::Keep(_)) && !kept.is_open());
     }
 
@@ -219,43 +163,37 @@ mod tests {
             json!({RuleMetadata::DEDICATION: "b", RuleMetadata::MANAGED_BY: RuleMetadata::THIS_PROGRAM}),
         ] {
             found["metadata"]["labels"] = labels;
-            for overwrite in [Overwrite::Refuse, Overwrite::Change] {
-                let failure = decided(Some(&found), overwrite).unwrap_err();
-                assert!(
-                    failure
-                        .to_string()
-                        .contains("does not belong to dedication a"),
-                    "{failure}"
-                );
-            }
+            let failure = decided(Some(&found)).unwrap_err();
+            assert!(
+                failure
+                    .to_string()
+                    .contains("does not belong to dedication a"),
+                "{failure}"
+            );
             assert_eq!(removable(&[(PolicyKind::Mutating, found.clone())], "a"), []);
         }
     }
 
     #[test]
-    fn drift_is_named_and_changed_only_when_that_is_asked_for() {
-        let mut found = wanted().object;
-        found["spec"]["failurePolicy"] = json!("Ignore");
-        let failure = decided(Some(&found), Overwrite::Refuse).unwrap_err();
-        assert!(
-            failure
-                .details()
-                .iter()
-                .any(|detail| detail == "spec.failurePolicy is Ignore, not Fail")
-        );
-        assert!(failure.hints().last().unwrap().contains("--overwrite"));
-        let changed = decided(Some(&found), Overwrite::Change).unwrap();
-        let PolicyStep::Change { patch, .. } = changed else {
-            panic!("{changed:?}");
-        };
-        assert_eq!(patch["spec"]["failurePolicy"], "Fail");
+    fn a_policy_with_another_spec_is_refused() {
+        for (field, value) in [
+            ("failurePolicy", json!("Ignore")),
+            (
+                "matchConditions",
+                json!([{"name": "never", "expression": "false"}]),
+            ),
+        ] {
+            let mut found = wanted().object;
+            found["spec"][field] = value;
+            assert!(decided(Some(&found)).is_err(), "{field}");
+        }
     }
 
     #[test]
     fn nothing_is_made_of_what_is_being_deleted() {
         let mut found = wanted().object;
         found["metadata"]["deletionTimestamp"] = json!("2026-11-21T01:00:00Z");
-        assert!(decided(Some(&found), Overwrite::Change).is_err());
+        assert!(decided(Some(&found)).is_err());
     }
 
     #[test]

@@ -1,8 +1,6 @@
-//! The terms of a dedication: its name, who is let in, and what is allowed elsewhere.
+//! The terms of a dedication: its name, its namespaces, and namespaces in which claims may tolerate the taint.
 
 use std::collections::{BTreeMap, BTreeSet};
-
-use serde_json::{Value, json};
 
 use crate::error::Failure;
 use crate::model::{Effect, RuleMetadata, Taint};
@@ -22,15 +20,6 @@ pub enum Members {
     Selected(LabelSelector),
 }
 
-/// Whether requests with admin access may tolerate the taint in any namespace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AdminAccess {
-    /// They may.
-    Allowed,
-    /// They are refused as all others.
-    Refused,
-}
-
 /// Everything from which the objects of a dedication are made, but the devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
@@ -40,10 +29,6 @@ pub struct Terms {
     pub members: Members,
     /// Namespaces outside whose claims may tolerate the taint all the same.
     pub allowed: BTreeSet<String>,
-    /// Whether requests with admin access may.
-    pub admin_access: AdminAccess,
-    /// The effect of the taint: `NoSchedule`, or `NoExecute` where others are evicted.
-    pub effect: Effect,
 }
 
 impl Terms {
@@ -74,24 +59,9 @@ impl Terms {
         Taint {
             key: Self::KEY.to_owned(),
             value: self.name.clone(),
-            effect: self.effect.clone(),
+            effect: Effect::NoSchedule,
             time_added: None,
         }
-    }
-
-    /// The taints that claims of the members tolerate: where others are evicted, both effects, so that a
-    /// weaker taint lets them in too.
-    #[must_use]
-    pub fn tolerated(&self) -> Vec<Taint> {
-        let effects = match self.effect {
-            Effect::NoExecute => vec![Effect::NoSchedule, Effect::NoExecute],
-            Effect::None | Effect::NoSchedule | Effect::Unknown(_) => vec![Effect::NoSchedule],
-        };
-        let of_effect = |effect| Taint {
-            effect,
-            ..self.taint()
-        };
-        effects.into_iter().map(of_effect).collect()
     }
 
     /// What its policies and their bindings are called, and what the taint's rules carry.
@@ -132,56 +102,6 @@ impl Terms {
             Members::Selected(selector) => format!("namespaces with {selector}"),
         }
     }
-
-    /// The terms as the policies note them.
-    #[must_use]
-    pub fn noted(&self) -> String {
-        let mut noted = json!({"name": self.name, "effect": self.effect.as_str()});
-        match &self.members {
-            Members::Namespaces(names) => noted["namespaces"] = json!(names),
-            Members::Selected(selector) => noted["namespaceSelector"] = json!(selector.to_string()),
-        }
-        if !self.allowed.is_empty() {
-            noted["allow"] = json!(self.allowed);
-        }
-        if self.admin_access == AdminAccess::Allowed {
-            noted["allowAdminAccess"] = json!(true);
-        }
-        noted.to_string()
-    }
-
-    /// The terms that an object notes, if it notes any that can be read.
-    #[must_use]
-    pub fn of_object(object: &Value) -> Option<Self> {
-        let noted = &object["metadata"]["annotations"][RuleMetadata::DEDICATED_TO];
-        let noted: Value = serde_json::from_str(noted.as_str()?).ok()?;
-        let texts = |value: &Value| -> Option<BTreeSet<String>> {
-            let texts = value.as_array()?.iter();
-            texts.map(|text| Some(text.as_str()?.to_owned())).collect()
-        };
-        let members = match (&noted["namespaces"], noted["namespaceSelector"].as_str()) {
-            (names, None) => Members::Namespaces(texts(names)?),
-            (Value::Null, Some(selector)) => Members::Selected(selector.parse().ok()?),
-            // `noted` never writes both: somebody has changed it, and either could be what is meant.
-            (_, Some(_)) => return None,
-        };
-        Some(Self {
-            name: noted["name"].as_str()?.to_owned(),
-            members,
-            allowed: if noted["allow"].is_null() {
-                BTreeSet::new()
-            } else {
-                texts(&noted["allow"])?
-            },
-            // Anything but `true` refuses admin access, which is the stricter reading.
-            admin_access: if noted["allowAdminAccess"] == true {
-                AdminAccess::Allowed
-            } else {
-                AdminAccess::Refused
-            },
-            effect: Effect::from(noted["effect"].as_str()?),
-        })
-    }
 }
 
 /// What the policies of the dedication of that name are called.
@@ -196,51 +116,11 @@ mod tests {
     use crate::decide::dedication::testing::{by_labels, terms};
 
     #[test]
-    fn noted_terms_are_read_back_as_they_were() {
-        let mut all = terms("research", &["research", "ml"]);
-        all.allowed = ["monitoring".to_owned()].into();
-        all.admin_access = AdminAccess::Allowed;
-        all.effect = Effect::NoExecute;
-        for terms in [
-            terms("a", &["a"]),
-            all,
-            by_labels("a", "team in (a,b),!x,y,z!=1"),
-        ] {
-            let object =
-                json!({"metadata": {"annotations": {RuleMetadata::DEDICATED_TO: terms.noted()}}});
-            assert_eq!(Terms::of_object(&object), Some(terms));
-        }
-        for broken in [
-            "",
-            "{}",
-            r#"{"name":"a","effect":"NoSchedule"}"#,
-            r#"{"name":"a","effect":"NoSchedule","namespaces":[1]}"#,
-        ] {
-            let object = json!({"metadata": {"annotations": {RuleMetadata::DEDICATED_TO: broken}}});
-            assert_eq!(Terms::of_object(&object), None, "{broken}");
-        }
-    }
-
-    #[test]
     fn names_that_no_taint_or_object_can_have_are_refused() {
         assert!(Terms::check_name("research-1").is_ok());
         for name in ["", "Research", "a b", "a-", &"a".repeat(54), "a.b"] {
             assert!(Terms::check_name(name).is_err(), "{name}");
         }
-    }
-
-    #[test]
-    fn evicting_dedications_are_tolerated_with_both_effects() {
-        let mut terms = terms("a", &["a"]);
-        let tolerated = |terms: &Terms| -> Vec<String> {
-            terms.tolerated().iter().map(ToString::to_string).collect()
-        };
-        assert_eq!(tolerated(&terms), ["dedicated=a:NoSchedule"]);
-        terms.effect = Effect::NoExecute;
-        assert_eq!(
-            tolerated(&terms),
-            ["dedicated=a:NoSchedule", "dedicated=a:NoExecute"]
-        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{AdminAccess, Members, Terms};
+use super::{Members, Terms};
 use crate::model::{
     ClaimSpec, DeviceAmount, DeviceRequest, Effect, NamespacedName, Operator, RequestKind,
     RequestTerms, ResourceClaim, Toleration,
@@ -15,8 +15,6 @@ pub(crate) fn terms(name: &str, namespaces: &[&str]) -> Terms {
         name: name.to_owned(),
         members: Members::Namespaces(namespaces.iter().map(|&name| name.to_owned()).collect()),
         allowed: [].into(),
-        admin_access: AdminAccess::Refused,
-        effect: Effect::NoSchedule,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Claims and templates that tolerate a taint, and those that lack the toleration.
+//! Claims and templates that tolerate a taint.
 
 use crate::engine::tolerate::tolerates;
 use crate::model::{
@@ -137,17 +137,6 @@ fn requests(spec: &ClaimSpec) -> impl Iterator<Item = &RequestTerms> {
         })
 }
 
-/// Whether a request, or an alternative of one, does not tolerate one of `taints`.
-#[must_use]
-pub fn lacking(spec: &ClaimSpec, taints: &[Taint]) -> bool {
-    let lacks = |terms: &RequestTerms| {
-        let is_tolerated = |taint| terms.tolerations.iter().any(|one| tolerates(one, taint));
-        !taints.iter().all(is_tolerated)
-    };
-    // The allocator may come to any of the alternatives.
-    requests(spec).any(lacks)
-}
-
 /// The claims of which it is not known what they tolerate: nothing was read of what they ask for, or they
 /// ask in a way of a later version.
 #[must_use]
@@ -181,7 +170,7 @@ mod tests {
     use crate::model::ResourceClaimTemplate;
 
     fn taints() -> Vec<Taint> {
-        terms("research", &["research"]).tolerated()
+        vec![terms("research", &["research"]).taint()]
     }
 
     #[test]
@@ -254,16 +243,6 @@ mod tests {
         assert!(is_monitor([true, true]));
         assert!(!is_monitor([true, false]));
         assert!(!is_monitor([false, true]));
-    }
-
-    #[test]
-    fn a_claim_lacks_the_toleration_when_one_of_its_requests_does() {
-        let lacks =
-            |tolerations: &[&str]| lacking(&claim("a/b", tolerations).spec.unwrap(), &taints());
-        assert!(lacks(&[""]));
-        assert!(lacks(&["dedicated:", ""]));
-        assert!(!lacks(&["dedicated:", ":"]));
-        assert!(!lacks(&[]));
     }
 
     #[test]

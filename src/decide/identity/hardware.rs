@@ -34,12 +34,12 @@ impl Hardware {
     }
 
     /// Reads an argument that can be nothing but hardware: NAME=VALUE of an attribute that identifies it,
-    /// where `more` do beside those that are known, and what is written like a number of hardware.
+    /// and what is written like a number of hardware.
     #[must_use]
-    pub fn parse(argument: &str, more: &[String]) -> Option<Self> {
+    pub fn parse(argument: &str) -> Option<Self> {
         match argument.split_once('=') {
             Some((name, value)) => {
-                let named = identifies(name, more) && !value.is_empty();
+                let named = identifies(name) && !value.is_empty();
                 named.then(|| Self::named(name, value))
             }
             None => is_number(argument).then(|| Self::bare(argument)),
@@ -56,19 +56,16 @@ impl Hardware {
         }
     }
 
-    /// What a device has to meet, one of which is enough; `more` are attributes that identify hardware beside
-    /// those that are known.
+    /// Conditions on a device, one of which is enough.
     #[must_use]
-    pub fn conditions(&self, more: &[String]) -> Vec<AttributeCondition> {
+    pub fn conditions(&self) -> Vec<AttributeCondition> {
         if let Some(name) = &self.attribute {
             return vec![AttributeCondition::is(name, &self.number)];
         }
-        let known = KNOWN.iter().map(|(name, _)| *name);
-        let names: Vec<&str> = known.chain(more.iter().map(String::as_str)).collect();
         let spellings = self.spellings();
-        let pairs = names
+        let pairs = KNOWN
             .iter()
-            .flat_map(|name| spellings.iter().map(move |number| (name, number)));
+            .flat_map(|(name, _)| spellings.iter().map(move |number| (name, number)));
         pairs
             .map(|(name, number)| AttributeCondition::is(name, number))
             .collect()
@@ -200,7 +197,7 @@ mod tests {
             ("GPU/node-7/0", false),
             ("Key7-", false),
         ] {
-            let found = Hardware::parse(argument, &[]);
+            let found = Hardware::parse(argument);
             assert_eq!(found.is_some(), is_hardware, "{argument}");
             if let Some(found) = found {
                 assert_eq!(found.to_string(), argument);
@@ -210,15 +207,18 @@ mod tests {
 
     #[test]
     fn hardware_is_named_by_what_drivers_call_it() {
-        let more = ["slot".to_owned()];
-        let named = |text: &str| Hardware::parse(text, &more)?.attribute;
-        assert_eq!(named("slot=3").as_deref(), Some("slot"));
+        let named = |text: &str| Hardware::parse(text)?.attribute;
         assert_eq!(named("uuid=GPU-1").as_deref(), Some("uuid"));
         assert_eq!(
             named("resource.kubernetes.io/pcieRoot=pci0000:00").as_deref(),
             Some("resource.kubernetes.io/pcieRoot")
         );
-        for taint in ["uuid", "uuid=", "example.com/maintenance=firmware"] {
+        for taint in [
+            "uuid",
+            "uuid=",
+            "slot=3",
+            "example.com/maintenance=firmware",
+        ] {
             assert_eq!(named(taint), None, "{taint}");
         }
     }
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn an_address_is_found_however_its_domain_is_written() {
         let is = |typed: &str, published: &str| {
-            let typed = Hardware::parse(typed, &[]).unwrap();
+            let typed = Hardware::parse(typed).unwrap();
             assert_eq!(typed.means(), AttributeMeaning::Place);
             typed.is("resource.kubernetes.io/pciBusID", published)
         };

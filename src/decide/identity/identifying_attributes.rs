@@ -27,21 +27,17 @@ pub const KNOWN: &[(&str, AttributeMeaning)] = &[
     ("uuid", AttributeMeaning::Hardware),
 ];
 
-/// What the attribute `name`, with its domain or without, stands for; what is not known stands for
-/// hardware, since somebody has asked for it.
+/// What the attribute `name`, with its domain or without, stands for; an unknown one, which only a note on a rule
+/// has, stands for hardware.
 #[must_use]
 pub fn means(name: &str) -> AttributeMeaning {
     known(name).unwrap_or(AttributeMeaning::Hardware)
 }
 
-/// Whether the attribute `name` identifies hardware; `more` are names that do, beside those that are known, with
-/// their domains or without.
+/// Whether the attribute `name`, with its domain or without, identifies hardware.
 #[must_use]
-pub fn identifies(name: &str, more: &[String]) -> bool {
-    let asked = more
-        .iter()
-        .any(|asked| asked == name || (!asked.contains('/') && asked == id(name)));
-    asked || known(name).is_some()
+pub fn identifies(name: &str) -> bool {
+    known(name).is_some()
 }
 
 /// An argument that names hardware by a name that is not quite right, as it is spelt: `UUID=GPU-1` as
@@ -92,8 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_identify_by_their_identifier_or_because_somebody_says_so() {
-        let more = ["slot".to_owned(), "a.example.com/card".to_owned()];
+    fn attributes_identify_by_their_identifier() {
         for (name, identified, meaning) in [
             ("uuid", true, AttributeMeaning::Hardware),
             ("gpu.nvidia.com/uuid", true, AttributeMeaning::Hardware),
@@ -102,14 +97,11 @@ mod tests {
                 true,
                 AttributeMeaning::Place,
             ),
-            ("gpu.example.com/slot", true, AttributeMeaning::Hardware),
-            ("a.example.com/card", true, AttributeMeaning::Hardware),
             ("b.example.com/card", false, AttributeMeaning::Hardware),
             ("model", false, AttributeMeaning::Hardware),
         ] {
-            assert_eq!(identifies(name, &more), identified, "{name}");
+            assert_eq!(identifies(name), identified, "{name}");
             assert_eq!(means(name), meaning, "{name}");
         }
-        assert!(!identifies("gpu.example.com/slot", &[]));
     }
 }

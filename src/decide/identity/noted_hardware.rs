@@ -18,12 +18,11 @@ pub struct NotedHardware {
 }
 
 impl NotedHardware {
-    /// What identifies a device, by the attributes that are known to, and those that are in `more`;
-    /// nothing where it has none of them.
+    /// What identifies a device, by the attributes that are known to; nothing where it has none of them.
     #[must_use]
-    pub fn of(driver: &DriverName, device: &Device, more: &[String]) -> Option<Self> {
+    pub fn of(driver: &DriverName, device: &Device) -> Option<Self> {
         let names = device.attributes.keys().map(|name| qualified(driver, name));
-        let identifying = names.filter(|name| identifies(name, more));
+        let identifying = names.filter(|name| identifies(name));
         let attributes: BTreeMap<String, String> = identifying
             .filter_map(|name| {
                 let value = value_of(driver, device, &name)?;
@@ -92,14 +91,12 @@ impl RuleDraft {
     }
 }
 
-/// The drafts with what their devices are, as far as that is published; `more` are attributes that
-/// identify hardware beside those that are known.
+/// The drafts with what their devices are, as far as that is published.
 #[must_use]
 pub fn with_identities(
     drafts: Vec<RuleDraft>,
     snapshot: &Snapshot,
     semantics: &Semantics,
-    more: &[String],
 ) -> Vec<RuleDraft> {
     let inventory = engine::devices(snapshot, semantics);
     let by_name: BTreeMap<&DeviceId, &DeviceState<'_>> = inventory
@@ -111,7 +108,7 @@ pub fn with_identities(
         if draft.notes_hardware()
             && let Some(id) = named(&draft.selector)
             && let Some(device) = by_name.get(&id).and_then(|state| state.device)
-            && let Some(noted) = NotedHardware::of(&id.driver, device, more)
+            && let Some(noted) = NotedHardware::of(&id.driver, device)
         {
             let key = RuleMetadata::IDENTITY.to_owned();
             draft.annotations.insert(key, noted.text());
@@ -185,8 +182,6 @@ pub fn with_new_identity(
     else {
         return unchanged(patch);
     };
-    // Also what the rule was to note beside the known attributes.
-    let more: Vec<String> = before.attributes.keys().cloned().collect();
     let now = if reading.without(Kind::ResourceSlice).is_some() {
         Err("resourceslices could not be read".to_owned())
     } else {
@@ -194,7 +189,7 @@ pub fn with_new_identity(
         let found = inventory.devices.iter().find(|state| state.id == id);
         match found.and_then(|state| state.device) {
             None => Err(format!("no driver publishes {id}")),
-            Some(device) => NotedHardware::of(&id.driver, device, &more)
+            Some(device) => NotedHardware::of(&id.driver, device)
                 .ok_or_else(|| format!("{id} has no attribute that identifies hardware")),
         }
     };
@@ -247,9 +242,9 @@ mod tests {
             ("serial", AttributeValue::Unknown),
             ("resource.kubernetes.io/pcieRoot", text("pci0000:01")),
         ]);
-        let noted =
-            NotedHardware::of(&"gpu.example.com".into(), &device, &["slot".to_owned()]).unwrap();
-        let written = r#"{"gpu.example.com/slot":"3","gpu.example.com/uuid":"GPU-1","resource.kubernetes.io/pcieRoot":"pci0000:01"}"#;
+        let noted = NotedHardware::of(&"gpu.example.com".into(), &device).unwrap();
+        let written =
+            r#"{"gpu.example.com/uuid":"GPU-1","resource.kubernetes.io/pcieRoot":"pci0000:01"}"#;
         assert_eq!(noted.text(), written);
         let mut rule = testing::rule("None");
         assert_eq!(NotedHardware::on(&rule), None);
@@ -264,7 +259,7 @@ mod tests {
     #[test]
     fn accepted_hardware_is_noted_and_one_that_is_not_published_changes_nothing() {
         let uuid = |uuid: &str| AttributeValue::String(uuid.into());
-        let replaced = device(&[("uuid", uuid("GPU-2")), ("slot", AttributeValue::Int(3))]);
+        let replaced = device(&[("uuid", uuid("GPU-2"))]);
         // Beside another one, which is not what the rule is for.
         let mut other = device(&[("uuid", uuid("GPU-3"))]);
         other.name = "another".into();
@@ -298,7 +293,7 @@ mod tests {
         // A rule without a note was made by somebody who did not want one.
         assert_eq!(note(&rule, &there), (None, None));
         assert_eq!(note(&rule, &gone), (None, None));
-        let before = format!(r#"{{"{0}/slot":"3","{0}/uuid":"GPU-1"}}"#, id.driver);
+        let before = format!(r#"{{"{}/uuid":"GPU-1"}}"#, id.driver);
         let annotations = &mut rule.metadata.annotations;
         annotations.insert(RuleMetadata::IDENTITY.to_owned(), before.clone());
         let now = before.replace("GPU-1", "GPU-2");
@@ -373,10 +368,7 @@ mod tests {
     #[test]
     fn a_device_that_nothing_identifies_is_not_noted() {
         let device = device(&[("model", AttributeValue::String("H100".into()))]);
-        assert_eq!(
-            NotedHardware::of(&"gpu.example.com".into(), &device, &[]),
-            None
-        );
+        assert_eq!(NotedHardware::of(&"gpu.example.com".into(), &device), None);
     }
 
     #[test]
@@ -459,7 +451,7 @@ mod tests {
             (draft(pool, None), false),
         ] {
             let semantics = crate::engine::testing::semantics(37);
-            let found = with_identities(vec![draft], &snapshot, &semantics, &[]);
+            let found = with_identities(vec![draft], &snapshot, &semantics);
             let noted = found[0].annotations.contains_key(RuleMetadata::IDENTITY);
             assert_eq!(noted, expected, "{found:?}");
         }

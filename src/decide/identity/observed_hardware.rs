@@ -10,19 +10,18 @@ use crate::model::{Device, DeviceId, DeviceTaintRule, ResourceSlice, Snapshot};
 
 /// What identifies the devices that the `proposed` taints name one by one, by DRIVER/POOL/DEVICE, as far
 /// as that is published: attributes of the hardware itself, or of its place where there are none of
-/// these. `more` are attributes that identify hardware beside those that are known.
+/// these.
 #[must_use]
 pub fn identities(
     proposed: &[ProposedTaint],
     snapshot: &Snapshot,
-    more: &[String],
 ) -> BTreeMap<String, BTreeMap<String, String>> {
     let selectors = proposed.iter().filter_map(|taint| taint.selector.as_ref());
     let ids: BTreeSet<DeviceId> = selectors.filter_map(named).collect();
     let pools = pools(snapshot, &ids);
     let identity = |id: &DeviceId| {
         let device = published(id, pools.get(&(id.driver.as_str(), id.pool.as_str()))?)?;
-        let noted = NotedHardware::of(&id.driver, device, more)?;
+        let noted = NotedHardware::of(&id.driver, device)?;
         Some((id.to_string(), noted.decisive()))
     };
     ids.iter().filter_map(identity).collect()
@@ -122,7 +121,7 @@ mod tests {
             slices,
             ..Snapshot::default()
         };
-        let found = identities(&[proposed], &snapshot, &["slot".to_owned()]);
+        let found = identities(&[proposed], &snapshot);
         let attributes = found.values().flatten();
         attributes
             .map(|(name, value)| format!("{name}={value}"))
@@ -138,11 +137,6 @@ mod tests {
                 "its number",
                 &[("uuid", "A"), place][..],
                 &["gpu.example.com/uuid=A"][..],
-            ),
-            (
-                "what somebody says",
-                &[("slot", "3"), place],
-                &["gpu.example.com/slot=3"],
             ),
             (
                 "its place",

@@ -67,11 +67,11 @@ impl WayOut {
         let DeviceId { driver, pool, .. } = id;
         match self {
             Self::Attributes => {
-                format!("show its attributes: kubectl devicetaint devices {id} --show-attributes")
+                format!("show its attributes: kubectl devicetaint devices {id} --columns uuid")
             }
             Self::Pool => format!(
                 "show the devices of its pool: kubectl devicetaint devices '{driver}/{pool}/*' \
-                 --show-attributes"
+                 --columns uuid"
             ),
             Self::Driver => format!(
                 "check what its driver publishes: kubectl get resourceslices --field-selector \

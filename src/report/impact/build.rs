@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::arrangement::Arrangement;
 use super::budgets::Budget;
 use super::finding::Finding;
 use super::note::{self, NoteCode};
@@ -118,7 +117,7 @@ impl ImpactReport {
             answers: Vec::new(),
             violations: Vec::new(),
             warnings: views(&[&reading.warnings, &impact.warnings, &defects]),
-            arrangement: Arrangement::default(),
+            by_workload: false,
             assessment,
         }
     }

@@ -13,13 +13,12 @@
 //! | The controller's own answer, and whether it agrees | `published` |
 //! | Notes on pods that stay, or leave for other reasons | [`note`] |
 //! | Sections of an impact report, for people | `sections`, `headline`, `rows`, of many pods `rollup`, with `cells` of both; what only a page has room for: `page` |
-//! | Order and grouping of pods in a report | [`arrangement`], `order` |
+//! | Order of pods in a report, and their workloads | `order` |
 //! | Timeline of evictions: due times, the last pod, and devices free again | `timeline` |
 //! | Consistency of a saved report: edits by hand are found | `self_check` |
 //! | Saved reports as the facts that decisions are made on | [`saved`] |
 //! | The pods affected worst | `worst_affected` |
 
-pub mod arrangement;
 pub mod budgets;
 mod build;
 mod cells;
@@ -46,7 +45,6 @@ mod tests;
 pub mod note;
 pub mod view;
 
-pub use arrangement::{Arrangement, Grouping, Order};
 pub use budgets::Budget;
 pub use finding::{Finding, HazardCode};
 pub use note::NoteCode;

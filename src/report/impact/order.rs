@@ -1,60 +1,24 @@
-//! Sorting and grouping of pods.
+//! Order of pods in tables, and their workloads.
 
 use std::cmp::Reverse;
 
-use super::arrangement::{Grouping, Order};
 use super::finding::HazardCode;
 use super::view::Pod;
 use crate::assess::Hazard;
 
-impl Order {
-    /// Puts pods in this order; those that stay come last in any of them.
-    pub(super) fn sort(self, pods: &mut [&Pod]) {
-        let stays = |pod: &Pod| !pod.outcome.is_evicted();
-        let name = |pod: &Pod| (pod.namespace.clone(), pod.name.clone());
-        match self {
-            Self::Severity => pods.sort_by_cached_key(|pod| (stays(pod), urgency(pod))),
-            Self::Time => {
-                pods.sort_by_cached_key(|pod| (stays(pod), pod.evict_in_seconds, name(pod)));
-            }
-            Self::Namespace => pods.sort_by_cached_key(|pod| (stays(pod), name(pod))),
-            Self::Workload => {
-                pods.sort_by_cached_key(|pod| {
-                    let workload = Grouping::Workload.groups(pod);
-                    (stays(pod), pod.namespace.clone(), workload, name(pod))
-                });
-            }
-        }
-    }
+/// The pods in the order in which tables have them: the worst hit first, and those that stay last.
+pub(super) fn sorted<'a>(pods: impl Iterator<Item = &'a Pod>) -> Vec<&'a Pod> {
+    let mut pods: Vec<&Pod> = pods.collect();
+    pods.sort_by_cached_key(|pod| (!pod.outcome.is_evicted(), urgency(pod)));
+    pods
 }
 
-impl Grouping {
-    /// The groups that `pod` is in, by name: one, or as many as it uses devices or claims.
-    pub(super) fn groups(self, pod: &Pod) -> Vec<String> {
-        let mut groups = match self {
-            Self::Pod => vec![pod.full_name()],
-            Self::Workload => vec![workload(pod).map_or_else(
-                || format!("{}, no workload", pod.namespace),
-                |workload| format!("{} of {}", workload, pod.namespace),
-            )],
-            Self::Namespace => vec![pod.namespace.clone()],
-            Self::Node => vec![pod.node.clone().unwrap_or_else(|| "no node".to_owned())],
-            Self::Device => {
-                let devices = pod.used_claims.iter().flat_map(|claim| &claim.allocations);
-                devices.map(|device| device.device.clone()).collect()
-            }
-            Self::Claim => {
-                let claims = pod.used_claims.iter();
-                claims
-                    .map(|claim| format!("{}/{}", pod.namespace, claim.name))
-                    .collect()
-            }
-        };
-        groups.sort_unstable();
-        // Several shares of one device, or several results of it, put a pod into its group once.
-        groups.dedup();
-        groups
-    }
+/// The group of the pod's workload in its namespace.
+pub(super) fn workload_group(pod: &Pod) -> String {
+    workload(pod).map_or_else(
+        || format!("{}, no workload", pod.namespace),
+        |workload| format!("{} of {}", workload, pod.namespace),
+    )
 }
 
 /// The top of the pod's owners as far as it is known, as `KIND/NAME`.
@@ -120,49 +84,10 @@ mod tests {
     }
 
     #[test]
-    fn pods_are_in_the_order_that_was_asked_for_and_those_that_stay_are_last() {
+    fn pods_are_in_the_order_of_their_severity_and_those_that_stay_are_last() {
         let report = report();
-        for (order, names) in [
-            (Order::Severity, ["late", "third", "soon"]),
-            (Order::Time, ["soon", "third", "late"]),
-            (Order::Namespace, ["soon", "third", "late"]),
-            (Order::Workload, ["third", "soon", "late"]),
-        ] {
-            let mut pods: Vec<&Pod> = report.affected_pods.iter().collect();
-            order.sort(&mut pods);
-            let found: Vec<&str> = pods.iter().map(|pod| pod.name.as_str()).collect();
-            assert_eq!(found[..3], names, "{order:?}");
-            assert_eq!(found[3], "a-stays", "{order:?}");
-        }
-    }
-
-    #[test]
-    fn a_pod_is_in_every_group_that_it_belongs_to_once() {
-        let report = Example::new().report();
-        let pod = &report.affected_pods[0];
-        for (_, by) in Grouping::ALL {
-            let groups = by.groups(pod);
-            assert!(!groups.is_empty(), "{by:?}");
-            let mut once = groups.clone();
-            once.dedup();
-            assert_eq!(groups, once, "{by:?}");
-        }
-        let twice = Pod {
-            used_claims: [pod.used_claims.clone(), pod.used_claims.clone()].concat(),
-            ..pod.clone()
-        };
-        assert_eq!(
-            Grouping::Device.groups(&twice),
-            Grouping::Device.groups(pod)
-        );
-        let homeless = Pod {
-            node: None,
-            owner: None,
-            workload: None,
-            ..pod.clone()
-        };
-        assert_eq!(Grouping::Node.groups(&homeless), ["no node"]);
-        let bare = format!("{}, no workload", homeless.namespace);
-        assert_eq!(Grouping::Workload.groups(&homeless), [bare]);
+        let pods = sorted(report.affected_pods.iter()).into_iter();
+        let names: Vec<&str> = pods.map(|pod| pod.name.as_str()).collect();
+        assert_eq!(names, ["late", "third", "soon", "a-stays"]);
     }
 }

@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::arrangement::Grouping;
 use super::cells::{hazards, risks, when};
-use super::order::workload;
+use super::order::{sorted, workload, workload_group};
 use super::rollup;
 use super::view::{ImpactReport, Pod};
 use crate::assess::Outcome;
@@ -20,24 +19,28 @@ const SEVERITIES: &[(&str, Option<Tone>)] = &[
     ("ok", Some(Tone::Good)),
 ];
 
-/// The pods that would be evicted, in one table or in one for each group, as the report is arranged; of
-/// a group of which nobody is evicted, who stays and why.
+/// The pods that would be evicted, in one table or in one for each workload; of a workload of which nobody is
+/// evicted, who stays and why.
 pub(super) fn sections(report: &ImpactReport, shared: &SharedValues) -> Vec<Section> {
     let evicted = in_order(report, |pod| pod.outcome.is_evicted());
-    let by = match report.arrangement.by {
-        Some(Grouping::Pod) => return vec![flat(&evicted, shared)],
-        Some(by) => by,
-        None if evicted.len() > rollup::ROWS => {
-            let mut sections = rollup::sections(report, &evicted, SEVERITIES);
-            // Every pod has a row where there is room, as the last line of the short form promises.
-            sections.push(flat(&evicted, shared).shown(Shown::Wide));
-            return sections;
+    if !report.by_workload {
+        if evicted.len() <= rollup::ROWS {
+            return vec![flat(&evicted, shared)];
         }
-        None => return vec![flat(&evicted, shared)],
-    };
+        let mut sections = rollup::sections(report, &evicted, SEVERITIES);
+        // Every pod has a row where there is room, as the last line of the short form promises.
+        sections.push(flat(&evicted, shared).shown(Shown::Wide));
+        return sections;
+    }
     let stay = in_order(report, |pod| !pod.outcome.is_evicted());
-    let shared = &shared.within(by);
-    let groups = groups(by, &report.affected_pods);
+    let shared = &shared.within_workload();
+    let mut groups: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for pod in &report.affected_pods {
+        groups
+            .entry(workload_group(pod))
+            .or_default()
+            .insert(&pod.uid);
+    }
     let section = |(group, pods): (&String, &BTreeSet<&str>)| {
         let is_in = |pod: &&&Pod| pods.contains(pod.uid.as_str());
         let rows: Vec<&Pod> = evicted.iter().filter(is_in).copied().collect();
@@ -53,17 +56,6 @@ pub(super) fn sections(report: &ImpactReport, shared: &SharedValues) -> Vec<Sect
 
 fn flat(evicted: &[&Pod], shared: &SharedValues) -> Section {
     Section::table(table(evicted, shared)).captioned("Pods that would be evicted")
-}
-
-/// The groups with the pods in them, by UID.
-fn groups(by: Grouping, pods: &[Pod]) -> BTreeMap<String, BTreeSet<&str>> {
-    let mut groups: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
-    for pod in pods {
-        for group in by.groups(pod) {
-            groups.entry(group).or_default().insert(&pod.uid);
-        }
-    }
-    groups
 }
 
 /// `3 pods, 2 evicted now, 1 later`, of a group with so many pods in all.
@@ -104,13 +96,7 @@ fn stays(pod: &Pod) -> String {
 }
 
 fn in_order(report: &ImpactReport, is_meant: impl Fn(&Pod) -> bool) -> Vec<&Pod> {
-    let mut pods: Vec<&Pod> = report
-        .affected_pods
-        .iter()
-        .filter(|pod| is_meant(pod))
-        .collect();
-    report.arrangement.order.sort(&mut pods);
-    pods
+    sorted(report.affected_pods.iter().filter(|pod| is_meant(pod)))
 }
 
 /// What is the same of all pods that would be evicted, so that it stands once and not in every row.
@@ -145,14 +131,13 @@ impl SharedValues {
         }
     }
 
-    /// What the pods of one group share: what it is named by stands above them, too.
-    fn within(&self, by: Grouping) -> Self {
-        let title = |is_title: bool| is_title.then(String::new);
+    /// What the pods of one workload share: the workload stands above them, too.
+    fn within_workload(&self) -> Self {
         Self {
-            node: self.node.clone().or(title(by == Grouping::Node)),
-            device: self.device.clone().or(title(by == Grouping::Device)),
+            node: self.node.clone(),
+            device: self.device.clone(),
             cause: self.cause.clone(),
-            workload: title(by == Grouping::Workload),
+            workload: Some(String::new()),
             pods: self.pods,
         }
     }

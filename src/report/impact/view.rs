@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::arrangement::Arrangement;
 use super::budgets::Budget;
 use super::finding::{Finding, HazardCode};
 use super::published::Published;
@@ -86,9 +85,9 @@ pub struct ImpactReport {
     /// Data that could not be read or evaluated. The counts that depend on missing data are listed in the fields
     /// `bounds` of the report.
     pub incomplete: Vec<Incomplete>,
-    /// How its pods are told to people.
+    /// Whether tables group pods by workload.
     #[serde(skip)]
-    pub arrangement: Arrangement,
+    pub by_workload: bool,
     /// What the controller says of the rules that were published, for words.
     #[serde(skip)]
     pub answers: Vec<ControllerAnswer>,

@@ -175,7 +175,7 @@ pub const COMMANDS: [(&str, Goal); 52] = [
         Goal::BrokenOff,
     ),
     (
-        "dedicate GPU0 --to default --name new-LANE --policy none --yes",
+        "dedicate GPU0 --to default --name new-LANE --yes",
         Goal::Answer,
     ),
 ];

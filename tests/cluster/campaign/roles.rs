@@ -12,7 +12,7 @@ use crate::page::{Page, Setting};
 use kubectl_devicetaint::model::Kind;
 
 /// What a reader does.
-const READS: [&str; 15] = [
+const READS: [&str; 14] = [
     "describe hard -o json",
     "describe hard --history -o json",
     "wait hard --for recovered --timeout 1s --settle 0s",
@@ -24,7 +24,6 @@ const READS: [&str; 15] = [
     "list",
     "devices DRIVER -o json",
     "wait hard --for observed --timeout 1s",
-    "dedicate list",
     "tolerations KEY:NoSchedule --who",
     "plan DRIVER --count 1 -o json",
     "drain status",
@@ -42,11 +41,9 @@ const WRITES: [&str; 7] = [
 ];
 
 /// What a dedicator does; nothing of it lasts.
-const DEDICATES: [&str; 5] = [
-    "dedicate GPU0 --to default --name new --evict --yes --dry-run=server",
-    "dedicate GPU1 --to default --name old --allow kube-public --reason other --overwrite --yes --dry-run=server",
-    "undedicate old --yes --others --dry-run=server",
-    "dedicate describe old -o json",
+const DEDICATES: [&str; 3] = [
+    "dedicate GPU0 --to default --name new --yes --dry-run=server",
+    "undedicate old --yes --dry-run=server",
     "tolerations KEY:NoSchedule --who",
 ];
 

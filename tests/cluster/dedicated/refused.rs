@@ -39,7 +39,6 @@ async fn devices_of_another_dedication_are_refused_by_name() {
 #[tokio::test]
 async fn namespaces_that_are_not_there_and_kube_system_are_refused() {
     let (world, _shared) = stage().await;
-    let group = world.namespace.clone();
     for (line, said) in [
         (
             "--to no-such-namespace",
@@ -66,9 +65,6 @@ async fn namespaces_that_are_not_there_and_kube_system_are_refused() {
             .saying(said);
         assert!(run.stdout.is_empty(), "{run:#?}");
     }
-    let line = format!("dedicate GPU0 --to {group},not-yet --name {group} --allow-missing");
-    world.run(&line).ended(0);
-    end(&world, &group);
 }
 
 #[tokio::test]
@@ -104,21 +100,6 @@ async fn without_the_right_to_make_policies_nothing_is_tainted() {
         .saying("nothing was changed");
     assert_eq!(policies(&group).await, Vec::<String>::new());
     assert_eq!(world.rules().await, Vec::<Value>::new());
-    // The taint alone takes no such right, and says what is not kept.
-    world
-        .run(&format!(
-            "dedicate GPU0 --to {group} --no-admission-policies"
-        ))
-        .ended(0)
-        .saying("claims in every namespace may tolerate");
-    assert_eq!(world.rules().await.len(), 1);
-    let described = world
-        .run(&format!("dedicate describe {group} -o json"))
-        .ended(0);
-    assert!(
-        described.stdout.contains(r#""enforcement": "TaintOnly""#),
-        "{described:#?}"
-    );
 }
 
 #[tokio::test]
@@ -132,7 +113,7 @@ async fn a_policy_of_that_name_that_somebody_else_made_is_left_alone() {
     });
     plane().create(&[theirs]).await;
     world
-        .run(&format!("dedicate GPU0 --to {group} --overwrite"))
+        .run(&format!("dedicate GPU0 --to {group}"))
         .ended(4)
         .saying("does not belong to dedication");
     assert_eq!(world.rules().await, Vec::<Value>::new());
@@ -153,9 +134,6 @@ async fn a_dedication_is_ended_where_somebody_agreed_and_may_do_all_of_it() {
     let group = world.namespace.clone();
     let yes = format!("undedicate {group} --yes");
     world.run(&yes).ended(1).saying("not found");
-    let ignoring = format!("{yes} --ignore-not-found");
-    world.run(&ignoring).ended(0).saying("not found");
-    world.run(&format!("{ignoring} --error-unchanged")).ended(3);
 
     world.run(&format!("dedicate GPU0 --to {group}")).ended(0);
     // Without a terminal, nobody can answer the question.
@@ -180,47 +158,31 @@ async fn a_dedication_is_ended_where_somebody_agreed_and_may_do_all_of_it() {
 }
 
 #[tokio::test]
-async fn policies_that_are_not_enforced_are_named_and_mended_when_that_is_asked_for() {
+async fn the_same_command_keeps_what_exists_and_refuses_policies_with_other_content() {
     let (world, _shared) = stage().await;
     let group = world.namespace.clone();
     let line = format!("dedicate GPU0 --to {group}");
     world.run(&line).ended(0);
-    let again = world.run(&format!("{line} --error-unchanged")).ended(3);
+    let again = world.run(&line).ended(0);
     assert_eq!(again.stdout.matches(" unchanged").count(), 5, "{again:#?}");
-    let api = format!("{ADMISSION}/v1");
-    let name = format!("dedicated-{group}");
-    let binding = Reference::cluster(&api, "ValidatingAdmissionPolicyBinding", &name);
-    plane()
-        .patch(&binding, &json!({"spec": {"validationActions": ["Audit"]}}))
-        .await;
-    let policy = Reference::cluster(&api, "MutatingAdmissionPolicy", &name);
+    let policy = Reference::cluster(
+        &format!("{ADMISSION}/v1"),
+        "MutatingAdmissionPolicy",
+        &format!("dedicated-{group}"),
+    );
     plane()
         .patch(&policy, &json!({"spec": {"failurePolicy": "Ignore"}}))
         .await;
     world
         .run(&line)
         .ended(4)
-        .saying("spec.failurePolicy is Ignore, not Fail");
-    let described = world.run(&format!("dedicate describe {group}")).ended(0);
-    for said in [
-        "spec.validationActions[0] is Audit, not Deny",
-        "spec.failurePolicy is Ignore, not Fail",
-        "Enforced:  no",
-    ] {
-        assert!(described.stdout.contains(said), "{said}: {described:#?}");
-    }
-    let mended = world
-        .run(&format!("{line} --overwrite --error-unchanged"))
+        .saying("exists with other content");
+    let printed = world
+        .run(&format!("{line} --dry-run=client -o yaml"))
         .ended(0);
-    assert_eq!(
-        mended.stdout.matches(" configured").count(),
-        2,
-        "{mended:#?}"
-    );
-    let described = world.run(&format!("dedicate describe {group}")).ended(0);
     assert!(
-        described.stdout.contains("Enforced:  yes"),
-        "{described:#?}"
+        printed.stdout.contains("failurePolicy: Fail"),
+        "{printed:#?}"
     );
     end(&world, &group);
 }
@@ -252,33 +214,30 @@ async fn devices_that_were_exchanged_since_are_refused() {
         )
         .await;
     world.run(&line).ended(4).saying("GPU-99999999");
-    let described = world.run(&format!("dedicate describe {group}")).ended(0);
-    assert!(described.stderr.contains("GPU-99999999"), "{described:#?}");
     end(&world, &group);
 }
 
 #[tokio::test]
-async fn a_server_without_policies_that_change_objects_gets_advice_and_no_taint() {
+async fn on_a_server_without_policies_that_change_objects_nothing_is_tainted() {
     let (world, _shared) = stage().await;
     let group = world.namespace.clone();
     let proxy = Proxy::start(plane());
     let flags = proxy.flags().join(" ");
     proxy.plan(serving(&["v1"]));
-    let run = world
+    world
         .run(&format!("dedicate GPU0 --to {group} {flags}"))
-        .ended(1);
-    let run = run
-        .saying("--no-admission-policies")
+        .ended(1)
         .saying("nothing was changed");
-    assert!(
-        run.stdout.contains("kind: MutatingAdmissionPolicy"),
-        "{run:#?}"
-    );
     assert_eq!(policies(&group).await, Vec::<String>::new());
     assert_eq!(world.rules().await, Vec::<Value>::new());
     proxy.plan(serving(&["v1"]));
-    world
-        .run(&format!("dedicate GPU0 --to {group} --mode advise {flags}"))
-        .ended(0)
-        .saying("cannot be created in this cluster");
+    let printed = world
+        .run(&format!(
+            "dedicate GPU0 --to {group} --dry-run=client -o yaml {flags}"
+        ))
+        .ended(0);
+    assert!(
+        printed.stdout.contains("kind: MutatingAdmissionPolicy"),
+        "{printed:#?}"
+    );
 }

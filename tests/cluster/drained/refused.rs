@@ -294,7 +294,7 @@ fn devices_that_other_rules_taint_are_not_waited_for() {
     let node = stage.node(1);
     stage
         .run(&format!(
-            "add --node {node} example.com/other:NoSchedule --yes --collapse"
+            "add --node {node} example.com/other:NoSchedule --yes"
         ))
         .ended(0);
     stage

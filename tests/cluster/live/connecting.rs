@@ -251,11 +251,5 @@ async fn kubectl_completes_the_words_of_the_plugin() {
     let pool = format!("{0}/{0}", scene.driver);
     let devices = format!("{pool}/gpu-0\n{pool}/gpu-1\n:4\n");
     assert_eq!(whole, devices);
-    let driver = asked(&[
-        "devices",
-        "--driver",
-        &scene.driver[..scene.driver.len() - 1],
-    ]);
-    assert_eq!(driver, format!("{}\n:4\n", scene.driver));
     assert!(asked(&["esc"]).starts_with("escalate\t"));
 }

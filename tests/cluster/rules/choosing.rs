@@ -69,26 +69,17 @@ fn every_way_to_choose_is_one_way_for_every_command() {
     let plane = &ControlPlane::start(&Variant::default().without_scheduler());
     let world = block_on(world(plane));
     let (driver, node) = (world.driver.clone(), world.node.clone());
-    let pod = format!("{}/train", world.namespace);
     let firmware = format!(
         "device.driver == '{driver}' && device.attributes['{driver}'].firmware.isLessThan(semver('580.2.0'))"
     );
-    let class = format!("large-{node}");
     let uuid = format!("uuid=GPU-2-{node}");
     let ways: Vec<(Vec<&str>, &[&str])> = vec![
         (vec!["--node", &node], &["part-0", "part-1", "part-2"]),
-        (vec!["--pod", &pod], &["part-0"]),
-        (vec!["--claim", &pod], &["part-0"]),
         (vec!["--where", &firmware], &["part-0", "part-1"]),
-        (vec!["--class", &class], &["part-0", "part-2"]),
-        (vec!["--attribute", "memory<=20Gi"], &["part-1"]),
         (vec![&uuid], &["part-1"]),
     ];
     for (flags, expected) in &ways {
-        // Memory is what devices of others have, too.
-        if flags[0] != "--attribute" {
-            chosen_by_every_command(&world, flags, expected);
-        }
+        chosen_by_every_command(&world, flags, expected);
     }
     for (place, (first, of_first)) in ways.iter().enumerate() {
         for (second, of_second) in &ways[place + 1..] {
@@ -105,8 +96,6 @@ fn every_way_to_choose_is_one_way_for_every_command() {
             }
         }
     }
-    let whole = ["--pod", &pod, "--with-partitions"];
-    chosen_by_every_command(&world, &whole, &["part-0", "part-1"]);
 }
 
 /// What the flags choose is listed, previewed, tainted and freed again.
@@ -131,8 +120,12 @@ fn chosen_by_every_command(world: &World<'_>, flags: &[&str], expected: &[&str])
     names.sort();
     assert_eq!(names, expected, "{flags:?}");
 
-    let removed = plane.plugin(&question("remove", flags, &format!("{KEY}-"), &["--yes"]));
-    assert!(removed.status.success(), "{flags:?}: {removed:?}");
+    let rules = block_on(world.rules());
+    let rules = rules.iter().map(|rule| &rule["metadata"]["name"]);
+    let rules: Vec<&str> = rules.filter_map(Value::as_str).collect();
+    world
+        .run(&format!("remove {} --yes", rules.join(" ")))
+        .ended(0);
     assert_eq!(block_on(world.rules()), Vec::<Value>::new(), "{flags:?}");
 }
 
@@ -141,7 +134,6 @@ fn chosen_by_no_command(world: &World<'_>, flags: &[&str]) {
     for (command, taint) in [
         ("preview", format!("{KEY}:NoSchedule")),
         ("add", format!("{KEY}:NoSchedule")),
-        ("remove", format!("{KEY}-")),
     ] {
         let more: &[&str] = if command == "preview" {
             &[]
@@ -206,17 +198,11 @@ fn what_cannot_be_told_of_a_device_is_not_guessed() {
     let slice = format!("{}-{}", world.node, world.driver);
     let slice = Reference::cluster("resource.k8s.io/v1", "ResourceSlice", &slice);
     block_on(plane.delete(&slice));
-    let pod = format!("{}/train", world.namespace);
-    assert_eq!(chosen(&world, &["--pod", &pod]), ["part-0"]);
     let model = format!(
-        "device.attributes['{}'].firmware.major() == 580",
+        "device.driver == '{0}' && device.attributes['{0}'].firmware.major() == 580",
         world.driver
     );
-    world
-        .run(&format!("preview --pod {pod} --attribute firmware=580.0.0"))
-        .ended(1)
-        .saying("the attributes of the device are unknown: no driver publishes it");
-    let output = plane.plugin(&["preview", "--pod", &pod, "--where", &model]);
+    let output = plane.plugin(&["preview", "--where", &model]);
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("no driver publishes it"));
 }
@@ -231,22 +217,9 @@ fn who_mistypes_is_told_what_there_is() {
         .saying("did you mean")
         .saying(&world.node);
     world
-        .run(&format!("preview --class large-{near}"))
-        .ended(1)
-        .saying("did you mean")
-        .saying(&format!("large-{}", world.node));
-    world
-        .run(&format!("preview --pod {}/trian", world.namespace))
-        .ended(1)
-        .saying("did you mean");
-    world
         .run("preview --where device.drver")
         .ended(2)
         .saying("column 7: undefined field 'drver'");
-    world
-        .run("preview --attribute model")
-        .ended(2)
-        .saying("is not a comparison");
 }
 
 /// What is published is the pool with other devices in it, as after a reboot of the node.
@@ -318,10 +291,7 @@ fn a_device_that_was_renamed_under_its_rule_is_told_and_not_escalated() {
     block_on(published_anew(&world, &[("part-5", "GPU-5")]));
     told("identity-unknown");
     // What shows more is a command that works: the device itself is not published.
-    told(&format!(
-        "devices '{}' --show-attributes",
-        world.device("*")
-    ));
+    told(&format!("devices '{}' --columns uuid", world.device("*")));
     world
         .run(&format!("escalate {name} --to NoSchedule --yes"))
         .ended(0)
@@ -398,43 +368,6 @@ fn hardware_that_is_exchanged_under_the_question_is_not_tainted() {
     let rule = block_on(world.rule(&name)).expect("a rule");
     assert_eq!(rule["spec"]["taint"]["effect"], "None");
     assert!(block_on(world.rule(&format!("{name}-new"))).is_none());
-}
-
-#[test]
-fn all_of_a_driver_becomes_one_rule_where_that_is_asked_for() {
-    let plane = ControlPlane::shared();
-    let world = block_on(world(plane));
-    let node = world.node.clone();
-    world
-        .run(&format!(
-            "add --node {node} {KEY}:NoSchedule --yes --collapse"
-        ))
-        .ended(0)
-        .saying("will also taint matching devices that are published later");
-    let rules = block_on(world.rules());
-    let [rule] = &rules[..] else {
-        panic!("one rule: {rules:?}");
-    };
-    assert_eq!(
-        rule["spec"]["deviceSelector"],
-        json!({"driver": world.driver})
-    );
-    assert_eq!(
-        rule["metadata"]["annotations"]["devicetaint.dev/identity"],
-        Value::Null
-    );
-    world.run(&format!("remove DRIVER {KEY}-")).ended(0);
-    // A slice that is missing may have more of it.
-    let sets = format!("{node}-{}-sets", world.driver);
-    let sets = Reference::cluster("resource.k8s.io/v1", "ResourceSlice", &sets);
-    block_on(plane.delete(&sets));
-    world
-        .run(&format!(
-            "add --node {node} {KEY}:NoSchedule --yes --collapse"
-        ))
-        .ended(0)
-        .saying("--collapse changes nothing");
-    assert_eq!(block_on(world.rules()).len(), 3);
 }
 
 #[test]
@@ -547,8 +480,4 @@ fn who_is_there_without_devices_is_not_mistyped() {
         suggestion.is_some_and(|names| names.contains(&world.node)),
         "{mistyped:?}"
     );
-    world
-        .run(&format!("preview --pod {}/idle", world.namespace))
-        .ended(1)
-        .saying("exists, but uses no device");
 }

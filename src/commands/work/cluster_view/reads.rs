@@ -8,7 +8,7 @@ use crate::assess::Guard;
 use crate::cluster::{self, Detail, NodeDetail, PodQuery, PodQueryResult};
 use crate::commands::work::connect::{Live, failed};
 use crate::decide::choice::{
-    self, Choice, DeviceFilter, FilterResult, IdleName, ShownDevices, numbers,
+    self, Choice, DeviceFilter, FilterResult, IdleNode, ShownDevices, numbers,
 };
 use crate::decide::identity::hardware::may_be_number;
 use crate::decide::identity::{Hardware, NotedHardware};
@@ -24,9 +24,6 @@ impl<Read: ReadState> ClusterView<Read> {
         filter: Option<&DeviceFilter>,
     ) -> Result<Self, Failure> {
         let view = match filter {
-            Some(filter) if filter.needs_classes() => {
-                self.with_attributes(&[Kind::DeviceClass]).await?
-            }
             Some(filter) if filter.needs_attributes() => self.with_attributes(&[]).await?,
             Some(_) | None => self,
         };
@@ -48,7 +45,7 @@ impl<Read: ReadState> ClusterView<Read> {
         if self.reading.without(Kind::ResourceSlice).is_some() {
             return Ok(None);
         }
-        let Some(idle) = IdleName::node(name, self.snapshot()) else {
+        let Some(idle) = IdleNode::of(name, self.snapshot()) else {
             return Ok(None);
         };
         if self.is_there(&idle).await? {
@@ -57,20 +54,10 @@ impl<Read: ReadState> ClusterView<Read> {
         Err(choice::no_such_node(name, self.snapshot()))
     }
 
-    /// Whether who has no devices is there at all, as far as that can be found out.
-    async fn is_there(&self, idle: &IdleName) -> Result<bool, Failure> {
-        match idle {
-            IdleName::Node(_) => {
-                let view = self.clone().with_places(NodeDetail::Metadata).await?;
-                Ok(idle.is_there(view.snapshot()))
-            }
-            IdleName::Pod(name) => Ok(match self.find_pods(PodQuery::One(name)).await? {
-                PodQueryResult::These(found, _) => !found.is_empty(),
-                PodQueryResult::WithoutClaims => true,
-                // Not known to be there, so that the failure is the one of names that match nothing.
-                PodQueryResult::Gone | PodQueryResult::Denied(_) => false,
-            }),
-        }
+    /// Whether the node exists, as far as that can be found out.
+    async fn is_there(&self, idle: &IdleNode) -> Result<bool, Failure> {
+        let view = self.clone().with_places(NodeDetail::Metadata).await?;
+        Ok(idle.is_there(view.snapshot()))
     }
 
     /// The device that has the word for its number, such as a serial number, if there is one; what it takes
@@ -81,7 +68,7 @@ impl<Read: ReadState> ClusterView<Read> {
         }
         // On the heap, as below: it reads a list, and is part of what several commands do.
         *self = Box::pin(self.clone().with_attributes(&[])).await?;
-        let hardware = numbers(&[word], self.snapshot(), &self.request.identifying);
+        let hardware = numbers(&[word], self.snapshot());
         self.devices_with(&hardware)
     }
 
@@ -97,7 +84,7 @@ impl<Read: ReadState> ClusterView<Read> {
         let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
         let view = Box::pin(self.with_attributes(&[])).await?;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let hardware = numbers(&words, view.snapshot(), &view.request.identifying);
+        let hardware = numbers(&words, view.snapshot());
         Ok((view, hardware))
     }
 
@@ -107,7 +94,7 @@ impl<Read: ReadState> ClusterView<Read> {
             return Ok((self, choice));
         }
         let view = Box::pin(self.with_attributes(&[])).await?;
-        let choice = choice.with_numbers(&view.reading, &view.request.identifying)?;
+        let choice = choice.with_numbers(&view.reading)?;
         Ok((view, choice))
     }
 

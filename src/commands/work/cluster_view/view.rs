@@ -47,8 +47,6 @@ pub(super) struct ViewRequest {
     pub(super) kubernetes: Option<Minor>,
     /// How much the question needs of each object.
     pub(super) wanted: Detail,
-    /// Attributes that identify hardware beside those that are known.
-    pub(super) identifying: Vec<String>,
     /// What is read beside devices at once.
     pub(super) more: ReadMore,
 }
@@ -58,7 +56,6 @@ impl ViewRequest {
         Self {
             kubernetes,
             wanted,
-            identifying: Vec::new(),
             more: ReadMore::No,
         }
     }
@@ -134,20 +131,9 @@ impl<Read: ReadState> ClusterView<Read> {
         release_of(served.version, self.request.kubernetes, rules)
     }
 
-    /// The look, in which `more` attributes identify hardware beside those that are known.
-    pub(crate) fn identifying(mut self, more: &[String]) -> Self {
-        self.request.identifying = more.to_vec();
-        self
-    }
-
     /// The devices that have these numbers, of which attributes were read.
     pub(crate) fn devices_with(&self, hardware: &[Hardware]) -> Result<FilterResult, Failure> {
-        devices_with(
-            hardware,
-            &self.request.identifying,
-            &self.reading,
-            &self.semantics,
-        )
+        devices_with(hardware, &self.reading, &self.semantics)
     }
 
     /// What there is to say of those of `rules` that note what their devices were.
@@ -258,8 +244,7 @@ impl ClusterView<Disruption> {
     /// Whom the `proposed` taints hit, of the pods that were read, and what `guards` say to that.
     pub(crate) fn report(&self, proposed: &[ProposedTaint], guards: &[Guard]) -> ImpactReport {
         let report = self.basis().report(proposed, guards);
-        let more = &self.request.identifying;
-        report.with_identities(&identity::identities(proposed, self.snapshot(), more))
+        report.with_identities(&identity::identities(proposed, self.snapshot()))
     }
 
     /// Whom the `proposed` taints hit if Kubernetes behaved otherwise.

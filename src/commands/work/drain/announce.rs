@@ -42,7 +42,7 @@ impl DrainRequest {
             let view = &mutation.view;
             let selectors: Vec<DeviceSelector> =
                 devices.iter().cloned().map(DeviceSelector::from).collect();
-            let (selectors, _) = collapsed(selectors, &view.reading, &view.semantics);
+            let selectors = collapsed(selectors, &view.reading, &view.semantics);
             let proposed: Vec<ProposedTaint> = selectors
                 .into_iter()
                 .map(|selector| hypothetical(selector, view.now))

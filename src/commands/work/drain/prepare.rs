@@ -123,7 +123,7 @@ impl DrainRequest {
         let mut mutation = mutation;
         let mut devices = BTreeSet::new();
         for choice in choices {
-            let (now, choice) = Box::pin(mutation.with_numbers_of(choice, &[])).await?;
+            let (now, choice) = Box::pin(mutation.with_numbers_of(choice)).await?;
             mutation = now.with_attributes_for(choice.filter()).await?;
             let view = &mutation.view;
             let ResolvedChoice { choice, notes, .. } =
@@ -162,7 +162,7 @@ impl DrainRequest {
         let drafts = self.drafts(&units, &terms)?;
         let (drafts, left_out) = wanted(drafts, &units, &known, &terms.name)?;
         let drafts = self.with_scope(self.with_requester(drafts, rules));
-        let drafts = with_identities(drafts, &basis.reading.snapshot, basis.semantics, &[]);
+        let drafts = with_identities(drafts, &basis.reading.snapshot, basis.semantics);
         let existing = Terms {
             existing: Existing::Kept,
             semantics: basis.semantics,
@@ -295,7 +295,7 @@ impl DrainRequest {
         let facts = PlannedFacts {
             units,
             settled,
-            hardware: &identities(&of_units(units, basis.now), &basis.reading.snapshot, &[]),
+            hardware: &identities(&of_units(units, basis.now), &basis.reading.snapshot),
             pods,
             included: self.limits.included,
         };
