@@ -16,12 +16,11 @@ use super::platform::Platform;
 use super::project::Project;
 
 /// Files beside the program, from the root of the repository.
-const FILES: [&str; 6] = [
+const FILES: [&str; 5] = [
     "CHANGELOG.md",
     "LICENSE",
     "README.md",
     "examples/cluster.yaml",
-    "examples/policy.yaml",
     "examples/rule.yaml",
 ];
 

@@ -75,7 +75,6 @@ fn entries_are_sorted_and_say_nothing_of_who_packed_them() {
         ("README.md", "-rw-r--r--"),
         ("CHANGELOG.md", "-rw-r--r--"),
         ("examples/cluster.yaml", "-rw-r--r--"),
-        ("examples/policy.yaml", "-rw-r--r--"),
         ("completions/_kubectl-devicetaint", "-rw-r--r--"),
         ("man/kubectl-devicetaint-preview.1", "-rw-r--r--"),
     ] {
