@@ -20,8 +20,6 @@ pub enum ExitStatus {
     Failed,
     /// 2: the command line was wrong.
     Usage,
-    /// 3: done, nothing was changed, and `--error-unchanged` was given (kubectl's own code).
-    Unchanged,
     /// 4: refused by a guard, a missing confirmation or an impact that grew; nothing was changed.
     Refused,
     /// 5: timed out waiting, or evicted pods come back each time; the change was applied, and what remains is
@@ -40,11 +38,10 @@ pub enum ExitStatus {
 
 impl ExitStatus {
     /// Every status, by code.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 9] = [
         Self::Success,
         Self::Failed,
         Self::Usage,
-        Self::Unchanged,
         Self::Refused,
         Self::TimedOut,
         Self::Incomplete,
@@ -60,7 +57,6 @@ impl ExitStatus {
             Self::Success => 0,
             Self::Failed => 1,
             Self::Usage => 2,
-            Self::Unchanged => 3,
             Self::Refused => 4,
             Self::TimedOut => 5,
             Self::Incomplete => 6,
@@ -85,7 +81,6 @@ impl ExitStatus {
                 "error, such as a missing permission or object; the same command would usually fail again"
             }
             Self::Usage => "usage: the command line is invalid",
-            Self::Unchanged => "nothing was changed, and --error-unchanged was given",
             Self::Refused => {
                 "refused, and nothing was changed: for example, a guard tripped, a confirmation is missing, the \
                  impact does not match --expect, no plan meets the limits, or a device cannot be removed from the machine safely"
@@ -332,7 +327,7 @@ mod tests {
     #[test]
     fn exit_codes_are_those_of_the_contract() {
         let codes = ExitStatus::ALL.map(ExitStatus::code);
-        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 75, 130, 143]);
+        assert_eq!(codes, [0, 1, 2, 4, 5, 6, 75, 130, 143]);
     }
 
     #[test]

@@ -14,28 +14,28 @@ pub enum Consent {
     Nothing,
     /// A yes.
     Yes,
-    /// The number of pods that it evicts, typed by somebody who has read it.
-    PodCount {
-        /// The number.
+    /// More than a yes: the number of pods that it evicts, typed at a terminal, or a limit beside `--yes`.
+    Wide {
+        /// The number of pods.
         pods: Count,
-        /// Why a yes is not enough.
-        why: WhyCount,
+        /// Reason for which it is wide.
+        why: WhyWide,
     },
 }
 
 /// Of a change that was not assessed: a yes is not enough, and the number of pods is unknown.
 impl Default for Consent {
     fn default() -> Self {
-        Self::PodCount {
+        Self::Wide {
             pods: Count::default(),
-            why: WhyCount::EveryDevice,
+            why: WhyWide::EveryDevice,
         }
     }
 }
 
-/// Why a yes is not enough.
+/// Reason for which a change is wide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WhyCount {
+pub enum WhyWide {
     /// A selector chooses every device of every driver.
     EveryDevice,
     /// A rule without a selector, by which the scheduler takes every device as tainted.
@@ -46,7 +46,7 @@ pub enum WhyCount {
     Namespaces(Count),
 }
 
-impl fmt::Display for WhyCount {
+impl fmt::Display for WhyWide {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::EveryDevice => formatter.pad("every device of every driver is selected"),
@@ -65,7 +65,7 @@ impl fmt::Display for WhyCount {
     }
 }
 
-impl WhyCount {
+impl WhyWide {
     /// The reason for a drain, whose pods are evicted or replaced by a restart.
     #[must_use]
     pub fn of_drain(&self) -> String {
@@ -100,8 +100,8 @@ pub fn consent(tally: &Tally<'_, '_>, totals: &Totals, semantics: &Semantics) ->
     // Pods that could not be counted may use the devices: an unknown number is not none.
     let affects_no_pod =
         !tally.evicts() && tally.pods.is_empty() && totals.pods_not_evicted.exact().is_some();
-    match why_a_count(tally, totals, reach) {
-        Some(why) => Consent::PodCount {
+    match why_wide(tally, totals, reach) {
+        Some(why) => Consent::Wide {
             pods: totals.pods,
             why,
         },
@@ -112,27 +112,27 @@ pub fn consent(tally: &Tally<'_, '_>, totals: &Totals, semantics: &Semantics) ->
 
 /// A pod with admin access only, such as a monitor, is on many devices, often in a namespace of its own: it does not count
 /// as a further namespace, unless it is in kube-system.
-fn why_a_count(
+fn why_wide(
     tally: &Tally<'_, '_>,
     totals: &Totals,
     reach: impl Iterator<Item = SelectorScope>,
-) -> Option<WhyCount> {
+) -> Option<WhyWide> {
     let reach: Vec<SelectorScope> = reach.collect();
     if reach.contains(&SelectorScope::EveryDevice) {
-        return Some(WhyCount::EveryDevice);
+        return Some(WhyWide::EveryDevice);
     }
     if reach.contains(&SelectorScope::EveryDeviceForTheScheduler) {
-        return Some(WhyCount::EveryDeviceForTheScheduler);
+        return Some(WhyWide::EveryDeviceForTheScheduler);
     }
     let evicted = || tally.evicted().map(|pod| pod.impact);
     let namespace = |impact: &PodImpact<'_>| impact.pod.name.namespace.to_string();
     if evicted().any(|impact| namespace(impact) == SYSTEM) {
-        return Some(WhyCount::SystemPods);
+        return Some(WhyWide::SystemPods);
     }
     // Monitors run in a namespace of their own, and would make every preview one of several namespaces.
     let working = evicted().filter(|impact| !only_administers(impact));
     let namespaces: BTreeSet<String> = working.map(namespace).collect();
-    (namespaces.len() > 1).then_some(WhyCount::Namespaces(totals.namespaces))
+    (namespaces.len() > 1).then_some(WhyWide::Namespaces(totals.namespaces))
 }
 
 fn only_administers(impact: &PodImpact<'_>) -> bool {
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn what_nobody_has_assessed_needs_a_number_that_nobody_can_type() {
-        let Consent::PodCount { pods, .. } = Consent::default() else {
+        let Consent::Wide { pods, .. } = Consent::default() else {
             panic!("a yes is not enough");
         };
         assert_eq!(pods.exact(), None);
@@ -193,13 +193,13 @@ mod tests {
         assert_eq!(needed(&example), Consent::Yes);
         // What keeps the cluster alive is another matter.
         example.pods[0].name.namespace = SYSTEM.into();
-        let expected = Consent::PodCount {
+        let expected = Consent::Wide {
             pods: Count::known(3),
-            why: WhyCount::SystemPods,
+            why: WhyWide::SystemPods,
         };
         assert_eq!(needed(&example), expected);
         assert_eq!(
-            WhyCount::SystemPods.to_string(),
+            WhyWide::SystemPods.to_string(),
             "pods in kube-system are evicted"
         );
     }
@@ -228,7 +228,7 @@ mod tests {
                     continue;
                 }
             };
-            let Consent::PodCount { why, .. } = needed else {
+            let Consent::Wide { why, .. } = needed else {
                 panic!("a number is asked for: {needed:?}");
             };
             assert_eq!(why.to_string(), expected);
@@ -239,16 +239,16 @@ mod tests {
 
     #[test]
     fn more_than_one_namespace_asks_for_the_number() {
-        let why = WhyCount::Namespaces(Count::known(2));
+        let why = WhyWide::Namespaces(Count::known(2));
         assert_eq!(why.to_string(), "pods in 2 namespaces are evicted");
         assert_eq!(why.of_drain(), "pods in 2 namespaces leave the devices");
         assert_eq!(
-            WhyCount::SystemPods.of_drain(),
+            WhyWide::SystemPods.of_drain(),
             "pods in kube-system leave the devices"
         );
-        let every = WhyCount::EveryDevice;
+        let every = WhyWide::EveryDevice;
         assert_eq!(every.of_drain(), every.to_string());
-        let expected = Consent::PodCount {
+        let expected = Consent::Wide {
             pods: Count::known(3),
             why,
         };
@@ -290,10 +290,10 @@ mod tests {
     fn every_device_asks_for_the_number_even_if_no_pod_is_hit() {
         let mut example = Example::new();
         example.proposed.selector = Some(DeviceSelector::default());
-        let Consent::PodCount { why, .. } = needed_unused(&example) else {
+        let Consent::Wide { why, .. } = needed_unused(&example) else {
             panic!("a number is asked for");
         };
-        assert_eq!(why, WhyCount::EveryDevice);
+        assert_eq!(why, WhyWide::EveryDevice);
     }
 
     #[test]
@@ -324,9 +324,9 @@ mod tests {
             ..results[0].clone()
         };
         results.push(monitored);
-        let Consent::PodCount { why, .. } = needed(&example) else {
+        let Consent::Wide { why, .. } = needed(&example) else {
             panic!("its namespace counts");
         };
-        assert_eq!(why, WhyCount::Namespaces(Count::known(2)));
+        assert_eq!(why, WhyWide::Namespaces(Count::known(2)));
     }
 }

@@ -127,14 +127,6 @@ impl ImpactFacts {
         let line = |gap: &Gap| format!("{}: {}", gap.what, gap.why);
         self.decisive_gaps().map(line).collect()
     }
-
-    /// Whether it is known of a device that is named by itself what it is.
-    #[must_use]
-    pub fn knows_hardware(&self) -> bool {
-        self.devices
-            .iter()
-            .any(|device| !device.identity.is_empty())
-    }
 }
 
 /// The rule whose taint it is.

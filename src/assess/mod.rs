@@ -39,7 +39,7 @@ pub use assessment::{Assessed, Assessment};
 pub use basis::{Basis, DeviceBasis};
 pub use closed_nodes::closed_line;
 pub use completeness::{CountSubject, ReportCompleteness};
-pub use consent::{Consent, WhyCount};
+pub use consent::{Consent, WhyWide};
 pub use disruption_facts::DisruptionFacts;
 pub use evicted_outcome::EvictedOutcome;
 pub use evidence::do_not_disrupt;

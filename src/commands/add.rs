@@ -9,7 +9,6 @@ use super::flags::change::ChangeArgs;
 use super::flags::device_filters::DeviceFilterArgs;
 use super::flags::printed::Printed;
 use super::flags::safety::SafetyArgs;
-use super::flags::waiting::WaitingArgs;
 use super::profile::CommandProfile;
 use super::work::add_hooks::{AddHooks, NoHooks};
 use super::work::change_summary::accounted;
@@ -23,6 +22,7 @@ use super::work::stopped::stopped;
 use crate::cluster;
 use crate::completion::Values;
 use crate::decide::add::action;
+use crate::decide::approval::EvictionMethod;
 use crate::decide::choice::{
     Choice, DeviceArguments, DeviceFilter, DeviceFilterFlags, NumberUse, Purpose, ResolvedChoice,
     refuse_unknown_on_node,
@@ -35,7 +35,7 @@ use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::naming::Expiry;
-use crate::naming::labels::{parse_batch, parse_label};
+use crate::naming::labels::parse_label;
 use crate::naming::phrase::counted;
 use crate::render::{Page, render};
 use crate::report::rules::ObjectList;
@@ -92,26 +92,9 @@ pub(super) struct AddArgs {
     #[arg(long, help_heading = "Rule", hide_short_help = true)]
     pub(super) name: Option<String>,
 
-    /// Batch name, set as a label on the rules; default: derived from devices and taint
-    ///
-    /// A script can give the rules of one run a batch name. To select these rules later, use `-l
-    /// devicetaint.dev/batch=NAME`. The flag --batch of `remove` does not select rules: it checks that the selected
-    /// rules belong to the batch.
-    #[arg(long, value_name = "NAME", value_parser = parse_batch, help_heading = "Rule", hide_short_help = true)]
-    pub(super) batch: Option<String>,
-
     /// Why the devices are tainted
     #[arg(long, value_name = "TEXT", help_heading = "Rule")]
     pub(super) reason: Option<String>,
-
-    /// Ticket reference
-    #[arg(
-        long,
-        value_name = "TEXT",
-        help_heading = "Rule",
-        hide_short_help = true
-    )]
-    pub(super) ticket: Option<String>,
 
     /// Expiry for `remove --expired`, such as 4h or 2d
     ///
@@ -142,9 +125,6 @@ pub(super) struct AddArgs {
         help_heading = "Output"
     )]
     pub(super) output: Option<Printed>,
-
-    #[command(flatten)]
-    pub(super) waiting: WaitingArgs,
 
     #[command(flatten)]
     pub(super) change: ChangeArgs,
@@ -202,7 +182,7 @@ impl AddArgs {
             None => Some(self.inscription().drafts(&choice, manifests)?),
             Some(_) => None,
         };
-        // Policies and reports are read first: what is wrong with a file needs no cluster.
+        // Reports are read first: what is wrong with a file needs no cluster.
         let safety = self.safety.prepare()?;
         let change = self.change.change();
 
@@ -264,10 +244,9 @@ impl AddArgs {
             self.print_rules(made, around, context)
         };
         let done = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
-        let status = changer.status();
         changer.present(self.output.and_then(Printed::report), &done)?;
         view.tell(&context.printer);
-        done.map(|()| status)
+        done.map(|()| ExitStatus::Success)
     }
 }
 
@@ -307,9 +286,10 @@ impl AddArgs {
             rules: steps.iter().map(ProposedRule::from).collect(),
             action: action(&open),
             whose,
-            noted_before: None,
-            patience: self.waiting.patience(),
+            is_noted_before: false,
+            patience: None,
             drains: None,
+            eviction: EvictionMethod::Taint,
         }
     }
 
@@ -404,9 +384,7 @@ impl AddArgs {
     fn inscription(&self) -> RuleAnnotations {
         RuleAnnotations {
             name: self.name.clone(),
-            batch: self.batch.clone(),
             reason: self.reason.clone(),
-            ticket: self.ticket.clone(),
             labels: self.labels.clone(),
         }
     }

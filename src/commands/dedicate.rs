@@ -10,7 +10,6 @@ use super::flags::change::ChangeArgs;
 use super::flags::device_filters::DeviceFilterArgs;
 use super::flags::printed::Printed;
 use super::flags::safety::SafetyArgs;
-use super::flags::waiting::WaitingArgs;
 use super::profile::{CommandProfile, NamespaceFilter, OF_A_DEDICATION};
 use super::work::add_hooks::AddHooks;
 use super::work::connect::failed;
@@ -107,15 +106,6 @@ pub(super) struct DedicateArgs {
     )]
     reason: Option<String>,
 
-    /// Ticket reference
-    #[arg(
-        long,
-        value_name = "TEXT",
-        help_heading = "Rule",
-        hide_short_help = true
-    )]
-    ticket: Option<String>,
-
     /// Print the objects: json, yaml or name
     ///
     /// Default: a line for each change.
@@ -123,13 +113,11 @@ pub(super) struct DedicateArgs {
     output: Option<String>,
 
     #[command(flatten)]
-    waiting: WaitingArgs,
-
-    #[command(flatten)]
     change: ChangeArgs,
 
-    #[command(flatten)]
-    safety: SafetyArgs,
+    /// Do not ask for confirmation
+    #[arg(short, long, help_heading = "Change")]
+    yes: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -161,7 +149,6 @@ impl DedicateArgs {
             change: self.change.change(),
             context,
             policies: None,
-            has_changed: false,
             terms,
         };
         let mut targets = self.targets;
@@ -176,25 +163,15 @@ impl DedicateArgs {
             filename: Vec::new(),
             allow_missing: false,
             name: None,
-            batch: Some(making.terms.object_name()),
             reason: self.reason.or(Some(format!("dedicated to {members}"))),
-            ticket: self.ticket,
             expires: None,
             labels: vec![making.terms.label()],
             overwrite: false,
             output: making.format.map(|_| Printed::Manifest),
-            waiting: self.waiting,
             change: self.change,
-            safety: self.safety,
+            safety: SafetyArgs::without_limits(self.yes),
         };
-        let status = Box::pin(add.add(context, &mut making)).await?;
-        // Rules alone know nothing of policies.
-        let is_changed = status == ExitStatus::Unchanged && making.has_changed;
-        Ok(if is_changed {
-            ExitStatus::Success
-        } else {
-            status
-        })
+        Box::pin(add.add(context, &mut making)).await
     }
 
     fn terms(&self) -> Result<Terms, Failure> {
@@ -238,7 +215,6 @@ struct DedicationPolicies<'a> {
     context: &'a Context,
     /// What is done about the policies, once that is known.
     policies: Option<(PolicyObjects, Vec<PolicyStep>)>,
-    has_changed: bool,
 }
 
 impl AddHooks for DedicationPolicies<'_> {
@@ -284,9 +260,7 @@ impl AddHooks for DedicationPolicies<'_> {
             context: self.context,
         };
         let made = changer.make(steps).await;
-        let made = made.map_err(|failure| stopped(failure, self.context));
-        self.has_changed = made?;
-        Ok(())
+        made.map_err(|failure| stopped(failure, self.context))
     }
 
     fn printed(&self, rules: &[Value]) -> Option<Result<String, Failure>> {

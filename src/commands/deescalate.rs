@@ -178,10 +178,11 @@ impl DeescalateArgs {
         let apply =
             async |changer: &mut Changer<'_>| self.pull(&found.rules, &reached, changer).await;
         let downgraded = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
-        let status = changer.status();
         let ended = match (found.all_missing(), downgraded) {
-            _ if alone.is_some() => alone.map_or(Ok(status), |(_, failure)| Err(failure)),
-            (None, downgraded) => downgraded.map(|()| status),
+            _ if alone.is_some() => {
+                alone.map_or(Ok(ExitStatus::Success), |(_, failure)| Err(failure))
+            }
+            (None, downgraded) => downgraded.map(|()| ExitStatus::Success),
             (Some(missing), Ok(())) if found.rules.is_empty() => Err(missing),
             (Some(missing), Ok(())) => Err(stopped(missing, context)),
             (Some(missing), Err(failure)) => {

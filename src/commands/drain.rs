@@ -202,15 +202,6 @@ pub(super) struct DrainArgs {
     )]
     requester: Option<String>,
 
-    /// Ticket reference
-    #[arg(
-        long,
-        value_name = "TEXT",
-        help_heading = "Rule",
-        hide_short_help = true
-    )]
-    ticket: Option<String>,
-
     /// Pause before a unit while this is true, such as 'workloads.recovering>0'
     ///
     /// Evaluated for the pods of each unit, before the unit is drained. Also pauses if this may be true because
@@ -521,7 +512,7 @@ impl DrainArgs {
         let status = done.and_then(|()| {
             ended
                 .as_ref()
-                .map_or(Ok(changer.status()), DrainEnd::status)
+                .map_or(Ok(ExitStatus::Success), DrainEnd::status)
         });
         // Printed after a failure, too: the report has the state in which the units were left.
         self.print(&prepared.terms.name, &mutation, format, context)
@@ -540,7 +531,6 @@ impl DrainArgs {
             name: self.name.clone(),
             requester: self.requester.as_deref().map(parse_requester).transpose()?,
             reason: self.reason.clone(),
-            ticket: self.ticket.clone(),
             limits: self.limits(),
             parallel: self.max_parallel,
             debug_namespace: self
@@ -595,11 +585,7 @@ impl DrainArgs {
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
         self.print(name, mutation, format, context).await?;
-        Ok(if self.change.change().error_unchanged {
-            ExitStatus::Unchanged
-        } else {
-            ExitStatus::Success
-        })
+        Ok(ExitStatus::Success)
     }
 
     /// Prints the units of the drain and their stages, if `-o` was given.

@@ -19,8 +19,8 @@ use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline, TimeoutAction}
 use super::work::stopped::stopped;
 use super::work::timed_effect::TimedEffect;
 use crate::cluster::Purpose;
+use crate::decide::approval::EvictionMethod;
 use crate::decide::effect::{escalates_again, escalation, no_way_back};
-use crate::decide::identity::{AcceptedIdentity, OtherHardware, with_new_identity};
 use crate::decide::proposal::{NamedOwners, ProposedRule};
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::timed_effect::{EffectTerm, escalation_end, kept_for_good, propose};
@@ -32,12 +32,12 @@ use crate::render::Format;
 
 /// Raise a rule's effect: block new pods, or evict running ones
 ///
-/// Computes the current impact, evaluates the guards of --abort-if and --policy, and asks for confirmation. If
+/// Computes the current impact, evaluates the guards of --abort-if, and asks for confirmation. If
 /// another user or program changes a rule meanwhile, the command does not change this rule, and prints the
 /// difference. If a rule was created or changed by another user or program, the confirmation question names this user
 /// or program.
 ///
-/// --confirm-pods, --expect and --abort-if apply to the pods of all rules of the command, including rules
+/// --expect and --abort-if apply to the pods of all rules of the command, including rules
 /// that an interrupted run has already changed. A dry run is refused if the real run would be refused. Otherwise,
 /// it prints the confirmation question, and does not wait for an answer.
 #[derive(clap::Args, Debug)]
@@ -68,14 +68,6 @@ pub(super) struct EscalateArgs {
     /// To restart the time, run the same command again; to make NoSchedule permanent, run it without --for.
     #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration)]
     lasts: Option<Duration>,
-
-    /// Proceed even if a device name now refers to other hardware
-    ///
-    /// `add` records the hardware of a device on its rule. Without this flag, nothing is changed if the device name
-    /// now refers to other hardware, or if the hardware now has another device name. With this flag, the command
-    /// proceeds, and records on the rule the hardware that now has the device name.
-    #[arg(long, help_heading = "Safety", hide_short_help = true)]
-    accept_identity_change: bool,
 
     #[command(flatten)]
     waiting: WaitingArgs,
@@ -221,9 +213,8 @@ impl EscalateArgs {
             }
             (Some(_), None) | (None, _) => applied,
         };
-        let status = changer.status();
         changer.present(format, &ended)?;
-        ended.map(|()| status)
+        ended.map(|()| ExitStatus::Success)
     }
 
     /// What is to be changed, in the cluster as it is.
@@ -261,9 +252,10 @@ impl EscalateArgs {
             },
             rules,
             whose: NamedOwners::All,
-            noted_before: Some(self.other_hardware()),
+            is_noted_before: true,
             patience: self.waiting.patience(),
             drains: None,
+            eviction: EvictionMethod::Taint,
         };
         Ok((mutation, proposal))
     }
@@ -288,34 +280,13 @@ impl EscalateArgs {
             // On a conflict it is decided again: a rule that is gone, or that does more by now, is left
             // alone.
             let again = |found: Option<&DeviceTaintRule>| escalates_again(found, &to);
-            let AcceptedIdentity { patch, kept } = match self.other_hardware() {
-                OtherHardware::Refused => AcceptedIdentity {
-                    patch: patch.clone(),
-                    kept: None,
-                },
-                OtherHardware::Accepted => {
-                    let view = &mutation.view;
-                    with_new_identity(patch.clone(), rule, &view.reading, &view.semantics)
-                }
-            };
             if let Err(failure) = changer.patch(rule, &patch, again).await {
                 let names = proposal.open_names();
                 let failure = mutation.with_impact_warnings(failure, &names, &to).await;
                 return Err(stopped(failure, changer.context()));
             }
-            if let Some(kept) = kept {
-                changer.context().printer.note(&kept);
-            }
         }
         Ok(())
-    }
-
-    fn other_hardware(&self) -> OtherHardware {
-        if self.accept_identity_change {
-            OtherHardware::Accepted
-        } else {
-            OtherHardware::Refused
-        }
     }
 
     /// Says which rules this run would not revert, since it does not know what they were.

@@ -82,7 +82,7 @@ pub(super) struct ListArgs {
 
 const EXAMPLES: &str = "\
 Examples:
-  # All rules, with reason, ticket and creator
+  # All rules, with reason and creator
   kubectl devicetaint list -o wide
 
   # Expired rules (see `add --expires`)

@@ -8,23 +8,20 @@ use super::flags::safety::SafetyArgs;
 use super::profile::{CommandProfile, NamespaceFilter};
 use super::signal::{Signals, interrupted, stoppable_by};
 use super::work::changer::{Changer, Lines};
-use super::work::consent::{ask, introduce};
+use super::work::consent::introduce;
 use super::work::make_room::{
-    Preparation, Prepared, RoomOrder, RoomRequest, remove_left, remove_these, until_scheduled,
+    Preparation, Prepared, RoomOrder, RoomRequest, remove_left, until_scheduled,
 };
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline, TimeoutAction};
 use super::work::resolve_rules::by_name;
-use super::work::stopped::stopped;
 use crate::cluster::Purpose;
 use crate::commands::work::connect::failed;
-use crate::decide::ledger::RuleGoal;
 use crate::decide::make_room::{
-    CleanupApproval, Mechanism, Protection, RoomLimits, RoomTarget, StageEnd, StageLimits,
-    interrupted as advice, left_rules, plan_lines, taken_over_line, unexpired_lines, with_removal,
-    with_scheduler,
+    Mechanism, RoomLimits, RoomTarget, StageEnd, StageLimits, interrupted as advice, plan_lines,
+    taken_over_line, with_removal, with_scheduler,
 };
-use crate::decide::{Existing, Question, Terms};
+use crate::decide::{Existing, Terms};
 use crate::error::{ExitStatus, Failure};
 use crate::naming::duration::parse_duration;
 use crate::render::{Format, Page, render};
@@ -46,6 +43,9 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 ///
 /// 3. Then these numbers are compared in this order, and the set with the lower number costs less: pods, the highest
 ///    priority of a pod, the sum of the priorities, devices that the pods claim, and pods without a controller.
+///
+/// Pods of equal or higher priority, pods in kube-system, and pods with an annotation against disruption (such as
+/// karpenter.sh/do-not-disrupt=true) are never evicted.
 ///
 /// The command does not check whether the node has enough CPU and memory for the pending pod, or whether the pending
 /// pod's affinity to other pods is satisfied.
@@ -72,30 +72,11 @@ use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct MakeRoomArgs {
-    /// The pending pod: pod/NAME, or claim/NAME of a claim that it uses
-    ///
-    /// In --namespace if this is set, else in all namespaces. If several pending pods use the claim, the pod with the highest
-    /// priority is chosen.
-    #[arg(value_name = "TARGET")]
-    target: Option<String>,
-
-    /// Choose the pending pod with the highest priority
+    /// The pending pod: pod/NAME
     ///
     /// In --namespace if this is set, else in all namespaces.
-    #[arg(long)]
-    pending: bool,
-
-    /// Remove rules that earlier runs left behind
-    ///
-    /// A killed run leaves its rules behind. Only rules that make-room created are removed. Each rule has an
-    /// expiry: before it, the run that created the rule may still be in progress. A rule that has not expired is
-    /// removed after confirmation at a terminal; with --yes, it is removed only if --include-unexpired is set.
-    #[arg(long, conflicts_with_all = ["target", "pending", "force", "without_toleration"])]
-    cleanup: bool,
-
-    /// With --cleanup, also rules that have not expired
-    #[arg(long, requires = "cleanup", conflicts_with_all = ["target", "pending"])]
-    include_unexpired: bool,
+    #[arg(value_name = "POD")]
+    target: String,
 
     /// Allow sets that violate PodDisruptionBudgets
     ///
@@ -106,22 +87,6 @@ pub(super) struct MakeRoomArgs {
     /// With --force, how long evictions are tried before NoExecute is set, such as 30s
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_duration, help_heading = "Pods", hide_short_help = true)]
     grace: Duration,
-
-    /// Also evict pods of equal or higher priority
-    #[arg(long, help_heading = "Pods")]
-    include_higher_priority: bool,
-
-    /// Also evict pods in kube-system
-    #[arg(long, help_heading = "Pods")]
-    include_kube_system: bool,
-
-    /// Also evict pods annotated do-not-disrupt
-    ///
-    /// That is, pods with one of these annotations: karpenter.sh/do-not-disrupt=true,
-    /// cluster-autoscaler.kubernetes.io/safe-to-evict=false, or
-    /// descheduler.alpha.kubernetes.io/prefer-no-eviction.
-    #[arg(long, help_heading = "Pods")]
-    include_do_not_disrupt: bool,
 
     /// Rely on the pending pod's priority, without a toleration
     ///
@@ -154,10 +119,7 @@ Examples:
   kubectl devicetaint make-room pod/train-0 -n training --dry-run
 
   # Evict them, and wait until the pod is scheduled
-  kubectl devicetaint make-room pod/train-0 -n training
-
-  # Remove rules that a killed run has left
-  kubectl devicetaint make-room --cleanup";
+  kubectl devicetaint make-room pod/train-0 -n training";
 
 impl MakeRoomArgs {
     /// What it does with clusters, and who stops it.
@@ -178,9 +140,6 @@ pub(super) async fn run(args: MakeRoomArgs, context: &Context) -> Result<ExitSta
         Some(_) => Lines::Left,
         None => Lines::Printed,
     };
-    if args.cleanup {
-        return args.clean_up(lines, context).await;
-    }
     let dry_run = args.change.change().dry_run;
     let done = args.make_room(lines, format, context).await;
     match &done {
@@ -216,19 +175,9 @@ fn print(report: RoomReport, format: Option<Format>, context: &Context) -> Resul
 impl MakeRoomArgs {
     fn request(&self, context: &Context) -> Result<RoomRequest, Failure> {
         let namespace = context.namespace.as_deref();
-        let flags = [
-            (self.include_higher_priority, Protection::Priority),
-            (self.include_kube_system, Protection::SystemNamespace),
-            (self.include_do_not_disrupt, Protection::DoNotDisrupt),
-        ];
-        let included = flags.into_iter().filter(|(is_given, _)| *is_given);
         Ok(RoomRequest {
-            target: RoomTarget::parse(self.target.as_deref(), self.pending, namespace)?,
-            namespace: context.namespace.clone(),
-            limits: RoomLimits {
-                force: self.force,
-                included: included.map(|(_, protection)| protection).collect(),
-            },
+            target: RoomTarget::parse(&self.target, namespace)?,
+            limits: RoomLimits { force: self.force },
             mechanism: self.mechanism(),
             timeout: self.timeout,
         })
@@ -279,11 +228,7 @@ impl MakeRoomArgs {
                     ..RoomReport::new(RoomOutcome::Scheduled, dry_run)
                 };
                 print(report, format, context)?;
-                Ok(if self.change.change().error_unchanged {
-                    ExitStatus::Unchanged
-                } else {
-                    ExitStatus::Success
-                })
+                Ok(ExitStatus::Success)
             }
             // The scheduler is preempting pods itself. Evictions by this command would come on top of these.
             Preparation::Nominated(pod, node) => {
@@ -333,53 +278,6 @@ impl MakeRoomArgs {
                 Box::pin(work.carry_out(lines, signals)).await
             }
         }
-    }
-
-    async fn clean_up(&self, lines: Lines, context: &Context) -> Result<ExitStatus, Failure> {
-        let mut signals = Signals::listen();
-        let work = async {
-            let mutation = MutationContext::open(context).await?;
-            let left = left_rules(mutation.view.rules()?, mutation.view.now);
-            let change = self.change.change();
-            if left.is_empty() {
-                context.printer.note("No resources found");
-                return Ok(if change.error_unchanged {
-                    ExitStatus::Unchanged
-                } else {
-                    ExitStatus::Success
-                });
-            }
-            let approval =
-                CleanupApproval::of_flags(self.safety.says_yes(), self.include_unexpired);
-            match approval {
-                CleanupApproval::Expired | CleanupApproval::All => {}
-                CleanupApproval::Answer => {
-                    let rules = left.lines().into_iter().map(|line| format!("  {line}"));
-                    introduce(&rules.collect::<Vec<_>>(), context);
-                    let action = left.action();
-                    ask(&Question::Yes { action }, change.dry_run, context)?;
-                }
-            }
-            let (removed, kept) = left.agreed(approval);
-            let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
-            let names = removed.iter().map(|rule| rule.name.to_string());
-            changer.plan(names.map(|name| (name, RuleGoal::Deleted)));
-            let done = remove_these(&removed, &mut changer).await;
-            done.map_err(|failure| stopped(failure, context))?;
-            for line in unexpired_lines(&kept) {
-                context.printer.warn(&format!("kept {line}"));
-            }
-            if !kept.is_empty() {
-                let hint = "to remove these too: kubectl devicetaint make-room --cleanup --include-unexpired";
-                context.printer.hint(hint);
-            }
-            Ok(if removed.is_empty() && change.error_unchanged {
-                ExitStatus::Unchanged
-            } else {
-                changer.status()
-            })
-        };
-        stoppable_by(Box::pin(work), Some(&mut signals), context).await
     }
 }
 
@@ -450,7 +348,7 @@ impl RoomWork<'_> {
         };
         let status = match (&ended, applied) {
             (Some(end), Ok(())) => self.ending(end),
-            (None, Ok(())) => Ok(changer.status()),
+            (None, Ok(())) => Ok(ExitStatus::Success),
             // What was removed since is part of the account.
             (_, Err(failure)) if failure.status().is_signal() => {
                 Err(interrupted(failure.status(), context))

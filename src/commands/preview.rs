@@ -14,10 +14,10 @@ use super::profile::{CommandProfile, NamespaceFilter, PODS_OF_EVERY_NAMESPACE};
 use super::signal::Signals;
 use super::work::changer::Changer;
 use super::work::cluster_view::{ClusterView, Disruption};
+use super::work::consent::SafetyLimits;
 use super::work::hypothesis::Hypothesis;
 use super::work::output_request::OutputRequest;
 use super::work::pipeline::{ApprovalBasis, Pipeline};
-use super::work::policy;
 use super::work::present::present;
 use super::work::publish::{PATIENCE, Publication, changer};
 use super::work::source;
@@ -25,14 +25,12 @@ use crate::assess::Guard;
 use crate::cluster::{self, Detail, Rules};
 use crate::completion::Values;
 use crate::decide::choice::{Choice, DeviceArguments, DeviceFilterFlags, Purpose};
-use crate::decide::policy::{CheckedRule, Policies};
 use crate::decide::publish;
 use crate::engine::{ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::report::ImpactReport;
 use crate::report::change::DryRun;
-use crate::report::policy::Violation;
 
 /// Show which pods a taint would evict, and when
 ///
@@ -94,14 +92,6 @@ pub(super) struct PreviewArgs {
     #[arg(long, value_name = "GUARD", help_heading = "Guards")]
     abort_if: Vec<String>,
 
-    /// Exit with code 4 if this policy forbids the taint
-    ///
-    /// A policy sets guards, fields that every rule must have, and devices that must not be tainted.
-    /// Repeatable; all policies apply. Required fields are checked only for existing rules and for rules in
-    /// a manifest.
-    #[arg(long, value_name = "FILENAME", help_heading = "Guards")]
-    policy: Vec<PathBuf>,
-
     #[command(flatten)]
     publish: PublishArgs,
 
@@ -148,7 +138,6 @@ struct PreviewRequest {
     choice: Choice,
     manifests: Vec<(DeviceTaintRule, Value)>,
     guards: Vec<Guard>,
-    policies: Policies,
 }
 
 /// What was asked, what was found, and the answer.
@@ -227,7 +216,7 @@ async fn publish(
     let pipeline = Pipeline {
         basis: ApprovalBasis::Preview {
             release: answer.view.release(),
-            risk: args.publish.accept_known_defects.into(),
+            limits: &SafetyLimits::of_publication(&request.guards),
         },
         dry_run: DryRun::None,
         context,
@@ -305,7 +294,6 @@ async fn view(
         choice,
         manifests,
         guards,
-        policies,
     } = request;
     let manifests: Vec<DeviceTaintRule> = manifests.iter().map(|(rule, _)| rule.clone()).collect();
     let manifests = manifests.as_slice();
@@ -321,32 +309,14 @@ async fn view(
     view = view.with_identities_of(&rules).await?;
     let identities = view.identity_warnings(&rules);
     view.reading.warnings.extend(identities);
-    let asked = asked(&proposed, manifests, &view);
-    view.reading.warnings.extend(policies.asked_later(&asked));
     let view = view.with_pods_for(&proposed, guards).await?;
     let mut report = view.report(&proposed, guards);
     report.by_workload = args.by_workload;
-    let violations = policies.violations(&asked, &view.semantics);
-    report.violations = violations.iter().map(Violation::from).collect();
     Ok(PreviewAnswer {
         view,
         proposed,
         report,
     })
-}
-
-/// What policies are asked about: each of the considered taints, with its rule or its manifest.
-fn asked(
-    proposed: &[ProposedTaint],
-    manifests: &[DeviceTaintRule],
-    view: &ClusterView,
-) -> Vec<CheckedRule> {
-    let asked = proposed.iter().enumerate().map(|(place, proposed)| {
-        let named = || view.rule(proposed.rule.as_ref()?.as_str()).ok();
-        let rule = manifests.get(place).or_else(named);
-        CheckedRule::proposed(proposed, rule)
-    });
-    asked.collect()
 }
 
 impl PreviewArgs {
@@ -365,14 +335,11 @@ impl PreviewArgs {
             filenames: self.filename.clone(),
         };
         let choice = Choice::parse(&typed, Purpose::Assess)?;
-        let mut guards = guards::parse(&self.abort_if)?;
-        let policies = policy::read(&self.policy)?;
-        guards.extend(policies.guards());
+        let guards = guards::parse(&self.abort_if)?;
         let manifests = source::manifests(&self.filename).await?;
         Ok(PreviewRequest {
             choice,
             guards,
-            policies,
             manifests,
         })
     }

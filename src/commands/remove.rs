@@ -1,7 +1,6 @@
 //! `remove`: take rules away.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
@@ -22,19 +21,14 @@ use crate::decide::chooser::Absence;
 use crate::decide::dedication::left_policies;
 use crate::decide::identity::NotedHardware;
 use crate::decide::outcomes::held_line;
-use crate::decide::proposal::Patience;
 use crate::decide::record_reader::RecordReader;
 use crate::decide::rules_on::SiblingRules;
-use crate::decide::{
-    Proposal, Requester, RuleArguments, RuleWords, SelectedRules, unreleased_devices,
-};
+use crate::decide::{Proposal, RuleArguments, RuleWords, SelectedRules, unreleased_devices};
 use crate::engine::allocator::may_be_used_under_other_names;
 use crate::engine::rule_lifecycle::{blocks, release};
 use crate::engine::{ProposedTaint, nodes_of};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Kind};
-use crate::naming::duration::parse_duration;
-use crate::naming::labels::parse_batch;
 use crate::render::Format;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::rule_lifecycle::release_lines;
@@ -72,43 +66,14 @@ pub(super) struct RemoveArgs {
 
     /// Allow rules of other users and programs
     ///
-    /// Without this flag, such rules, and rules whose batch differs from --batch, need confirmation, even
-    /// with --yes; if stdin is not a terminal, the command is refused.
+    /// Without this flag, such rules need confirmation, even with --yes; if stdin is not a terminal, the
+    /// command is refused.
     #[arg(long, help_heading = "Safety")]
     others: bool,
-
-    /// Expected batch of the rules, as set by `add --batch`
-    ///
-    /// This flag only checks the selected rules: if one does not belong to this batch, its removal needs confirmation
-    /// or --others. To select the rules of a batch, use -l devicetaint.dev/batch=NAME.
-    #[arg(long, value_name = "NAME", value_parser = parse_batch, help_heading = "Safety")]
-    batch: Option<String>,
-
-    /// Expected UID of a rule; repeatable
-    ///
-    /// The removal of a rule with another UID, such as a rule that was deleted and recreated, needs confirmation or
-    /// --others. With several UIDs, each selected rule is expected to have one of them.
-    #[arg(
-        long,
-        value_name = "UID",
-        help_heading = "Safety",
-        hide_short_help = true
-    )]
-    uid: Vec<String>,
 
     /// Ignore missing rules
     #[arg(long, help_heading = "Change")]
     ignore_not_found: bool,
-
-    /// Wait until the rules are gone
-    #[arg(long, help_heading = "Wait")]
-    wait: bool,
-
-    /// With --wait, how long to wait
-    ///
-    /// A duration such as 30s or 10m.
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, help_heading = "Wait")]
-    timeout: Duration,
 
     #[command(flatten)]
     change: ChangeArgs,
@@ -156,12 +121,8 @@ impl RemoveArgs {
             all: false,
             yes: true,
             others,
-            batch: None,
-            uid: Vec::new(),
             // An earlier run may have been interrupted.
             ignore_not_found: true,
-            wait: false,
-            timeout: Duration::ZERO,
             change,
             report: ReportArgs::default(),
             is_part: true,
@@ -195,21 +156,11 @@ impl RemoveArgs {
         }
         // Before the question, which nobody should answer without it.
         self.warn_of_hardware(&found.rules, &live, context).await;
-        let patience = self.wait.then_some(Patience {
-            // Unlike a pod, a deleted rule does not come back by itself.
-            settle: Duration::ZERO,
-            timeout: self.timeout,
-        });
-        let proposal = Proposal::deletion(&found.rules, patience);
+        let proposal = Proposal::deletion(&found.rules);
         let pipeline = Pipeline {
             basis: ApprovalBasis::Deletion(DeletionBasis {
                 live: &live,
                 chooser: &chooser,
-                requester: Requester {
-                    user: None,
-                    batch: self.batch.as_deref(),
-                    uids: &self.uid,
-                },
                 agreed: RemovalApproval {
                     yes: self.yes,
                     others: self.others,
@@ -220,7 +171,6 @@ impl RemoveArgs {
         };
         let apply = async |changer: &mut Changer<'_>| self.delete(&proposal, &live, changer).await;
         let removed = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
-        let status = changer.status();
         let ended = match (removed, missing) {
             (Err(failure), _) => Err(failure),
             (Ok(()), Some(failure)) if found.rules.is_empty() => Err(failure),
@@ -232,7 +182,7 @@ impl RemoveArgs {
                 };
                 Err(failure.detail(deleted))
             }
-            (Ok(()), None) => Ok(status),
+            (Ok(()), None) => Ok(ExitStatus::Success),
         };
         changer.present(format, &ended)?;
         ended

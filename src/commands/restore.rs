@@ -17,7 +17,6 @@ use super::work::pipeline::asking;
 use super::work::record::record;
 use crate::cluster::{Detail, Purpose, WriteMode, read_named_workloads, read_nodes, user_name};
 use crate::completion::Values;
-use crate::decide::Requester;
 use crate::decide::blast_radius::{RemovalApproval, restoration};
 use crate::decide::drain::{
     PublishedHardware, RecordedWorkloads, RestorationRecord, RestoreTarget, Restorer, UnitProgress,
@@ -208,13 +207,7 @@ impl RestoreArgs {
         let removed = rules.iter().filter(|rule| withdrawal.removes(rule));
         let removed: Vec<DeviceTaintRule> = removed.map(|rule| (*rule).clone()).collect();
         let user = asking(&removed, &live.client).await;
-        others(
-            &removed,
-            &Requester {
-                user: user.as_deref(),
-                ..Requester::default()
-            },
-        )
+        others(&removed, user.as_deref())
     }
 
     fn agree(

@@ -1,20 +1,20 @@
 //! Removals broader than the command suggests: several rules, or rules of others.
 
 use super::chooser::Chooser;
-use super::others::{Requester, others};
+use super::others::others;
 use super::owner::owner;
 use super::question::Question;
 use super::unreleased_devices;
 use crate::model::DeviceTaintRule;
 use crate::naming::phrase::counted;
 
-/// What has to be asked before `found`, which is what `chooser` means, is deleted by `me`; `None` when
+/// What has to be asked before `found`, which is what `chooser` means, is deleted by `user`; `None` when
 /// nothing has to be: one rule, which I have made and which records no unreleased device, or what `agreed` to.
 #[must_use]
 pub fn removal(
     chooser: &Chooser,
     found: &[DeviceTaintRule],
-    me: &Requester<'_>,
+    user: Option<&str>,
     agreed: RemovalApproval,
 ) -> Option<Question> {
     let all = match chooser {
@@ -23,7 +23,7 @@ pub fn removal(
     };
     let action = deletion(found.len());
     // Before `--yes` counts: it agrees to several rules, and not to those of others.
-    let owners = others(found, me);
+    let owners = others(found, user);
     // Such a note is the only trace of a device that may still be in use.
     let forgets = found
         .iter()
@@ -102,18 +102,14 @@ mod tests {
         Chooser::Names(names.iter().map(|name| (*name).to_owned()).collect())
     }
 
-    const ANNA: Requester<'_> = Requester {
-        user: Some("anna"),
-        batch: None,
-        uids: &[],
-    };
+    const ANNA: Option<&str> = Some("anna");
 
     fn asked(
         chooser: &Chooser,
         rules: &[DeviceTaintRule],
         agreed: RemovalApproval,
     ) -> Option<Question> {
-        removal(chooser, rules, &ANNA, agreed)
+        removal(chooser, rules, ANNA, agreed)
     }
 
     #[test]

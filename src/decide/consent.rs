@@ -2,30 +2,31 @@
 //!
 //! What is agreed to is the whole proposal of a command. When an interrupted command is run again, a part
 //! of the proposal is done: its impact is part of what was agreed to, so that the report is about all of
-//! it, and a number that was agreed to is an upper bound by then, since pods are gone already.
+//! it.
 
 use std::collections::BTreeSet;
 
-use super::expectation::{ApprovalRefusal, Expectation, UnreadableExpectation, objections};
+use super::approval::{ApprovalFacts, EvictionMethod, ImpactLimit};
+use super::expectation::{ApprovalRefusal, objections};
 use super::proposal::{Drains, ProposedRule, lines};
 use super::question::{CountedPods, Question};
-use crate::assess::{Assessment, Consent, ImpactFacts, PodFacts};
+use crate::assess::{Assessment, ImpactFacts, PodFacts};
 use crate::engine::ProposedTaint;
 use crate::error::Failure;
-use crate::model::{Count, ObjectName};
+use crate::model::{ObjectName, Warning};
 use crate::naming::device;
 use crate::naming::phrase::counted;
 use crate::naming::shell::word;
 
 /// What was said beforehand about how much harm is agreed to.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Approval<'a> {
     /// Nobody is to be asked.
     pub yes: bool,
-    /// How many pods may be evicted.
-    pub confirm_pods: Option<usize>,
     /// The impact that somebody has read.
-    pub expect: Option<&'a Expectation>,
+    pub expect: Option<&'a ImpactFacts>,
+    /// Limits of the impact.
+    pub limit: ImpactLimit,
 }
 
 /// What a command wants to do.
@@ -48,6 +49,10 @@ pub struct PlannedChange<'a> {
     pub proposed: &'a [ProposedTaint],
     /// What the command does to pods afterwards, if it does.
     pub drains: Option<&'a Drains>,
+    /// How the command removes pods.
+    pub eviction: EvictionMethod,
+    /// Bug of the release that any rule can trigger.
+    pub defect: Option<&'a Warning>,
 }
 
 /// An impact in words, as its report has them.
@@ -153,34 +158,24 @@ pub fn consent(
     refuse_tripped(change.assessment)?;
     refuse_more_than_expected(approval, change)?;
     refuse_unknown(approval, change.assessment)?;
-    refuse_other_count(approval, change)?;
-    let is_counted = approval.confirm_pods.is_some() || approval.expect.is_some();
-    let is_unknown = change.assessment.facts.decisive_gaps().next().is_some();
-    match change.assessment.consent {
-        // The pods that are known are a lower bound then: to type their number would agree to less than may
-        // happen.
-        Consent::Yes | Consent::PodCount { .. } if is_unknown => {
-            Ok(ConsentOutcome::Ask(unknown_impact(change)))
-        }
-        Consent::PodCount { .. } if approval.yes && is_counted => Ok(ConsentOutcome::Proceed),
-        Consent::PodCount { pods, why } => Ok(ConsentOutcome::Ask(match pods.exact() {
-            Some(pods) => Question::PodCount {
-                action: change.action.to_owned(),
-                pods,
-                why: match change.drains {
-                    Some(_) => why.of_drain(),
-                    None => why.to_string(),
-                },
-                counted: counted_pods(change),
-            },
-            None => unknown_impact(change),
-        })),
-        Consent::Nothing | Consent::Yes if approval.yes => Ok(ConsentOutcome::Proceed),
-        Consent::Nothing if change.concerns.is_empty() => Ok(ConsentOutcome::Proceed),
-        Consent::Nothing | Consent::Yes => Ok(ConsentOutcome::Ask(Question::Yes {
+    let facts = ApprovalFacts {
+        impact: change.assessment.consent,
+        pods: change.assessment.totals.pods.exact(),
+        is_unknown: change.assessment.facts.decisive_gaps().next().is_some(),
+        changes_others: !change.concerns.is_empty(),
+        defect: change.defect,
+        eviction: change.eviction,
+        yes: approval.yes,
+        limit: approval.limit,
+    };
+    let question = facts.question(change.action, counted_pods(change))?;
+    Ok(match question {
+        None => ConsentOutcome::Proceed,
+        Some(Question::Yes { .. }) => ConsentOutcome::Ask(Question::Yes {
             action: with_pods(change),
-        })),
-    }
+        }),
+        Some(question) => ConsentOutcome::Ask(question),
+    })
 }
 
 /// The action with how many pods it evicts: on a small terminal nothing else of the answer may be left in view.
@@ -203,13 +198,6 @@ fn counted_pods(change: &PlannedChange<'_>) -> CountedPods {
     match change.drains {
         Some(_) => CountedPods::Leaving,
         None => CountedPods::Evicted,
-    }
-}
-
-/// The question of a wish of which it is not known whom it hits.
-fn unknown_impact(change: &PlannedChange<'_>) -> Question {
-    Question::Unknown {
-        action: change.action.to_owned(),
     }
 }
 
@@ -237,20 +225,15 @@ fn refuse_more_than_expected(
         }
         ApprovalRefusal::OtherTaints { .. }
         | ApprovalRefusal::LessKnown { .. }
-        | ApprovalRefusal::Exchanged { .. }
-        | ApprovalRefusal::OtherHardware { .. }
-        | ApprovalRefusal::OtherDigest { .. } => true,
+        | ApprovalRefusal::Exchanged { .. } => true,
     };
-    let objections = expected.objections(change.previewed);
+    let objections = objections(expected, change.previewed);
     let news = objections.iter().filter(|found| is_news(found));
     let (hardware, others): (Vec<_>, Vec<_>) =
         news.partition(|objection| objection.is_about_hardware());
     let hardware: Vec<String> = hardware.iter().map(ToString::to_string).collect();
     let refused = match (hardware.as_slice(), others.as_slice()) {
         ([], []) => return Ok(()),
-        ([], others) if others.iter().all(|found| found.is_of_a_digest()) => {
-            "the impact differs from the one in --expect".to_owned()
-        }
         ([], others) if others.iter().all(|found| found.is_of_selection()) => {
             "the taints, or the selectors of the rules, are not those of --expect".to_owned()
         }
@@ -296,9 +279,7 @@ pub fn still_agreed(shown: &ImpactFacts, now: &Assessment) -> Result<(), Failure
             // Hardware was refused above, and evictions come nearer while the clock goes on.
             ApprovalRefusal::OtherTaints { .. }
             | ApprovalRefusal::Exchanged { .. }
-            | ApprovalRefusal::OtherHardware { .. }
-            | ApprovalRefusal::Earlier { .. }
-            | ApprovalRefusal::OtherDigest { .. } => None,
+            | ApprovalRefusal::Earlier { .. } => None,
         })
         .peekable();
     if news.peek().is_none() {
@@ -324,8 +305,7 @@ fn hit_already(change: &PlannedChange<'_>) -> BTreeSet<String> {
 
 /// Numbers that were agreed to mean nothing when the report's are lower bounds.
 fn refuse_unknown(approval: &Approval<'_>, assessment: &Assessment) -> Result<(), Failure> {
-    let is_counted =
-        approval.yes || approval.confirm_pods.is_some() || !assessment.guards.is_empty();
+    let is_counted = approval.yes || !assessment.guards.is_empty();
     let unknown = assessment.facts.unknown_evictions();
     if unknown.is_empty() || !is_counted {
         return Ok(());
@@ -335,60 +315,6 @@ fn refuse_unknown(approval: &Approval<'_>, assessment: &Assessment) -> Result<()
         was changed",
     );
     Err(unknown.into_iter().fold(refused, Failure::detail))
-}
-
-fn refuse_other_count(approval: &Approval<'_>, change: &PlannedChange<'_>) -> Result<(), Failure> {
-    let pods = change.assessment.totals.pods;
-    let Some(confirmed) = approval.confirm_pods.map(Count::known) else {
-        return Ok(());
-    };
-    // What is done has evicted pods already, so that the number is no longer the same, but still the most.
-    let is_agreed = if change.done().next().is_none() {
-        pods.equals(confirmed) == Some(true)
-    } else {
-        pods.is_above(confirmed) == Some(false)
-    };
-    if is_agreed {
-        return Ok(());
-    }
-    let noun = match pods.equals(Count::known(1)) {
-        Some(true) => "pod",
-        Some(false) | None => "pods",
-    };
-    Err(Failure::refused(format!(
-        "--confirm-pods is {confirmed}, but {pods} {noun} {}; nothing was changed",
-        counted_pods(change).would()
-    )))
-}
-
-/// The impact that was agreed to: the one whose digest is `name`, or that which `read` gives of the file
-/// of that name, or why there is none.
-///
-/// # Errors
-///
-/// What is no report, or no longer says what was written.
-pub fn expected(
-    name: &str,
-    read: impl FnOnce() -> Result<ImpactFacts, UnreadableExpectation>,
-) -> Result<Expectation, Failure> {
-    let named = |problem: String| format!("--expect {name}: {problem}");
-    if let Some(digest) = Expectation::with_digest(name) {
-        return digest.map_err(|why| {
-            Failure::usage(named(why)).hint(format!("if {name} is a file: --expect ./{name}"))
-        });
-    }
-    match read() {
-        Ok(facts) => Ok(Expectation::Whole(facts)),
-        Err(UnreadableExpectation::Edited(why)) => Err(Failure::refused(format!(
-            "{}; nothing was changed",
-            named(why)
-        ))
-        .hint("create a new report, and review it: `preview … -o json`")),
-        Err(UnreadableExpectation::Unread(why)) => Err(Failure::usage(named(why))),
-        Err(UnreadableExpectation::NoReport(why)) => {
-            Err(Failure::usage(named(why)).hint("create a report with `preview … -o json`"))
-        }
-    }
 }
 
 #[cfg(test)]
@@ -402,11 +328,13 @@ mod tests {
     use crate::report::impact::saved;
     use crate::report::testing::Example;
 
-    const YES: Approval<'_> = Approval {
-        yes: true,
-        confirm_pods: None,
+    const UNSET: Approval<'_> = Approval {
+        yes: false,
         expect: None,
+        limit: ImpactLimit::Missing,
     };
+
+    const YES: Approval<'_> = Approval { yes: true, ..UNSET };
 
     /// Three pods in two namespaces, of which one later.
     fn report() -> ImpactReport {
@@ -439,6 +367,8 @@ mod tests {
             concerns: &[],
             proposed: &[],
             drains: None,
+            eviction: EvictionMethod::Taint,
+            defect: None,
         }
     }
 
@@ -487,7 +417,7 @@ mod tests {
 
     #[test]
     fn who_does_not_know_whom_it_hits_has_to_say_so() {
-        let nobody_asked = Approval::default();
+        let nobody_asked = UNSET;
         let unknown = report_without("pods", Affects::Evictions);
         let Ok(ConsentOutcome::Ask(question)) = consent(&nobody_asked, &change(&unknown)) else {
             panic!("it is asked");
@@ -550,7 +480,7 @@ mod tests {
             };
             consent(approval, &change)
         };
-        let asked = |report: &ImpactReport| prompt(agreed(&Approval::default(), report).unwrap());
+        let asked = |report: &ImpactReport| prompt(agreed(&UNSET, report).unwrap());
         assert_eq!(
             asked(&in_one_namespace()),
             "Drain node-7 and remove 3 pods from the devices in prod-eu?"
@@ -559,76 +489,30 @@ mod tests {
             asked(&report()),
             "Drain node-7 in prod-eu? Because pods in 2 namespaces leave the devices, confirm with the number of pods that will leave the devices: type 3"
         );
-        let other = Approval {
-            confirm_pods: Some(2),
-            ..YES
-        };
-        assert_eq!(
-            agreed(&other, &report()).unwrap_err().to_string(),
-            "--confirm-pods is 2, but 3 pods would leave the devices; nothing was changed"
-        );
     }
 
     #[test]
-    fn a_number_is_asked_for_where_a_yes_is_not_enough() {
+    fn a_wide_change_is_asked_about_by_its_number_and_needs_a_limit_beside_yes() {
         let report = report();
-        for approval in [YES, Approval::default()] {
-            let asked = consent(&approval, &change(&report)).unwrap();
-            assert!(
-                matches!(
-                    asked,
-                    ConsentOutcome::Ask(Question::PodCount { pods: 3, .. })
-                ),
-                "{asked:?}"
-            );
-        }
-        let counted = Approval {
-            confirm_pods: Some(3),
+        let asked = consent(&UNSET, &change(&report)).unwrap();
+        assert!(
+            matches!(
+                asked,
+                ConsentOutcome::Ask(Question::PodCount { pods: 3, .. })
+            ),
+            "{asked:?}"
+        );
+        let failure = consent(&YES, &change(&report)).unwrap_err();
+        assert_eq!(failure.status(), ExitStatus::Refused);
+        assert!(failure.to_string().contains("2 namespaces"), "{failure}");
+        let limited = Approval {
+            limit: ImpactLimit::Set,
             ..YES
         };
         assert_eq!(
-            consent(&counted, &change(&report)).unwrap(),
+            consent(&limited, &change(&report)).unwrap(),
             ConsentOutcome::Proceed
         );
-        // A number without a yes is still asked about.
-        let unasked = Approval {
-            yes: false,
-            ..counted
-        };
-        assert!(consent(&unasked, &change(&report)).unwrap() != ConsentOutcome::Proceed);
-    }
-
-    #[test]
-    fn another_number_than_was_agreed_to_is_refused() {
-        let report = in_one_namespace();
-        for (confirmed, agreed) in [(2, false), (3, true), (4, false)] {
-            let approval = Approval {
-                confirm_pods: Some(confirmed),
-                ..YES
-            };
-            let consented = consent(&approval, &change(&report));
-            assert_eq!(consented.is_ok(), agreed, "{confirmed}");
-        }
-    }
-
-    #[test]
-    fn what_an_interrupted_command_has_done_is_no_reason_against_the_rest() {
-        let report = in_one_namespace();
-        let done = [ProposedRule::effect(
-            &named("first", "NoExecute"),
-            &Effect::NoExecute,
-        )];
-        for (confirmed, agreed) in [(2, false), (3, true), (4, true)] {
-            let approval = Approval {
-                confirm_pods: Some(confirmed),
-                ..YES
-            };
-            let change = PlannedChange {
-                rules: &done,
-                ..change(&report)
-            };
-            assert_eq!(consent(&approval, &change).is_ok(), agreed, "{confirmed}");
-        }
     }
 
     #[test]
@@ -639,11 +523,7 @@ mod tests {
             ..Limits::default()
         };
         let report = Example::new().in_one_namespace().report_within(&limits);
-        let all = Approval {
-            confirm_pods: Some(3),
-            ..YES
-        };
-        for approval in [Approval::default(), YES, all] {
+        for approval in [UNSET, YES] {
             let failure = consent(&approval, &change(&report)).unwrap_err();
             assert_eq!(failure.status(), ExitStatus::Refused);
             assert_eq!(
@@ -657,9 +537,10 @@ mod tests {
     fn more_than_the_report_that_was_read_is_refused_and_less_is_welcome() {
         let read = report();
         let text = serde_json::to_string(&read).unwrap();
-        let expected = Expectation::Whole(saved::parse(&text).unwrap());
+        let expected = saved::parse(&text).unwrap();
         let approval = Approval {
             expect: Some(&expected),
+            limit: ImpactLimit::Set,
             ..YES
         };
         assert_eq!(
@@ -700,29 +581,21 @@ mod tests {
         };
         let (seen, now) = (with("GPU-A"), with("GPU-B"));
         let facts = &seen.assessment.facts;
-        let mark = format!(
-            "{},{}",
-            facts.short_digest(),
-            facts.short_hardware_digest().unwrap()
-        );
         let file = serde_json::to_string(&seen).unwrap();
-        for expected in [
-            Expectation::with_digest(&mark).unwrap().unwrap(),
-            Expectation::Whole(saved::parse(&file).unwrap()),
-        ] {
-            let approval = Approval {
-                expect: Some(&expected),
-                ..YES
-            };
-            assert!(consent(&approval, &change(&seen)).is_ok());
-            let failure = consent(&approval, &change(&now)).unwrap_err();
-            assert_eq!(failure.status(), ExitStatus::Refused);
-            let text = failure.to_string();
-            assert!(
-                text.starts_with("gpu.example.com/node-7/gpu-0 ") && text.contains("hardware"),
-                "{text}"
-            );
-        }
+        let expected = saved::parse(&file).unwrap();
+        let approval = Approval {
+            expect: Some(&expected),
+            limit: ImpactLimit::Set,
+            ..YES
+        };
+        assert!(consent(&approval, &change(&seen)).is_ok());
+        let failure = consent(&approval, &change(&now)).unwrap_err();
+        assert_eq!(failure.status(), ExitStatus::Refused);
+        let text = failure.to_string();
+        assert!(
+            text.starts_with("gpu.example.com/node-7/gpu-0 ") && text.contains("hardware"),
+            "{text}"
+        );
         let failure = still_agreed(facts, &now.assessment).unwrap_err();
         assert!(
             failure
@@ -736,10 +609,10 @@ mod tests {
         let previewed = report();
         let mut done_nothing = report();
         done_nothing.assessment.facts.pods.clear();
-        let digest = previewed.assessment.facts.short_digest();
-        let expected = Expectation::with_digest(&digest).unwrap().unwrap();
+        let expected = previewed.assessment.facts.clone();
         let approval = Approval {
             expect: Some(&expected),
+            limit: ImpactLimit::Set,
             ..YES
         };
         let compared = |previewed: &ImpactReport, report: &ImpactReport| {
@@ -757,17 +630,11 @@ mod tests {
     fn lower_bounds_are_nothing_to_agree_to() {
         let mut report = in_one_namespace();
         report.assessment.facts.gaps = vec![gap("pods", Affects::Evictions)];
-        let counted = Approval {
-            confirm_pods: Some(report.summary.evicted_pod_count),
-            ..Approval::default()
-        };
-        for approval in [YES, counted] {
-            let failure = consent(&approval, &change(&report)).unwrap_err();
-            assert_eq!(failure.status(), ExitStatus::Refused);
-            assert_eq!(failure.details(), ["pods: access denied"]);
-        }
+        let failure = consent(&YES, &change(&report)).unwrap_err();
+        assert_eq!(failure.status(), ExitStatus::Refused);
+        assert_eq!(failure.details(), ["pods: access denied"]);
         // Whoever is shown the report may go on.
-        assert!(consent(&Approval::default(), &change(&report)).is_ok());
+        assert!(consent(&UNSET, &change(&report)).is_ok());
     }
 
     #[test]
@@ -814,44 +681,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_expected_is_a_digest_or_a_file_and_why_not_is_told() {
-        let unread = || Err(UnreadableExpectation::Unread("no such file".to_owned()));
-        let none = || -> Result<ImpactFacts, UnreadableExpectation> { panic!("it is not read") };
-        let digest = "sha256:0123456789abcdef";
-        assert!(matches!(expected(digest, none), Ok(Expectation::Marked(_))));
-        let failure = expected("sha256:0", none).unwrap_err();
-        assert_eq!(failure.status(), ExitStatus::Usage);
-        assert_eq!(
-            failure.hints(),
-            ["if sha256:0 is a file: --expect ./sha256:0"]
-        );
-        let facts = report().assessment.facts;
-        let whole = Expectation::Whole(facts.clone());
-        assert_eq!(expected("a.json", || Ok(facts)).unwrap(), whole);
-        let failure = expected("a.json", unread).unwrap_err();
-        assert_eq!(failure.to_string(), "--expect a.json: no such file");
-        assert_eq!(
-            (failure.status(), failure.hints().len()),
-            (ExitStatus::Usage, 0)
-        );
-        let odd = || "it is odd".to_owned();
-        for (why, status) in [
-            (UnreadableExpectation::NoReport(odd()), ExitStatus::Usage),
-            (UnreadableExpectation::Edited(odd()), ExitStatus::Refused),
-        ] {
-            let failure = expected("a.json", || Err(why)).unwrap_err();
-            assert_eq!((failure.status(), failure.hints().len()), (status, 1));
-            let text = failure.to_string();
-            assert!(text.starts_with("--expect a.json: it is odd"), "{text}");
-        }
-    }
-
-    #[test]
     fn what_belongs_to_others_is_asked_about_although_nobody_is_evicted() {
         let mut example = Example::new();
         example.proposed.taint.effect = Effect::None;
         let report = example.report();
-        let nothing = Approval::default();
+        let nothing = UNSET;
         assert_eq!(
             consent(&nothing, &change(&report)).unwrap(),
             ConsentOutcome::Proceed

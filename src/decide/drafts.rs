@@ -16,12 +16,8 @@ use crate::naming::{Expiry, rule, validate};
 pub struct RuleAnnotations {
     /// `--name`
     pub name: Option<String>,
-    /// `--batch`
-    pub batch: Option<String>,
     /// `--reason`
     pub reason: Option<String>,
-    /// `--ticket`
-    pub ticket: Option<String>,
     /// `--labels`
     pub labels: Vec<(String, String)>,
 }
@@ -133,18 +129,14 @@ impl RuleAnnotations {
     fn all_labels(&self, batch: &str) -> BTreeMap<String, String> {
         let mut labels: BTreeMap<String, String> = self.labels.iter().cloned().collect();
         // Last, so that nothing typed can take the labels away by which the rules are found again.
-        labels.extend(of_batch(self.batch.as_deref().unwrap_or(batch)));
+        labels.extend(of_batch(batch));
         labels
     }
 
     fn annotations(&self) -> BTreeMap<String, String> {
-        let given = [
-            (RuleMetadata::REASON, &self.reason),
-            (RuleMetadata::TICKET, &self.ticket),
-        ];
-        given
-            .into_iter()
-            .filter_map(|(key, text)| Some((key.to_owned(), text.clone()?)))
+        let reason = self.reason.iter().cloned();
+        reason
+            .map(|reason| (RuleMetadata::REASON.to_owned(), reason))
             .collect()
     }
 }
@@ -224,18 +216,6 @@ mod tests {
             managers: Vec::new(),
         };
         (rule, Value::Null)
-    }
-
-    #[test]
-    fn a_named_batch_takes_the_place_of_the_one_that_is_made_from_the_devices() {
-        let inscription = RuleAnnotations {
-            batch: Some("run-7".to_owned()),
-            ..RuleAnnotations::default()
-        };
-        let labels = inscription.all_labels("9c41d7e02b");
-        assert_eq!(labels[RuleMetadata::BATCH], "run-7");
-        let labels = RuleAnnotations::default().all_labels("9c41d7e02b");
-        assert_eq!(labels[RuleMetadata::BATCH], "9c41d7e02b");
     }
 
     #[test]

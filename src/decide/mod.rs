@@ -22,7 +22,7 @@
 //! | Ownership of rules | [`mod@owner`] |
 //! | Rules that somebody else made or changed: another user, another program, another run | [`others`] |
 //! | Removals broader than the command suggests: several rules, or rules of others | [`blast_radius`] |
-//! | Known defects of a release that a change would run into | [`risk`] |
+//! | Answer that a change needs, and the flags that give it beforehand | [`approval`] |
 //! | Approval that evictions need, and whether it was given | [`mod@consent`] |
 //! | What was agreed to beforehand (`--expect`), and what differs from it | [`expectation`] |
 //! | Confirmations: the prompt, who can answer it, and the accepted answers | [`question`] |
@@ -36,11 +36,11 @@
 //! | Exit status of commands that printed a report | [`mod@exit_status`] |
 //! | What was changed, and what was not: for whoever interrupts a command, or whom it fails | [`ledger`] |
 //! | Outcomes of changes, rule by rule | [`outcomes`] |
-//! | Policies of a team (`--policy`), and whether a change keeps them | [`mod@policy`] |
 //! | Publication of a preview: the rules created for it, and comparison with the controller's answer | [`publish`] |
 //! | Commands that explain why pods are pending | `pending_pods` |
 
 pub mod add;
+pub mod approval;
 pub mod blast_radius;
 pub mod choice;
 pub mod chooser;
@@ -67,13 +67,11 @@ pub mod owner;
 pub mod pending_evictions;
 mod pending_pods;
 pub mod plan;
-pub mod policy;
 pub mod proposal;
 pub mod publish;
 pub mod question;
 pub mod record_reader;
 pub mod recovery;
-pub mod risk;
 pub mod rule_result;
 pub mod rules_on;
 #[cfg(test)]
@@ -94,7 +92,6 @@ pub use effect::{Downgrade, downgrade, escalate, rank};
 pub use exit_status::{Strictness, exit_status};
 pub use explain_targets::ExplainTargets;
 pub use ledger::Ledger;
-pub use others::Requester;
 pub use outcomes::Outcomes;
 pub use owner::{Owner, owner};
 pub use proposal::Proposal;

@@ -1,25 +1,14 @@
 //! Rules that somebody else made or changed: another user, another program, another run.
 
 use super::owner::owner;
-use crate::model::{DeviceTaintRule, RuleMetadata, Uid};
+use crate::model::{DeviceTaintRule, RuleMetadata};
 
-/// Who asks for a change, as far as a rule can tell them apart.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Requester<'a> {
-    /// The user, as the server knows them; nothing where it does not say.
-    pub user: Option<&'a str>,
-    /// The batch that the rules are taken to be of; nothing where any is meant.
-    pub batch: Option<&'a str>,
-    /// The UIDs that the rules are taken to have; none where any is meant.
-    pub uids: &'a [String],
-}
-
-/// Those of `rules` that are not mine, each with who made or changed it, one line each: to be shown before
-/// anybody agrees to a change of them.
+/// Those of `rules` that `user` did not make, or that others changed, one line each with their author; an unknown
+/// `user` made none. To be shown before a change of them is approved.
 #[must_use]
-pub fn others(rules: &[DeviceTaintRule], me: &Requester<'_>) -> Vec<String> {
+pub fn others(rules: &[DeviceTaintRule], user: Option<&str>) -> Vec<String> {
     let lines = rules.iter().filter_map(|rule| {
-        let why = why_not_mine(rule, me);
+        let why = why_not_mine(rule, user);
         (!why.is_empty()).then(|| format!("rule {} {}", rule.name, why.join("; ")))
     });
     lines.collect()
@@ -37,46 +26,25 @@ pub fn note_users(rules: &[DeviceTaintRule]) -> bool {
     })
 }
 
-fn why_not_mine(rule: &DeviceTaintRule, me: &Requester<'_>) -> Vec<String> {
+fn why_not_mine(rule: &DeviceTaintRule, user: Option<&str>) -> Vec<String> {
     let metadata = &rule.metadata;
     let noted = |key: &str, verb: &str| {
-        let user = metadata.annotation(key)?;
-        match me.user {
-            Some(own) if own == user => None,
-            Some(_) => Some(format!("was {verb} by {user}")),
-            // Who cannot tell who they are may be anybody.
+        let other = metadata.annotation(key)?;
+        match user {
+            Some(own) if own == other => None,
+            Some(_) => Some(format!("was {verb} by {other}")),
+            // An unknown user may be any user.
             None => Some(format!(
-                "was {verb} by {user}, and your own user is unknown"
+                "was {verb} by {other}, and your own user is unknown"
             )),
         }
     };
     let owner = owner(rule);
     let program =
         (!owner.is_this_plugin()).then(|| format!("was not created by this plugin: {owner}"));
-    let batch = me
-        .batch
-        .and_then(|own| match metadata.labels.get(RuleMetadata::BATCH) {
-            Some(batch) if batch == own => None,
-            Some(batch) => Some(format!(
-                "has label {}={batch}, and --batch is {own}",
-                RuleMetadata::BATCH
-            )),
-            None => Some(format!(
-                "has no label {}, and --batch is {own}",
-                RuleMetadata::BATCH
-            )),
-        });
-    let is_meant = me.uids.is_empty()
-        || me
-            .uids
-            .iter()
-            .any(|uid| rule.uid == Uid::from(uid.as_str()));
-    let uid = (!is_meant).then(|| format!("has UID {}, which --uid does not list", rule.uid));
     let why = [
         program,
         noted(RuleMetadata::CREATED_BY, "created"),
-        batch,
-        uid,
         noted(RuleMetadata::CHANGED_BY, "changed"),
         changed_outside(rule),
     ];
@@ -109,11 +77,7 @@ mod tests {
     use super::*;
     use crate::decide::testing::{foreign, manager, named};
 
-    const ANNA: Requester<'_> = Requester {
-        user: Some("anna"),
-        batch: None,
-        uids: &[],
-    };
+    const ANNA: Option<&str> = Some("anna");
 
     fn noted(key: &str, user: &str) -> DeviceTaintRule {
         let mut rule = named("drain", "NoExecute");
@@ -122,25 +86,8 @@ mod tests {
         rule
     }
 
-    fn of_batch(batch: &str) -> DeviceTaintRule {
-        let mut rule = named("drain", "NoExecute");
-        let labels = &mut rule.metadata.labels;
-        labels.insert(RuleMetadata::BATCH.to_owned(), batch.to_owned());
-        rule
-    }
-
     #[test]
-    fn a_rule_is_mine_unless_another_user_program_batch_or_object_says_otherwise() {
-        let nobody = Requester { user: None, ..ANNA };
-        let run = Requester {
-            batch: Some("run-b"),
-            ..ANNA
-        };
-        let uids = ["uid-of-another".to_owned()];
-        let object = Requester {
-            uids: &uids,
-            ..ANNA
-        };
+    fn a_rule_is_mine_unless_another_user_or_program_made_or_changed_it() {
         let mut edited = named("drain", "NoExecute");
         edited
             .managers
@@ -161,7 +108,7 @@ mod tests {
             ),
             (
                 noted(RuleMetadata::CREATED_BY, "anna"),
-                nobody,
+                None,
                 Some("was created by anna, and your own user is unknown"),
             ),
             (
@@ -170,23 +117,6 @@ mod tests {
                 Some("was changed by bob"),
             ),
             (noted(RuleMetadata::CHANGED_BY, "anna"), ANNA, None),
-            (of_batch("run-b"), run, None),
-            (
-                of_batch("run-a"),
-                run,
-                Some("has label devicetaint.dev/batch=run-a, and --batch is run-b"),
-            ),
-            (of_batch("run-a"), ANNA, None),
-            (
-                plain(),
-                run,
-                Some("has no label devicetaint.dev/batch, and --batch is run-b"),
-            ),
-            (
-                plain(),
-                object,
-                Some("has UID uid-of-drain, which --uid does not list"),
-            ),
             (
                 edited,
                 ANNA,
@@ -207,7 +137,7 @@ mod tests {
                 .iter()
                 .map(|why| format!("rule drain {why}"))
                 .collect();
-            assert_eq!(others(std::slice::from_ref(&rule), &me), expected);
+            assert_eq!(others(std::slice::from_ref(&rule), me), expected);
         }
     }
 
@@ -232,21 +162,11 @@ mod tests {
             of(2, Some("anna"), then),
         ] {
             assert_eq!(
-                others(std::slice::from_ref(&rule), &ANNA),
+                others(std::slice::from_ref(&rule), ANNA),
                 [""; 0],
                 "{rule:?}"
             );
         }
-    }
-
-    #[test]
-    fn each_uid_that_is_listed_is_meant() {
-        let uids = ["uid-of-another".to_owned(), "uid-of-drain".to_owned()];
-        let me = Requester {
-            uids: &uids,
-            ..ANNA
-        };
-        assert_eq!(others(&[named("drain", "NoExecute")], &me), [""; 0]);
     }
 
     #[test]

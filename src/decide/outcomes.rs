@@ -182,18 +182,6 @@ impl Outcomes {
     pub fn messages(&self) -> &[String] {
         &self.messages
     }
-
-    /// How a command ends that changed something or not, if it is to say so.
-    #[must_use]
-    pub fn status(&self, error_unchanged: bool) -> ExitStatus {
-        // What may have been changed is not unchanged.
-        let is_unchanged = self.rules.iter().all(|rule| rule.changed == Some(false));
-        if is_unchanged && error_unchanged {
-            ExitStatus::Unchanged
-        } else {
-            ExitStatus::Success
-        }
-    }
 }
 
 /// A rule that was made or found as the draft asks for it.
@@ -407,8 +395,6 @@ mod tests {
         outcomes.missing(&chooser, &found);
         let proposed: Vec<ProposedRule> = found.rules.iter().map(ProposedRule::deletion).collect();
         outcomes.refuse(&proposed, &Failure::refused("not confirmed"));
-        assert_eq!(outcomes.status(true), ExitStatus::Unchanged);
-        assert_eq!(outcomes.status(false), ExitStatus::Success);
         let told: Vec<_> = outcomes
             .rules()
             .iter()
@@ -419,17 +405,6 @@ mod tests {
             [("a", RuleResult::NotFound), ("drain", RuleResult::Failed)]
         );
         assert_eq!(outcomes.rules()[1].error.as_deref(), Some("not confirmed"));
-    }
-
-    #[test]
-    fn one_change_is_a_change() {
-        let mut outcomes = Outcomes::default();
-        outcomes.add(as_it_was(&rule("None"), RuleResult::Unchanged));
-        assert_eq!(outcomes.status(true), ExitStatus::Unchanged);
-        outcomes.add(Removed::Deleted.describe(&rule("None")));
-        outcomes.note("a note".to_owned());
-        assert_eq!(outcomes.status(true), ExitStatus::Success);
-        assert_eq!(outcomes.messages(), ["a note"]);
     }
 
     #[test]
@@ -459,15 +434,5 @@ mod tests {
                 (is_there, is_there)
             );
         }
-    }
-
-    #[test]
-    fn what_may_have_been_changed_is_not_unchanged() {
-        let mut outcomes = Outcomes::default();
-        outcomes.add(Removed::Gone.describe(&rule("None")));
-        assert_eq!(outcomes.status(true), ExitStatus::Success);
-        let mut outcomes = Outcomes::default();
-        outcomes.add(Removed::Already.describe(&rule("None")));
-        assert_eq!(outcomes.status(true), ExitStatus::Unchanged);
     }
 }

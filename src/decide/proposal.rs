@@ -1,7 +1,7 @@
 //! Proposed changes of a command, a row for each rule.
 //!
 //! A [`Proposal`] has a row for each rule, as it is and as it is to be. Everything that stands between the
-//! proposal and the change is asked of these rows: what policies say, whom it hits, what the question shows,
+//! proposal and the change is asked of these rows: whom it hits, what the question shows,
 //! whether there is something to wait for, and what is said of the rules when that takes too long. A
 //! command only says what its rows are.
 
@@ -10,12 +10,11 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::add::AddStep;
+use super::approval::EvictionMethod;
 use super::blast_radius::{deletion, foreign, set_back};
 use super::draft::RuleDraft;
-use super::identity::OtherHardware;
 use super::ledger::RuleGoal;
-use super::others::{Requester, others};
-use super::policy::CheckedRule;
+use super::others::others;
 use super::publish::publication;
 use super::question::Question;
 use crate::engine::ProposedTaint;
@@ -178,11 +177,6 @@ impl ProposedRule {
         is_other && taint.effect != Effect::None
     }
 
-    /// What policies are asked about it.
-    pub(crate) fn asked(&self) -> CheckedRule {
-        CheckedRule::of_rule(&self.rule, &self.rule.taint.effect)
-    }
-
     /// Whether it evicts pods then.
     pub(crate) fn evicts(&self) -> bool {
         self.becomes != RuleTransition::Deleted && self.rule.taint.effect == Effect::NoExecute
@@ -282,12 +276,14 @@ pub struct Proposal {
     pub action: String,
     /// Whose rules are named.
     pub whose: NamedOwners,
-    /// Whether hardware may be another one than rules have noted before; absent where what is there now is noted.
-    pub noted_before: Option<OtherHardware>,
-    /// How long is waited for evictions or deletions, if it is.
+    /// Whether the devices have to be the hardware that rules have noted before; false where what is there now is noted.
+    pub is_noted_before: bool,
+    /// How long is waited for evictions, if it is.
     pub patience: Option<Patience>,
     /// What the same command does later to the pods that use the devices, if it does.
     pub drains: Option<Drains>,
+    /// How it removes pods.
+    pub eviction: EvictionMethod,
 }
 
 /// What a command does to pods after it has changed rules that evict nobody, with the lines that say so before the
@@ -319,13 +315,10 @@ impl Proposal {
         Self::of(rules.collect(), action)
     }
 
-    /// That these rules are deleted, which is waited for with `patience`.
-    pub(crate) fn deletion(found: &[DeviceTaintRule], patience: Option<Patience>) -> Self {
+    /// That these rules are deleted.
+    pub(crate) fn deletion(found: &[DeviceTaintRule]) -> Self {
         let rules = found.iter().map(ProposedRule::deletion);
-        Self {
-            patience,
-            ..Self::of(rules.collect(), deletion(found.len()))
-        }
+        Self::of(rules.collect(), deletion(found.len()))
     }
 
     /// That rules are made by which the controller previews taints.
@@ -340,9 +333,10 @@ impl Proposal {
             rules,
             action,
             whose: NamedOwners::Programs,
-            noted_before: None,
+            is_noted_before: false,
             patience: None,
             drains: None,
+            eviction: EvictionMethod::Taint,
         }
     }
 
@@ -365,21 +359,6 @@ impl Proposal {
     /// Whether nothing comes of it that could hit a pod.
     pub(crate) fn is_idle(&self) -> bool {
         self.drains.is_none() && !self.open().any(ProposedRule::does_something)
-    }
-
-    /// What policies are asked about.
-    pub(crate) fn asked(&self) -> Vec<CheckedRule> {
-        let open = self.open().map(ProposedRule::asked);
-        match &self.drains {
-            // What the rules become is asked about too, also of those that need no change before.
-            Some(Drains::ByTaint(_)) => {
-                let raised = self.rules.iter();
-                let raised =
-                    raised.map(|rule| CheckedRule::of_rule(&rule.rule, &Effect::NoExecute));
-                open.chain(raised).collect()
-            }
-            Some(Drains::ByEviction(..)) | None => open.collect(),
-        }
     }
 
     /// Whether nothing is left to be done, now or later in the same command.
@@ -439,51 +418,46 @@ impl Proposal {
     }
 
     /// What speaks for a question although nobody is evicted: who else made or changed the rules, as far as
-    /// that matters to `me`, and who sets them back.
-    pub(crate) fn concerns(&self, me: &Requester<'_>) -> Vec<String> {
+    /// that matters to `user`, and who sets them back.
+    pub(crate) fn concerns(&self, user: Option<&str>) -> Vec<String> {
         let changed = self.changed();
         let mut concerns = match self.whose {
             NamedOwners::Programs => foreign(&changed),
             NamedOwners::All => {
                 let dedicated = changed.iter().filter_map(of_dedication);
-                let named = others(&changed, me).into_iter().chain(dedicated);
-                named.chain(self.replaced_notes(me)).collect()
+                let named = others(&changed, user).into_iter().chain(dedicated);
+                named.chain(self.replaced_notes(user)).collect()
             }
         };
         concerns.extend(set_back(&changed));
         concerns
     }
 
-    /// The reasons and tickets of other users that are replaced.
-    fn replaced_notes(&self, me: &Requester<'_>) -> Vec<String> {
+    /// The reasons of other users that are replaced.
+    fn replaced_notes(&self, user: Option<&str>) -> Vec<String> {
         let changed = self
             .open()
             .filter_map(|rule| Some((rule.now()?, &rule.rule)));
         let theirs =
-            changed.filter(|(before, _)| !others(std::slice::from_ref(*before), me).is_empty());
-        let lines = theirs.flat_map(|(before, after)| {
-            let notes = [
-                ("reason", RuleMetadata::REASON),
-                ("ticket", RuleMetadata::TICKET),
-            ];
-            notes.into_iter().filter_map(|(note, key)| {
-                let (old, new) = (
-                    before.metadata.annotation(key)?,
-                    after.metadata.annotation(key)?,
-                );
-                let name = &before.name;
-                (old != new)
-                    .then(|| format!("the {note} of rule {name} is replaced: {old} → {new}"))
-            })
+            changed.filter(|(before, _)| !others(std::slice::from_ref(*before), user).is_empty());
+        let lines = theirs.filter_map(|(before, after)| {
+            let reason = |rule: &DeviceTaintRule| {
+                rule.metadata
+                    .annotation(RuleMetadata::REASON)
+                    .map(str::to_owned)
+            };
+            let (old, new) = (reason(before)?, reason(after)?);
+            let name = &before.name;
+            (old != new).then(|| format!("the reason of rule {name} is replaced: {old} → {new}"))
         });
         lines.collect()
     }
 
-    /// What is to be read before `question` about a deletion: each rule, and those that `me` has not made with
+    /// What is to be read before `question` about a deletion: each rule, and those that `user` has not made with
     /// their owners, unless `is_refused` says that the question cannot be asked: its refusal has them.
     pub(crate) fn deletion_lines(
         &self,
-        me: &Requester<'_>,
+        user: Option<&str>,
         question: &Question,
         is_refused: bool,
     ) -> Vec<String> {
@@ -493,7 +467,7 @@ impl Proposal {
             | Question::Yes { .. }
             | Question::PodCount { .. }
             | Question::Unknown { .. }
-            | Question::Defect { .. } => others(&self.changed(), me),
+            | Question::Limited { .. } => others(&self.changed(), user),
         };
         let theirs = theirs.iter().map(|line| format!("  {line}"));
         lines(&self.rules).into_iter().chain(theirs).collect()
@@ -502,12 +476,7 @@ impl Proposal {
     /// The rules whose devices have to be the hardware that the rules note, also after somebody took the time
     /// to answer.
     pub(crate) fn noting_hardware(&self) -> Vec<DeviceTaintRule> {
-        match self.noted_before {
-            Some(OtherHardware::Accepted) => Vec::new(),
-            Some(OtherHardware::Refused) | None => {
-                self.open().map(|rule| rule.rule.clone()).collect()
-            }
-        }
+        self.open().map(|rule| rule.rule.clone()).collect()
     }
 
     /// The rules whose evictions are waited for.
@@ -515,12 +484,10 @@ impl Proposal {
         self.rules.iter().filter(|rule| rule.evicts()).collect()
     }
 
-    /// How long is waited: not at all where nothing evicts and nothing is deleted.
+    /// How long is waited: not at all where nothing evicts.
     pub(crate) fn waits(&self) -> Option<Patience> {
-        let mut rules = self.rules.iter();
-        let is_waited_for =
-            |rule: &ProposedRule| rule.evicts() || rule.becomes == RuleTransition::Deleted;
-        self.patience.filter(|_| rules.any(is_waited_for))
+        self.patience
+            .filter(|_| self.rules.iter().any(ProposedRule::evicts))
     }
 
     /// What is said of the rules where their evictions are not over in time.
@@ -554,16 +521,6 @@ pub enum ApprovalResult {
     Answered,
 }
 
-impl ApprovalResult {
-    /// Of two: whether somebody answered either.
-    pub(crate) fn or(self, other: Self) -> Self {
-        match self {
-            Self::Answered => Self::Answered,
-            Self::Unasked => other,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -593,15 +550,10 @@ mod tests {
         let less = Proposal::downgrade(&found, &Effect::None);
         assert_eq!(less.open_names(), ["drain"]);
         assert_eq!(less.action, "Give 2 rules effect None");
-        let patience = Patience {
-            settle: Duration::ZERO,
-            timeout: Duration::from_secs(1),
-        };
-        let deletion = Proposal::deletion(&found, Some(patience));
+        let deletion = Proposal::deletion(&found);
         assert_eq!(deletion.open_names(), ["drain", "kept"]);
         assert_eq!(deletion.changed(), found);
         assert_eq!(deletion.action, "Delete 2 rules");
-        assert_eq!(deletion.waits(), Some(patience));
         for proposal in [less, deletion] {
             assert!(proposal.is_idle() && !proposal.is_done());
             assert!(proposal.evicting().is_empty());
@@ -664,7 +616,7 @@ mod tests {
         let both = proposal(vec![open, done, created("NoSchedule")]);
         assert_eq!(both.proposed(now()).len(), 3);
         assert_eq!(both.open_names(), ["drain", "new"]);
-        assert_eq!((both.asked().len(), lines(&both.rules).len()), (2, 2));
+        assert_eq!(lines(&both.rules).len(), 2);
         assert_eq!(both.changed().len(), 1);
         assert_eq!(both.waits(), None, "that is not asked for");
         let evicting: Vec<String> = both.evicting().iter().map(|it| it.name()).collect();
@@ -697,10 +649,7 @@ mod tests {
 
     #[test]
     fn rules_of_others_are_named_as_far_as_the_command_asks() {
-        let me = Requester {
-            user: Some("anna"),
-            ..Requester::default()
-        };
+        let me = Some("anna");
         let mut bobs = named("drain", "None");
         let annotations = &mut bobs.metadata.annotations;
         annotations.insert(
@@ -708,7 +657,7 @@ mod tests {
             "bob".to_owned(),
         );
         let mut of_bob = proposal(vec![ProposedRule::effect(&bobs, &Effect::NoExecute)]);
-        let about_bob = |proposal: &Proposal| proposal.concerns(&me).join("; ").contains("bob");
+        let about_bob = |proposal: &Proposal| proposal.concerns(me).join("; ").contains("bob");
         assert!(!about_bob(&of_bob));
         of_bob.whose = NamedOwners::All;
         assert!(about_bob(&of_bob));
@@ -716,9 +665,9 @@ mod tests {
         for whose in [NamedOwners::Programs, NamedOwners::All] {
             let mut proposal = proposal(vec![foreign.clone()]);
             proposal.whose = whose;
-            assert!(!proposal.concerns(&me).is_empty(), "{whose:?}");
+            assert!(!proposal.concerns(me).is_empty(), "{whose:?}");
             proposal.rules[0].becomes = RuleTransition::Kept;
-            assert!(proposal.concerns(&me).is_empty(), "{whose:?}: not changed");
+            assert!(proposal.concerns(me).is_empty(), "{whose:?}: not changed");
         }
     }
 
@@ -728,7 +677,7 @@ mod tests {
         let label = RuleMetadata::DEDICATION.to_owned();
         rule.metadata.labels.insert(label, "research".to_owned());
         let mut proposal = proposal(vec![ProposedRule::effect(&rule, &Effect::NoExecute)]);
-        let concerns = |proposal: &Proposal| proposal.concerns(&Requester::default()).join("; ");
+        let concerns = |proposal: &Proposal| proposal.concerns(None).join("; ");
         // `dedicate` changes the policies with it.
         assert!(!concerns(&proposal).contains("belongs to dedication"));
         proposal.whose = NamedOwners::All;
@@ -736,7 +685,7 @@ mod tests {
     }
 
     #[test]
-    fn only_evictions_and_deletions_are_waited_for() {
+    fn only_evictions_are_waited_for() {
         let waits = |rules| {
             let patience = Some(Patience {
                 settle: Duration::ZERO,
@@ -754,30 +703,19 @@ mod tests {
             raised("None", "NoExecute")
         ]));
         assert!(waits(vec![raised("NoExecute", "NoExecute")]), "done before");
-        assert!(waits(vec![ProposedRule::deletion(&named("drain", "None"))]));
         assert!(!waits(Vec::new()));
     }
 
     #[test]
-    fn hardware_is_looked_at_again_unless_another_one_was_accepted() {
-        let mut proposal = proposal(vec![raised("None", "NoExecute"), raised("None", "None")]);
-        assert_eq!(proposal.noting_hardware().len(), 1);
-        proposal.noted_before = Some(OtherHardware::Refused);
-        assert_eq!(proposal.noting_hardware().len(), 1);
-        proposal.noted_before = Some(OtherHardware::Accepted);
-        assert!(proposal.noting_hardware().is_empty());
-    }
-
-    #[test]
     fn a_drain_is_assessed_as_what_its_pods_would_suffer_and_is_never_done_by_its_rules() {
-        for (drains, asked) in [
-            (Drains::ByEviction(Vec::new(), BTreeSet::new()), 1),
-            (Drains::ByTaint(Vec::new()), 3),
+        for drains in [
+            Drains::ByEviction(Vec::new(), BTreeSet::new()),
+            Drains::ByTaint(Vec::new()),
         ] {
             let mut kept = raised("NoSchedule", "NoSchedule");
             kept.rule.name = "kept".into();
             let drain = Proposal {
-                drains: Some(drains.clone()),
+                drains: Some(drains),
                 ..proposal(vec![kept, created("NoSchedule")])
             };
             let effects = drain.proposed(now()).into_iter();
@@ -787,7 +725,6 @@ mod tests {
                     .all(|it| it == Effect::NoExecute)
             );
             assert_eq!(drain.previewed(now()), None);
-            assert_eq!(drain.asked().len(), asked, "{drains:?}");
             let continued = Proposal {
                 rules: vec![raised("NoSchedule", "NoSchedule")],
                 ..drain
@@ -800,14 +737,6 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_to_either_question_counts() {
-        use ApprovalResult::{Answered, Unasked};
-        assert_eq!(Unasked.or(Unasked), Unasked);
-        assert_eq!(Unasked.or(Answered), Answered);
-        assert_eq!(Answered.or(Unasked), Answered);
-    }
-
-    #[test]
     fn what_sets_a_rule_back_speaks_for_a_question() {
         let mut applied = named("drain", "None");
         let label = (
@@ -816,8 +745,7 @@ mod tests {
         );
         applied.metadata.labels.extend([label]);
         let raised = ProposedRule::effect(&applied, &"NoExecute".into());
-        let me = Requester::default();
-        let concerns = proposal(vec![raised]).concerns(&me);
+        let concerns = proposal(vec![raised]).concerns(None);
         assert_eq!(concerns.last(), set_back(&[applied]).last());
         assert!(concerns.len() > 1, "{concerns:?}");
     }

@@ -32,6 +32,8 @@ pub enum Question {
         why: String,
         /// Which pods are counted.
         counted: CountedPods,
+        /// Flags that answer it beforehand; absent if only a person at a terminal can.
+        flags: Option<String>,
     },
     /// The word `unknown`, to be typed, where it is not known whom a change hits: who sees less must not
     /// get away with less.
@@ -39,12 +41,14 @@ pub enum Question {
         /// What is to be done.
         action: String,
     },
-    /// A yes or a no to what the release does wrong, which nothing else answers that was agreed to.
-    Defect {
+    /// A yes or a no, which `--yes` alone does not answer.
+    Limited {
         /// What is to be done.
         action: String,
-        /// What the release does wrong.
+        /// Reason for which `--yes` is not enough.
         why: String,
+        /// Flags that answer it beforehand; absent if only a person at a terminal can.
+        flags: Option<String>,
     },
 }
 
@@ -65,14 +69,6 @@ impl CountedPods {
             Self::Leaving => "will leave the devices",
         }
     }
-
-    /// What the pods that are counted would do.
-    pub(super) fn would(self) -> &'static str {
-        match self {
-            Self::Evicted => "would be evicted",
-            Self::Leaving => "would leave the devices",
-        }
-    }
 }
 
 impl Question {
@@ -81,13 +77,16 @@ impl Question {
     #[must_use]
     pub fn prompt(&self, cluster: &str) -> String {
         match self {
-            Self::Yes { action } | Self::Others { action, .. } => format!("{action} in {cluster}?"),
+            Self::Yes { action } | Self::Others { action, .. } | Self::Limited { action, .. } => {
+                format!("{action} in {cluster}?")
+            }
             // What has to be typed stands at the end, which a small terminal shows.
             Self::PodCount {
                 action,
                 pods,
                 why,
                 counted,
+                ..
             } => format!(
                 "{action} in {cluster}? Because {why}, confirm with the number of pods that {}: type {pods}",
                 counted.will()
@@ -97,7 +96,6 @@ impl Question {
                     "{action} in {cluster}? The impact is unknown. Type \"{UNKNOWN}\" to proceed"
                 )
             }
-            Self::Defect { action, .. } => format!("{action} in {cluster} anyway?"),
         }
     }
 }
@@ -142,14 +140,25 @@ pub fn may_ask(
                 "without --dry-run, this command asks for confirmation; to confirm in advance: \
                 {flags}"
             ),
-            None => format!("without --dry-run, this command needs {CONFIRMATION}"),
+            None => format!(
+                "without --dry-run, this command needs {}",
+                confirmation(question)
+            ),
         })),
         Audience::NoTerminal => Err(no_terminal(question, cluster)),
     }
 }
 
 /// What it takes where flags cannot answer.
-const CONFIRMATION: &str = "confirmation at a terminal, because the impact is unknown";
+fn confirmation(question: &Question) -> String {
+    let why = match question {
+        Question::Limited { why, .. } | Question::PodCount { why, .. } => why,
+        Question::Unknown { .. } | Question::Yes { .. } | Question::Others { .. } => {
+            "the impact is unknown"
+        }
+    };
+    format!("confirmation at a terminal, because {why}")
+}
 
 /// The flags that answer `question` beforehand; `None` where somebody has to.
 fn answering_flags(question: &Question) -> Option<String> {
@@ -159,10 +168,7 @@ fn answering_flags(question: &Question) -> Option<String> {
             let yes = if *needs_yes { " --yes" } else { "" };
             Some(format!("--others{yes}"))
         }
-        Question::Defect { .. } => Some("--accept-known-defects".to_owned()),
-        Question::PodCount { pods, .. } => Some(format!(
-            "--yes --confirm-pods {pods}, or --yes --expect REPORT.json"
-        )),
+        Question::Limited { flags, .. } | Question::PodCount { flags, .. } => flags.clone(),
         // No flag answers it: a script must not evict pods whose number is unknown.
         Question::Unknown { .. } => None,
     }
@@ -171,7 +177,8 @@ fn answering_flags(question: &Question) -> Option<String> {
 fn no_terminal(question: &Question, cluster: &str) -> Failure {
     let Some(flags) = answering_flags(question) else {
         return Failure::refused(format!(
-            "this command needs {CONFIRMATION}; nothing was changed"
+            "this command needs {}; nothing was changed",
+            confirmation(question)
         ));
     };
     let failure = Failure::refused(format!(
@@ -181,10 +188,9 @@ fn no_terminal(question: &Question, cluster: &str) -> Failure {
     match question {
         Question::Yes { .. } => failure.detail(format!("question: {}", question.prompt(cluster))),
         Question::Others { owners, .. } => owners.iter().fold(failure, Failure::detail),
-        Question::PodCount { why, .. } => failure.detail(format!(
-            "the number of pods has to be confirmed because {why}"
-        )),
-        Question::Defect { why, .. } => failure.detail(why.clone()),
+        Question::PodCount { why, .. } | Question::Limited { why, .. } => {
+            failure.detail(why.clone())
+        }
         Question::Unknown { .. } => failure,
     }
 }
@@ -249,11 +255,13 @@ mod tests {
                 pods: 2,
                 why: why(),
                 counted: CountedPods::Evicted,
+                flags: None,
             },
             Question::Unknown { action: action() },
-            Question::Defect {
+            Question::Limited {
                 action: action(),
                 why: why(),
+                flags: None,
             },
         ] {
             let prompt = question.prompt("prod-eu");
@@ -269,6 +277,7 @@ mod tests {
             pods: 15,
             why: "pods in 2 namespaces are evicted".to_owned(),
             counted: CountedPods::Evicted,
+            flags: None,
         };
         assert_eq!(
             question.prompt("prod-eu"),
@@ -332,6 +341,7 @@ mod tests {
             pods: 2,
             why: "pods in 2 namespaces are evicted".to_owned(),
             counted: CountedPods::Evicted,
+            flags: Some("--yes --abort-if 'pods.evicted>2'".to_owned()),
         };
         for question in [&yes, &count] {
             assert_eq!(
@@ -341,33 +351,11 @@ mod tests {
             let failure = may_ask(question, Audience::NoTerminal, "prod-eu").unwrap_err();
             assert_eq!(failure.status(), ExitStatus::Refused);
         }
-        let defect = Question::Defect {
-            action: "Add rule a".to_owned(),
-            why: "any rule can break it".to_owned(),
-        };
-        assert_eq!(
-            may_ask(&defect, Audience::Terminal, "prod-eu").unwrap(),
-            QuestionOutcome::Ask
-        );
-        let told = "without --dry-run, this command asks for confirmation; to confirm in advance: \
-            --accept-known-defects"
-            .to_owned();
-        assert_eq!(
-            may_ask(&defect, Audience::DryRun, "prod-eu").unwrap(),
-            QuestionOutcome::Told(told)
-        );
-        let failure = may_ask(&defect, Audience::NoTerminal, "prod-eu").unwrap_err();
-        assert_eq!(failure.status(), ExitStatus::Refused);
-        assert!(
-            failure.to_string().contains("add --accept-known-defects"),
-            "{failure}"
-        );
-        assert_eq!(failure.details(), ["any rule can break it"]);
         let failure = may_ask(&count, Audience::NoTerminal, "prod-eu").unwrap_err();
         assert!(
             failure
                 .to_string()
-                .contains("--yes --confirm-pods 2, or --yes --expect REPORT.json")
+                .contains("--yes --abort-if 'pods.evicted>2'")
         );
         assert_eq!(
             may_ask(&yes, Audience::DryRun, "prod-eu").unwrap(),

@@ -1,7 +1,7 @@
 //! The Kubernetes version whose behaviour is assumed, and doubts about it.
 
 use crate::assess::defects;
-use crate::engine::Semantics;
+use crate::engine::{Defect, Presence, Semantics};
 use crate::error::Failure;
 use crate::model::{Minor, Reading, ResourceClaim, Warning};
 
@@ -112,6 +112,29 @@ pub fn with_evident_gates(semantics: Semantics, reading: &Reading) -> Semantics 
     }
 }
 
+/// Which release a server is, as far as that is known.
+///
+/// What it says itself goes first; what was `typed` only fills in what that leaves open, such as the
+/// patch of a pre-release. Who says nothing and serves rules `at` v1 is 1.37 at least.
+#[must_use]
+pub fn release_of(said: Option<Minor>, typed: Option<Minor>, at: Option<&str>) -> Option<Minor> {
+    // Where it is known whether the defect is there, nothing has to be guessed.
+    if Defect::SchedulerBreaks.presence(said) != Presence::NotKnown {
+        return said;
+    }
+    let fits = |typed: &Minor| said.is_none_or(|said| said.minor == typed.minor);
+    let least = at
+        .filter(|at| said.is_none() && *at == "resource.k8s.io/v1")
+        .map(|_| FIRST_WITH_V1);
+    typed.filter(fits).or(least).or(said)
+}
+
+/// The first version that serves rules as v1.
+const FIRST_WITH_V1: Minor = Minor {
+    minor: 37,
+    patch: None,
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,5 +206,24 @@ mod tests {
         };
         assert!(warned(99));
         assert!(!warned(Semantics::NEWEST.minor));
+    }
+
+    #[test]
+    fn what_a_server_says_goes_before_what_was_typed() {
+        let (minor, v1) = (Minor::parse, Some("resource.k8s.io/v1"));
+        for (said, typed, at, release) in [
+            ("v1.36.2", "1.37", None, minor("1.36.2")),
+            ("v1.36.2", "", v1, minor("1.36.2")),
+            ("v1.36.3-rc.0", "1.36.3", None, minor("1.36.3")),
+            ("v1.36.0-rc.0", "1.37", None, minor("1.36")),
+            ("v1.36.0-rc.0", "", None, minor("1.36")),
+            ("", "1.36.2", v1, minor("1.36.2")),
+            ("", "", v1, minor("1.37")),
+            ("", "", Some("resource.k8s.io/v1beta2"), None),
+            ("", "", None, None),
+        ] {
+            let found = release_of(minor(said), minor(typed), at);
+            assert_eq!(found, release, "{said:?} {typed:?} {at:?}");
+        }
     }
 }

@@ -167,19 +167,6 @@ pub fn against_recurrence(workloads: &[RecurringWorkload<'_>], rules: &[String])
     lines
 }
 
-/// How to go on waiting for rules of these names that are being deleted.
-#[must_use]
-pub fn until_deleted(names: &[String]) -> String {
-    let these = match names {
-        [only] => format!("rule {only} is deleted once its finalizers are removed"),
-        _ => "the rules are deleted once their finalizers are removed".to_owned(),
-    };
-    format!(
-        "{these}; to keep waiting: kubectl devicetaint wait {} --for deleted",
-        names.join(" ")
-    )
-}
-
 /// Why a wait for rules that `before` were so, and when they were last `seen` so, cannot be met; the device names of the
 /// `changed` ones stand for other hardware.
 #[must_use]
@@ -327,7 +314,7 @@ fn too_weak(
     }
 }
 
-/// How rules are escalated, for a `purpose`; for one of the `changed` rules, `escalate` needs a flag.
+/// How rules are escalated, for a `purpose`; `escalate` refuses the `changed` rules.
 fn to_escalate(
     purpose: &str,
     rules: &[ObjectName],
@@ -337,10 +324,7 @@ fn to_escalate(
     let names: Vec<&str> = rules.iter().map(ObjectName::as_str).collect();
     let escalate = format!("kubectl devicetaint escalate {} --to {to}", names.join(" "));
     if changed.iter().any(|found| rules.contains(&found.rule)) {
-        format!(
-            "{purpose} although the device name in the rule now refers to other hardware: \
-             {escalate} --accept-identity-change"
-        )
+        format!("{purpose}: remove the rule, and add one for the intended device")
     } else {
         format!("{purpose}: {escalate}")
     }
@@ -471,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_of_other_hardware_is_escalated_with_the_flag_that_this_needs() {
+    fn a_rule_of_other_hardware_is_not_to_be_escalated() {
         let changed = |rule: &str| ChangedIdentity {
             rule: rule.into(),
             device: crate::report::testing::device("gpu-0"),
@@ -491,8 +475,7 @@ mod tests {
             (
                 &harmless,
                 "a",
-                "to evict pods although the device name in the rule now refers to other hardware: \
-                 kubectl devicetaint escalate a --to NoExecute --accept-identity-change",
+                "to evict pods: remove the rule, and add one for the intended device",
             ),
             (
                 &harmless,
@@ -502,8 +485,7 @@ mod tests {
             (
                 &open,
                 "a",
-                "to block new pods although the device name in the rule now refers to other \
-                 hardware: kubectl devicetaint escalate a --to NoSchedule --accept-identity-change",
+                "to block new pods: remove the rule, and add one for the intended device",
             ),
         ] {
             let failure = ended(goal, &rule, &rule, &[changed(other)]);

@@ -30,7 +30,6 @@ mod request;
 mod rollout;
 mod rule;
 mod snapshot;
-mod source_node;
 mod taint;
 mod terms;
 pub mod three_valued;
@@ -79,7 +78,6 @@ pub use request::{
 pub use rollout::{Rollout, RolloutStrategy};
 pub use rule::{DeviceClass, DeviceSelector, DeviceTaintRule, EvictionCondition, RuleMetadata};
 pub use snapshot::{Gap, Reading, Snapshot, Source, Warning};
-pub use source_node::{Content, Field, SourceNode};
 pub use taint::{Effect, Taint};
 pub use terms::{
     CapacityPolicy, CapacityRange, CounterSet, CounterUse, DeviceTerms, NodeRequirement,

@@ -221,8 +221,6 @@ impl RuleMetadata {
     pub const MAKE_ROOM: &str = in_group!("make-room");
     /// Annotation: why the rule is there.
     pub const REASON: &str = in_group!("reason");
-    /// Annotation: where it is talked about.
-    pub const TICKET: &str = in_group!("ticket");
     /// Annotation: when it should be gone, as RFC 3339.
     pub const EXPIRES: &str = in_group!("expires");
     /// Annotation: when `escalate --for` takes the effect back, as RFC 3339.

@@ -161,16 +161,16 @@ fn label_value(text: &str, whole: &str) -> Result<String, NamingError> {
     Ok(value.to_owned())
 }
 
-/// The name of a batch, which is the value of a label.
+/// A name that is the value of a label.
 ///
 /// # Errors
 ///
 /// What no label can have, or nothing at all.
-pub fn parse_batch(text: &str) -> Result<String, NamingError> {
+pub fn parse_label_value(text: &str) -> Result<String, NamingError> {
     match taint_value(text) {
         Ok(()) if !text.is_empty() => Ok(text.to_owned()),
         Ok(()) | Err(_) => Err(NamingError::Invalid {
-            field: "batch",
+            field: "name",
             value: text.to_owned(),
             problem: "it must be a label value: at most 63 letters, digits, -, _ and ., with a letter or digit at both ends".to_owned(),
         }),
@@ -253,9 +253,9 @@ mod tests {
 
     #[test]
     fn a_batch_is_a_value_of_a_label() {
-        assert_eq!(parse_batch("run-7_a.b").unwrap(), "run-7_a.b");
+        assert_eq!(parse_label_value("run-7_a.b").unwrap(), "run-7_a.b");
         for wrong in ["", "a b", "-a", &"a".repeat(64)] {
-            assert!(parse_batch(wrong).is_err(), "{wrong:?}");
+            assert!(parse_label_value(wrong).is_err(), "{wrong:?}");
         }
     }
 }

@@ -123,8 +123,6 @@ pub struct RuleAnnotations {
     pub changed_by: Option<String>,
     /// Why the rule exists: the text given with --reason; null if not recorded.
     pub reason: Option<String>,
-    /// Ticket or discussion link given with --ticket; null if not recorded.
-    pub ticket: Option<String>,
     /// Time after which the rule counts as expired, from the annotation `devicetaint.dev/expires`; null if the rule
     /// does not have this annotation, or if its value is invalid.
     pub expiration_time: Option<Time>,
@@ -311,7 +309,6 @@ fn annotations(metadata: &RuleMetadata) -> RuleAnnotations {
         created_by: note(RuleMetadata::CREATED_BY),
         changed_by: note(RuleMetadata::CHANGED_BY),
         reason: note(RuleMetadata::REASON),
-        ticket: note(RuleMetadata::TICKET),
         expiration_time: metadata.expires().map(Time),
         effect_expiration_time: metadata.effect_expires().map(Time),
     }
@@ -443,7 +440,6 @@ impl RuleDescription {
             ("Created by", self.created_by()),
             ("Changed by", self.changed_by()),
             ("Reason", optional(self.annotations.reason.as_deref())),
-            ("Ticket", optional(self.annotations.ticket.as_deref())),
             // As it is noted: a text that is no time has to be seen to be corrected.
             ("Expires", optional(self.expires.as_deref())),
             ("Pods", self.pods_in_words()),

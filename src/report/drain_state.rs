@@ -32,7 +32,6 @@ pub fn reported(
         created_by: drain.created_by().map(str::to_owned),
         requesters: requesters_of(drain),
         reason: noted(drain, RuleMetadata::REASON),
-        ticket: noted(drain, RuleMetadata::TICKET),
         units: drain
             .units
             .iter()
@@ -456,14 +455,12 @@ mod tests {
             ),
             (RuleMetadata::DRAIN_REQUESTERS, "anna,bob".to_owned()),
             (RuleMetadata::REASON, "firmware".to_owned()),
-            (RuleMetadata::TICKET, "OPS-1".to_owned()),
         ];
         let notes = notes.map(|(key, text)| (key.to_owned(), text));
         rule.metadata.annotations.extend(notes);
         let shown = shown(&drains(&[rule])[0], &reading());
         assert_eq!(shown.requesters, ["anna", "bob"]);
         assert_eq!(shown.reason.as_deref(), Some("firmware"));
-        assert_eq!(shown.ticket.as_deref(), Some("OPS-1"));
         let unit = &shown.units[0];
         assert_eq!(unit.unit_stage_time, Some(Time(now() - minute)));
         assert!(

@@ -50,9 +50,6 @@ pub struct Drain {
     /// if not recorded.
     #[serde(default)]
     pub reason: Option<String>,
-    /// Ticket or discussion link given with --ticket; several are separated by `; `. Null if not recorded.
-    #[serde(default)]
-    pub ticket: Option<String>,
     /// The units of the drain that have rules, or whose reversal is recorded on the rules of the other units. Ordered by
     /// name.
     pub units: Vec<DrainUnit>,
@@ -162,12 +159,11 @@ impl Drain {
         ))
     }
 
-    /// Requesters, reason and ticket in a line, if any is recorded.
+    /// Requesters and reason in a line, if any is recorded.
     fn notes(&self) -> Option<String> {
         let requesters = (!self.requesters.is_empty())
             .then(|| format!("requested by {}", few(&self.requesters)));
-        let ticket = self.ticket.as_ref().map(|text| format!("ticket {text}"));
-        let notes: Vec<String> = [requesters, self.reason.clone(), ticket]
+        let notes: Vec<String> = [requesters, self.reason.clone()]
             .into_iter()
             .flatten()
             .collect();

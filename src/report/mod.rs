@@ -24,7 +24,6 @@
 //! | Pending evictions and releases of a rule, in words | [`rule_lifecycle`] |
 //! | Known defects of Kubernetes releases, in words | [`defects`] |
 //! | Guards, as reports write and show them | [`guard`] |
-//! | Violations of policies, as reports write them | [`policy`] |
 //! | The drains of a cluster: how far their units are, and what holds their devices | [`drains`], from their state [`drain_state`] |
 //! | Result of making room for a pod | [`room`], from its plan [`room_plan`] |
 //! | A toleration | [`toleration`] |
@@ -80,7 +79,6 @@ pub mod in_use;
 pub mod kubelet_resources;
 pub mod metadata;
 pub mod plan;
-pub mod policy;
 mod question;
 pub mod reference;
 pub mod remaining_pods;

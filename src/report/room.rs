@@ -39,7 +39,7 @@ pub struct RoomReport {
     /// was chosen.
     pub chosen_room: Option<Room>,
     /// Other sets of pods, the cheapest first: the next best set if a set was chosen, otherwise sets that
-    /// can be chosen with further flags (see `missingFlags`).
+    /// can be chosen with --force.
     pub other_rooms: Vec<Room>,
     /// Whether it is proved that no other set costs less or, if no set was chosen, that no set exists. Only sets that
     /// the flags of the command allow are considered.
@@ -98,8 +98,6 @@ pub struct Room {
     pub bare_pod_count: usize,
     /// The pods that are evicted, ordered by name.
     pub room_evictions: Vec<RoomEviction>,
-    /// Flags, such as `--force`, that must be added for the command to choose the set; empty if none is needed.
-    pub missing_flags: Vec<String>,
 }
 
 /// A pod that is evicted.
@@ -116,8 +114,6 @@ pub struct RoomEviction {
     /// a budget, through the Eviction API. Then it raises the effect of its rules to NoExecute, which evicts the
     /// other pods.
     pub has_budget: bool,
-    /// Flags, such as `--include-kube-system`, that the command needs to evict the pod; empty if none is needed.
-    pub protection_flags: Vec<String>,
 }
 
 /// A claim of another pod that got a device meant for the waiting pod.
@@ -135,7 +131,7 @@ pub struct RoomCompetitor {
 impl Room {
     /// The set with the pods that it evicts.
     #[must_use]
-    pub fn new(set: &RoomSet, evictions: Vec<RoomEviction>, missing_flags: Vec<String>) -> Self {
+    pub fn new(set: &RoomSet, evictions: Vec<RoomEviction>) -> Self {
         let names = |devices: &std::collections::BTreeSet<crate::model::DeviceId>| {
             devices.iter().map(ToString::to_string).collect()
         };
@@ -148,7 +144,6 @@ impl Room {
             claimed_device_count: set.cost.devices,
             bare_pod_count: set.cost.unmanaged,
             room_evictions: evictions,
-            missing_flags,
         }
     }
 }

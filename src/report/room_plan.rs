@@ -15,8 +15,8 @@ use crate::model::{Pod, Uid};
 pub fn planned_report(pod: &Pod, plan: &RoomPlan, dry_run: DryRun) -> RoomReport {
     RoomReport {
         waiting_pod: Some(ObjectReference::from(pod)),
-        chosen_room: Some(room(&plan.chosen, &[])),
-        other_rooms: plan.runner_up.iter().map(|next| room(next, &[])).collect(),
+        chosen_room: Some(room(&plan.chosen)),
+        other_rooms: plan.runner_up.iter().map(room).collect(),
         proved: plan.is_proved,
         messages: left_out(&plan.unknown, &plan.closed),
         ..RoomReport::new(RoomOutcome::Planned, dry_run)
@@ -35,7 +35,7 @@ pub fn nothing_report(pod: &Pod, nothing: &NothingHelps, dry_run: DryRun) -> Roo
     let nearest = nothing.nearest.iter();
     RoomReport {
         waiting_pod: Some(ObjectReference::from(pod)),
-        other_rooms: nearest.map(|near| room(&near.room, &near.flags)).collect(),
+        other_rooms: nearest.map(room).collect(),
         proved: nothing.is_proved,
         messages: left_out(&nothing.unknown, &nothing.closed),
         ..RoomReport::new(RoomOutcome::NothingHelps, dry_run)
@@ -68,22 +68,17 @@ pub fn ended_report(mut report: RoomReport, end: &StageEnd) -> RoomReport {
     report
 }
 
-fn room(room: &PlannedRoom, missing: &[&'static str]) -> Room {
+fn room(room: &PlannedRoom) -> Room {
     let evictions = room.pods.iter().map(eviction).collect();
-    let missing = missing.iter().map(|flag| (*flag).to_owned()).collect();
-    Room::new(&room.set, evictions, missing)
+    Room::new(&room.set, evictions)
 }
 
 fn eviction(pod: &PlannedEviction) -> RoomEviction {
-    let flags = pod.protections.iter();
     RoomEviction {
         pod: ObjectReference::new(&pod.name, &pod.uid),
         priority: pod.priority,
         grace_period_seconds: pod.grace_period_seconds,
         has_budget: pod.has_budget,
-        protection_flags: flags
-            .map(|protection| protection.flag().to_owned())
-            .collect(),
     }
 }
 

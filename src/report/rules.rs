@@ -338,7 +338,6 @@ fn columns(notes: Notes) -> Vec<Column> {
         Column::number("PODS"),
         Column::text("EVICTING"),
         noted(Column::prose("REASON")),
-        Column::text("TICKET").wide(),
         noted(Column::text("BY")),
         noted(Column::text("EXPIRES")),
         Column::text("AGE"),
@@ -360,7 +359,6 @@ fn cells(row: &RuleRow, now: Timestamp) -> Vec<String> {
         pods(row),
         evicting(row),
         note(RuleMetadata::REASON),
-        note(RuleMetadata::TICKET),
         note(RuleMetadata::CREATED_BY),
         expires(rule, now),
         match rule.metadata.created {

@@ -22,7 +22,6 @@ use super::room::RoomReport;
 use super::tolerations::TolerationReport;
 use super::version::VersionReport;
 use super::wait::WaitReport;
-use crate::decide::policy::DeviceTaintPolicy;
 
 /// Every schema with the name of the file that it is shipped in.
 #[must_use]
@@ -84,15 +83,6 @@ pub fn files() -> [(&'static str, Schema); 14] {
     ]
 }
 
-/// The schemas of what is read, each with the name of the file that it is shipped in.
-#[must_use]
-pub fn inputs() -> [(&'static str, Schema); 1] {
-    [(
-        "device-taint-policy.v1alpha1.schema.json",
-        schema_of_input::<DeviceTaintPolicy>(),
-    )]
-}
-
 /// The kinds of the reports that have a schema, in the order of [`files`].
 ///
 /// A list of its own, so that the program that is released does not carry what makes the schemas: that
@@ -124,15 +114,6 @@ const KINDS: [&str; 14] = [
 fn schema_of<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12()
         .for_serialize()
-        .with_transform(RecursiveTransform(join_lines))
-        .into_generator()
-        .into_root_schema_for::<T>()
-}
-
-/// The schema of what people write: what has a default may be left out.
-fn schema_of_input<T: JsonSchema>() -> Schema {
-    SchemaSettings::draft2020_12()
-        .for_deserialize()
         .with_transform(RecursiveTransform(join_lines))
         .into_generator()
         .into_root_schema_for::<T>()
@@ -238,7 +219,6 @@ mod tests {
         for (name, pointer) in [
             ("nullable", "/affectedPods/0/workload"),
             ("metadata", "/metadata/server"),
-            ("digest", "/digest"),
             ("summary", "/summary/evictedNowPodCount"),
         ] {
             let mut broken = report.clone();

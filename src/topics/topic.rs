@@ -91,7 +91,7 @@ fn guards() -> String {
         "A guard is SIGNAL OPERATOR QUANTITY, such as 'pods.evicted>20' or\n\
          'devices.selected>=50%'. QUANTITY is a whole number, or a percentage if the\nsignal has \
          a % in the list. A guard trips if the comparison is true, or may be\ntrue because \
-         the value is unknown.\n\nIf a guard of --abort-if or of a policy trips, the command \
+         the value is unknown.\n\nIf a guard of --abort-if trips, the command \
          changes nothing and\nexits with code 4. If it trips during a drain, the drain starts no \
          further\nunit (device, node or pool), and exits with code 5. If a guard of\n\
          --pause-if trips, a drain waits until the guard no longer trips, at most for\n\

@@ -86,7 +86,7 @@ fn defects() -> String {
     };
     let lines: String = Defect::ALL.into_iter().map(line).collect();
     format!(
-        "\nKnown defects. For releases in which any rule can break kube-scheduler, commands\nthat create rules or raise their effect ask for confirmation first. Without a\nterminal, they need --accept-known-defects.\n\n{lines}"
+        "\nKnown defects. For releases in which any rule can break kube-scheduler, commands\nthat create rules or raise their effect need --abort-if or --expect beside --yes.\n\n{lines}"
     )
 }
 

@@ -12,7 +12,6 @@ mod harness;
 mod help;
 mod hostile;
 mod plan;
-mod policy;
 mod preview;
 mod rolled_up;
 mod roomed;

@@ -453,7 +453,7 @@ mod tests {
         let result = &report.guard_results[0];
         assert_eq!((result.count, result.at_least), (None, Some(0)));
         assert_eq!(
-            report.refusal().as_deref(),
+            report.assessment.tripped().as_deref(),
             Some("guard tripped: pods.evicted>0, the value is unknown (missing: pods)")
         );
     }

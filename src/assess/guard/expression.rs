@@ -13,30 +13,13 @@ pub struct Guard {
     pub(super) signal: Signal,
     pub(super) operator: Operator,
     pub(super) quantity: Quantity,
-    /// The policy that it is from; absent for one from the command line.
-    pub(super) policy: Option<String>,
 }
 
 impl Guard {
-    /// The guard as one that the policy in this file asks for.
-    #[must_use]
-    pub fn of_policy(self, file: &str) -> Self {
-        Self {
-            policy: Some(file.to_owned()),
-            ..self
-        }
-    }
-
     /// The guard, as given.
     #[must_use]
     pub fn expression(&self) -> &str {
         &self.expression
-    }
-
-    /// The file of the policy that asks for it; absent for one from the command line.
-    #[must_use]
-    pub fn policy(&self) -> Option<&str> {
-        self.policy.as_deref()
     }
 
     /// Whether it compares with a share of all pods of the selected devices' drivers.
@@ -67,7 +50,6 @@ impl FromStr for Guard {
             signal,
             operator,
             quantity,
-            policy: None,
         })
     }
 }

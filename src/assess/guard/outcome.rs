@@ -48,25 +48,14 @@ impl GuardOutcome {
         }
     }
 
-    /// The guard, with the policy that asks for it.
-    #[must_use]
-    pub fn name(&self) -> String {
-        let Guard {
-            expression, policy, ..
-        } = &self.guard;
-        match policy {
-            Some(policy) => format!("{expression} ({policy})"),
-            None => expression.clone(),
-        }
-    }
-
     /// The guard with why it tripped, where its value does not say so itself.
     #[must_use]
     pub fn reason(&self) -> String {
+        let expression = self.guard.expression();
         if self.missing.is_some() {
-            format!("{}, {}", self.name(), self.value_in_words())
+            format!("{expression}, {}", self.value_in_words())
         } else {
-            self.name()
+            expression.to_owned()
         }
     }
 }

@@ -18,10 +18,6 @@ pub(crate) struct ChangeArgs {
     /// server validates the changes, but does not store them.
     #[arg(long, value_enum, hide_possible_values = true, hide_default_value = true, default_value = "none", num_args = 0..=1, require_equals = true, default_missing_value = "client", value_name = "WHERE")]
     dry_run: Where,
-
-    /// Exit with code 3 when there is nothing to change
-    #[arg(long, hide_short_help = true)]
-    error_unchanged: bool,
 }
 
 /// Who pretends.
@@ -44,7 +40,6 @@ impl ChangeArgs {
                 Where::Client => DryRun::Client,
                 Where::Server => DryRun::Server,
             },
-            error_unchanged: self.error_unchanged,
         }
     }
 }

@@ -452,11 +452,6 @@ impl<'a> Changer<'a> {
         change_summary::print(&report.with_error(error), format, self.context)
     }
 
-    /// How a command ends that changed something or not.
-    pub(crate) fn status(&self) -> ExitStatus {
-        self.outcomes.status(self.change.error_unchanged)
-    }
-
     /// Notes that the change of this rule is sent next, and says how, if it is.
     pub(super) fn begin(&self, name: &str, kind: Sending) -> Option<WriteMode> {
         if self.change.dry_run.is_real() {

@@ -4,76 +4,74 @@
 
 use std::path::PathBuf;
 
-use super::policy;
-use crate::assess::Guard;
+use crate::assess::{Consent, Guard, ImpactFacts};
 use crate::commands::context::Context;
-use crate::decide::consent::expected;
-use crate::decide::expectation::{Expectation, UnreadableExpectation};
-use crate::decide::policy::Policies;
+use crate::decide::approval::{ApprovalFacts, EvictionMethod, ImpactLimit};
 use crate::decide::proposal::ApprovalResult;
-use crate::decide::question::{Audience, QuestionOutcome, check_count, check_unknown, may_ask};
-use crate::decide::risk::{self, Risk};
+use crate::decide::question::{
+    Audience, CountedPods, QuestionOutcome, check_count, check_unknown, may_ask,
+};
 use crate::decide::{Approval, ConsentOutcome, PlannedChange, Question, consent};
 use crate::error::{ExitStatus, Failure};
-use crate::model::Minor;
+use crate::model::Warning;
 use crate::output::question::{self, QuestionError};
 use crate::output::wrap::hanging;
 use crate::report::change::DryRun;
 use crate::report::impact::saved;
-use crate::report::metadata::{Cluster, Warning};
-
-/// How much harm is agreed to, as it was said.
-#[derive(Debug)]
-pub(crate) struct SafetyFlags {
-    /// Whether nobody is asked.
-    pub(crate) yes: bool,
-    /// How many pods may be evicted.
-    pub(crate) confirm_pods: Option<usize>,
-    /// The file with the report that was agreed to.
-    pub(crate) expect: Option<PathBuf>,
-    /// What must not hold.
-    pub(crate) guards: Vec<Guard>,
-    /// Whether the defects of the release are.
-    pub(crate) risk: Risk,
-    /// The files with what a team has agreed on.
-    pub(crate) policy: Vec<PathBuf>,
-}
+use crate::report::metadata::Cluster;
 
 /// How much harm is agreed to, with the report that was read.
 #[derive(Debug)]
 pub(crate) struct SafetyLimits {
     yes: bool,
-    confirm_pods: Option<usize>,
-    expect: Option<Expectation>,
-    /// Those of the command line, then those of the policies.
+    expect: Option<ImpactFacts>,
     pub(crate) guards: Vec<Guard>,
-    pub(crate) risk: Risk,
-    pub(crate) policies: Policies,
+    /// Whether the command has flags for limits.
+    unlimited: ImpactLimit,
 }
 
-fn read_expected(path: &PathBuf) -> Result<Expectation, Failure> {
-    let read = || {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| UnreadableExpectation::Unread(error.to_string()))?;
-        saved::parse(&text).map_err(UnreadableExpectation::from)
+fn read_expected(path: &PathBuf) -> Result<ImpactFacts, Failure> {
+    let unreadable = |error: &dyn std::fmt::Display| {
+        Failure::usage(format!("--expect {}: {error}", path.display()))
     };
-    expected(&path.display().to_string(), read)
+    let text = std::fs::read_to_string(path).map_err(|error| unreadable(&error))?;
+    saved::parse(&text)
+        .map_err(|error| unreadable(&error).hint("create a report with `preview … -o json`"))
 }
 
 impl SafetyLimits {
-    /// Reads the policies and the report that was agreed to, and finds what is wrong with them.
-    pub(crate) fn new(approval: SafetyFlags) -> Result<Self, Failure> {
-        let policies = policy::read(&approval.policy)?;
-        let mut guards = approval.guards;
-        guards.extend(policies.guards());
+    /// Limits of a command with flags for limits: reads the report of `--expect`.
+    pub(crate) fn new(
+        yes: bool,
+        expect: Option<&PathBuf>,
+        guards: Vec<Guard>,
+    ) -> Result<Self, Failure> {
         Ok(Self {
-            yes: approval.yes,
-            confirm_pods: approval.confirm_pods,
-            expect: approval.expect.as_ref().map(read_expected).transpose()?,
+            yes,
+            expect: expect.map(read_expected).transpose()?,
             guards,
-            risk: approval.risk,
-            policies,
+            unlimited: ImpactLimit::Missing,
         })
+    }
+
+    /// Limits of a command without flags for limits.
+    pub(crate) fn without_limits(yes: bool) -> Self {
+        Self {
+            yes,
+            expect: None,
+            guards: Vec::new(),
+            unlimited: ImpactLimit::Unsupported,
+        }
+    }
+
+    /// Limits of `preview --publish`, which asks no question.
+    pub(crate) fn of_publication(guards: &[Guard]) -> Self {
+        Self {
+            yes: true,
+            expect: None,
+            guards: guards.to_vec(),
+            unlimited: ImpactLimit::Missing,
+        }
     }
 
     /// Whether a report was agreed to beforehand.
@@ -86,6 +84,38 @@ impl SafetyLimits {
         self.guards.is_empty() && !self.expects()
     }
 
+    fn limit(&self) -> ImpactLimit {
+        if self.needs_no_report() {
+            self.unlimited
+        } else {
+            ImpactLimit::Set
+        }
+    }
+
+    /// Approves `action`, which affects no pod, on a release with this `defect`.
+    pub(crate) fn check_without_impact(
+        &self,
+        action: &str,
+        defect: Option<&Warning>,
+        dry_run: DryRun,
+        context: &Context,
+    ) -> Result<ApprovalResult, Failure> {
+        let facts = ApprovalFacts {
+            impact: Consent::Nothing,
+            pods: Some(0),
+            is_unknown: false,
+            changes_others: false,
+            defect,
+            eviction: EvictionMethod::Taint,
+            yes: self.yes,
+            limit: self.limit(),
+        };
+        match facts.question(action, CountedPods::Evicted)? {
+            None => Ok(ApprovalResult::Unasked),
+            Some(question) => ask(&question, dry_run, context),
+        }
+    }
+
     /// Lets a planned change pass, and says by whom, or says what stands in its way. Nothing was changed. A dry
     /// run answers as the real run would, but for the question, which it only tells.
     pub(crate) fn check(
@@ -96,8 +126,8 @@ impl SafetyLimits {
     ) -> Result<ApprovalResult, Failure> {
         let approval = Approval {
             yes: self.yes,
-            confirm_pods: self.confirm_pods,
             expect: self.expect.as_ref(),
+            limit: self.limit(),
         };
         let consented = consent(&approval, planned);
         match &consented {
@@ -113,25 +143,6 @@ impl SafetyLimits {
             ConsentOutcome::Proceed => Ok(ApprovalResult::Unasked),
             ConsentOutcome::Ask(question) => ask(&question, dry_run, context),
         }
-    }
-}
-
-/// Lets a `action` pass that makes rules or lets them do more on a server of this `release`, and says by whom;
-/// what the release does wrong is told in any case.
-pub(crate) fn take_risk(
-    action: &str,
-    risk: Risk,
-    release: Option<Minor>,
-    dry_run: DryRun,
-    context: &Context,
-) -> Result<ApprovalResult, Failure> {
-    let Some(known) = risk::known(risk, release, action) else {
-        return Ok(ApprovalResult::Unasked);
-    };
-    context.printer.warn(&Warning::from(&known.warning).line());
-    match known.question {
-        None => Ok(ApprovalResult::Unasked),
-        Some(question) => ask(&question, dry_run, context),
     }
 }
 
@@ -175,7 +186,7 @@ pub(crate) fn ask(
         line.map_err(unanswered)
     };
     match question {
-        Question::Yes { .. } | Question::Others { .. } | Question::Defect { .. } => {
+        Question::Yes { .. } | Question::Others { .. } | Question::Limited { .. } => {
             let confirmed = context.printer.while_asking(|| question::confirm(prompt));
             if !confirmed.map_err(unanswered)? {
                 return Err(Failure::refused("not confirmed; nothing was changed"));
@@ -201,15 +212,8 @@ mod tests {
     use super::*;
 
     fn limits(guards: &[&str]) -> SafetyLimits {
-        SafetyLimits::new(SafetyFlags {
-            yes: false,
-            confirm_pods: None,
-            expect: None,
-            guards: guards.iter().map(|guard| guard.parse().unwrap()).collect(),
-            risk: Risk::default(),
-            policy: Vec::new(),
-        })
-        .unwrap()
+        let guards = guards.iter().map(|guard| guard.parse().unwrap());
+        SafetyLimits::new(false, None, guards.collect()).unwrap()
     }
 
     #[test]
@@ -218,7 +222,7 @@ mod tests {
         assert!(!limits(&["pods.evicted>0"]).needs_no_report());
         let mut expecting = limits(&[]);
         assert!(!expecting.expects());
-        expecting.expect = Some(Expectation::Whole(Default::default()));
+        expecting.expect = Some(ImpactFacts::default());
         assert!(expecting.expects() && !expecting.needs_no_report());
     }
 }

@@ -1,4 +1,4 @@
-//! Who pretends, and what it is worth that there was nothing to change.
+//! How a command sends changes.
 
 use crate::cluster::WriteMode;
 use crate::report::change::DryRun;
@@ -8,8 +8,6 @@ use crate::report::change::DryRun;
 pub(crate) struct WriteRequest {
     /// Who pretends.
     pub(crate) dry_run: DryRun,
-    /// Whether it is worth an exit code of its own that there was nothing to change.
-    pub(crate) error_unchanged: bool,
 }
 
 impl WriteRequest {

@@ -26,7 +26,6 @@ pub(crate) mod observer;
 pub(crate) mod output_request;
 pub(crate) mod pipeline;
 pub(crate) mod policies;
-pub(crate) mod policy;
 pub(crate) mod policy_changer;
 pub(crate) mod present;
 pub(crate) mod publish;

@@ -1,7 +1,7 @@
 //! The one way from a proposal to its change.
 //!
 //! ```text
-//! Proposal ─▶ policies, risk, assessment, guards, question ─▶ look again ─▶ the writer ─▶ wait
+//! Proposal ─▶ release, assessment, guards, question ─▶ look again ─▶ the writer ─▶ wait
 //! ```
 //!
 //! What of it a proposal needs is its [`ApprovalBasis`]:
@@ -9,21 +9,22 @@
 //! | proposal of | before the change | after it |
 //! |---|---|---|
 //! | `add`, `dedicate`, `escalate`, `drain`, `make-room` | all of it, on the pods that the rules hit | waits for evictions |
-//! | `remove` | a question about the rules; each deletion names the state that was shown | waits for deletions |
+//! | `remove` | a question about the rules; each deletion names the state that was shown | |
 //! | `deescalate` | nothing: later is too late | |
-//! | `preview --publish` | risk; the pods were looked at before, and rules with effect None evict nobody | |
+//! | `preview --publish` | the release; the pods were looked at before, and rules with effect None evict nobody | |
 //!
 //! What is decided on the way is decided in `decide`; here is what is read, asked, sent and waited for.
 
 use super::changer::Changer;
 use super::connect::{Live, failed};
-use super::consent::{SafetyLimits, ask, introduce, take_risk};
+use super::consent::{SafetyLimits, ask, introduce};
 use super::mutation_context::MutationContext;
 use super::resolve_rules::by_name;
 use super::stopped::stopped;
 use super::wait::{
     ProgressLine, Wait, WaitEnd, against_recurrence, not_seen_released, timed_out, with_next_wait,
 };
+use crate::assess::defects;
 use crate::cluster::{ApiClient, user_name};
 use crate::commands::context::Context;
 use crate::decide::blast_radius::{RemovalApproval, set_back};
@@ -34,14 +35,13 @@ use crate::decide::identity::{refuse_other_hardware, refuse_replaced};
 use crate::decide::ledger::RuleGoal as Planned;
 use crate::decide::others::note_users;
 use crate::decide::proposal::{ApprovalResult, NamedOwners, ProposedRule};
-use crate::decide::risk::Risk;
 use crate::decide::wait_advice::{EvictionsLeft, NextWait};
 use crate::decide::{
-    Chooser, PlannedChange, Proposal, Requester, RulePatch, removal, still_agreed, wait_advice,
+    Chooser, PlannedChange, Proposal, RulePatch, removal, still_agreed, wait_advice,
 };
 use crate::engine::settle::{Goal, Patience};
 use crate::error::Failure;
-use crate::model::{DeviceTaintRule, Effect, Minor, Uid};
+use crate::model::{DeviceTaintRule, Effect, Minor, Uid, Warning};
 use crate::report::change::DryRun;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::unevicted_pods::not_evicted_line;
@@ -73,8 +73,12 @@ pub(crate) enum ApprovalBasis<'a> {
     Deletion(DeletionBasis<'a>),
     /// Nothing, since the rules only do less.
     Downgrade,
-    /// The defects of the release, since nobody is evicted by rules with effect None.
-    Preview { release: Option<Minor>, risk: Risk },
+    /// The limits of the command on a release with a defect that any rule can trigger: rules with effect None
+    /// evict no pod.
+    Preview {
+        release: Option<Minor>,
+        limits: &'a SafetyLimits,
+    },
 }
 
 /// The cluster whose pods are hit, and how much harm is agreed to.
@@ -97,8 +101,6 @@ struct ExpectedEvictions {
 pub(crate) struct DeletionBasis<'a> {
     pub(crate) live: &'a Live,
     pub(crate) chooser: &'a Chooser,
-    /// The batch and the UIDs of the rules, as far as they were named.
-    pub(crate) requester: Requester<'a>,
     pub(crate) agreed: RemovalApproval,
 }
 
@@ -151,10 +153,9 @@ impl Pipeline<'_> {
                 let wait = self.wait_for_evictions(basis, proposal, expected, changer);
                 Box::pin(wait).await
             }
-            ApprovalBasis::Deletion(basis) => {
-                Box::pin(self.wait_for_deletions(basis, proposal, patience, changer)).await
-            }
-            ApprovalBasis::Downgrade | ApprovalBasis::Preview { .. } => Ok(()),
+            ApprovalBasis::Deletion(_)
+            | ApprovalBasis::Downgrade
+            | ApprovalBasis::Preview { .. } => Ok(()),
         }
     }
 
@@ -169,11 +170,31 @@ impl Pipeline<'_> {
             ApprovalBasis::Impact(basis) => return self.approve_impact(basis, proposal).await,
             ApprovalBasis::Deletion(basis) => self.approve_deletion(basis, proposal).await?,
             ApprovalBasis::Downgrade => {}
-            ApprovalBasis::Preview { release, risk } => {
-                take_risk(&proposal.action, risk, release, self.dry_run, self.context)?;
+            ApprovalBasis::Preview { release, limits } => {
+                self.approve_idle(limits, release, proposal)?;
             }
         }
         Ok(Vec::new())
+    }
+
+    /// Approves rules that affect no pod.
+    fn approve_idle(
+        &self,
+        limits: &SafetyLimits,
+        release: Option<Minor>,
+        proposal: &Proposal,
+    ) -> Result<(), Failure> {
+        let defect = self.defect(release);
+        let action = &proposal.action;
+        limits.check_without_impact(action, defect.as_ref(), self.dry_run, self.context)?;
+        Ok(())
+    }
+
+    /// Bug of this release that any rule can trigger, with a warning.
+    fn defect(&self, release: Option<Minor>) -> Option<Warning> {
+        let defect = defects::of_rules(release)?;
+        self.context.printer.warn(&Oddity::from(&defect).line());
+        Some(defect)
     }
 
     /// Asks about what is more than one rule of whoever asks for it.
@@ -187,16 +208,13 @@ impl Pipeline<'_> {
             self.context.printer.note(&line);
         }
         let user = asking(&found, &basis.live.client).await;
-        let me = Requester {
-            user: user.as_deref(),
-            ..basis.requester
-        };
-        let Some(question) = removal(basis.chooser, &found, &me, basis.agreed) else {
+        let user = user.as_deref();
+        let Some(question) = removal(basis.chooser, &found, user, basis.agreed) else {
             return Ok(());
         };
         // A dry run does not refuse, and has nobody else to tell whose they are.
         let is_refused = self.dry_run.is_real() && !self.context.interactive;
-        let lines = proposal.deletion_lines(&me, &question, is_refused);
+        let lines = proposal.deletion_lines(user, &question, is_refused);
         introduce(&lines, self.context);
         // No second look as before evictions: each deletion names the state that was shown.
         ask(&question, self.dry_run, self.context).map(drop)
@@ -213,19 +231,18 @@ impl Pipeline<'_> {
         } = basis;
         let view = &mutation.view;
         // What refuses comes before what asks, and what needs no pods before these are read.
-        if let Some(other) = proposal.noted_before {
+        if proposal.is_noted_before {
             for warning in
-                refuse_other_hardware(&proposal.changed(), &view.reading, &view.semantics, other)?
+                refuse_other_hardware(&proposal.changed(), &view.reading, &view.semantics)?
             {
                 self.context.printer.warn(&Oddity::from(&warning).line());
             }
         }
-        safety.policies.refuse(&proposal.asked(), &view.semantics)?;
-        let (action, release) = (&proposal.action, view.release());
-        let risk = take_risk(action, safety.risk, release, self.dry_run, self.context)?;
         if proposal.is_idle() && safety.needs_no_report() {
+            self.approve_idle(safety, view.release(), proposal)?;
             return Ok(Vec::new());
         }
+        let defect = self.defect(view.release());
         let proposed = proposal.proposed(view.now);
         let (guards, kept) = (&safety.guards, proposal.kept());
         let report = mutation.report_keeping(&proposed, guards, &kept).await?;
@@ -249,15 +266,17 @@ impl Pipeline<'_> {
                 worst: report.worst_lines(proposal.preview_command().as_deref()),
             },
             rules: &proposal.rules,
-            action,
+            action: &proposal.action,
             concerns: &self.concerns(mutation, proposal).await,
             proposed: &proposed,
             drains: proposal.drains.as_ref(),
+            eviction: proposal.eviction,
+            defect: defect.as_ref(),
         };
         let passed = safety.check(&planned, self.dry_run, self.context)?;
         let facts = &report.assessment.facts;
         let expected = facts.evicted().map(|pod| pod.uid.clone()).collect();
-        match passed.or(risk) {
+        match passed {
             ApprovalResult::Unasked => {}
             // What was agreed to may have become more, or another thing, while somebody thought about it.
             ApprovalResult::Answered => {
@@ -278,10 +297,7 @@ impl Pipeline<'_> {
             NamedOwners::Programs => None,
             NamedOwners::All => asking(&proposal.changed(), &mutation.live.client).await,
         };
-        proposal.concerns(&Requester {
-            user: user.as_deref(),
-            ..Requester::default()
-        })
+        proposal.concerns(user.as_deref())
     }
 
     /// Waits until all pods that the rules evict are gone, and at least for those that were `expected` to be evicted.
@@ -409,38 +425,6 @@ impl Pipeline<'_> {
             failure.detail(no_way_back(&rule.rule, "so it was not reverted"))
         });
         (failure, reverted)
-    }
-
-    /// Waits until the deleted rules are gone.
-    async fn wait_for_deletions(
-        &self,
-        basis: DeletionBasis<'_>,
-        proposal: &Proposal,
-        patience: Patience,
-        changer: &mut Changer<'_>,
-    ) -> Result<(), Failure> {
-        let context = self.context;
-        let names = proposal.open_names();
-        let on = wait_advice::until_deleted(&names);
-        context.ledger.advise([on.clone()]);
-        let wait = Wait {
-            goal: Goal::Deleted,
-            rules: &proposal.changed(),
-            expected: Vec::new(),
-            patience,
-            advice: &|_, _| vec![on.clone()],
-            progress_line: ProgressLine::Shown,
-            last_look: None,
-        };
-        let waited = wait.for_rules(basis.live, context).await;
-        let waited = waited.map_err(|failure| stopped(failure, context))?;
-        changer.waited(waited.report(&wait));
-        match waited.ending {
-            WaitEnd::Met => Ok(()),
-            WaitEnd::TimedOut(left) | WaitEnd::NotReleased(left) => {
-                Err(timed_out(patience.timeout, &left).hint(on))
-            }
-        }
     }
 }
 

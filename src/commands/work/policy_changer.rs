@@ -32,12 +32,11 @@ pub(crate) struct PolicyChanger<'a> {
 
 impl PolicyChanger<'_> {
     /// Makes them, in the order of `steps`; whether anything was changed.
-    pub(crate) async fn make(&self, steps: &[PolicyStep]) -> Result<bool, Failure> {
+    pub(crate) async fn make(&self, steps: &[PolicyStep]) -> Result<(), Failure> {
         let open = steps
             .iter()
             .filter_map(|step| Some((named(step), goal(step)?)));
         self.plan(open);
-        let mut has_changed = false;
         for step in steps {
             let name = named(step);
             let result = match step {
@@ -48,7 +47,6 @@ impl PolicyChanger<'_> {
                 self.begin(&name);
                 let taken = self.objects.take(step, self.dedication, mode).await;
                 taken.map_err(|failure| self.failed(failure))?;
-                has_changed = true;
             }
             if self.is_real() {
                 match step {
@@ -61,7 +59,7 @@ impl PolicyChanger<'_> {
             }
             self.tell(&name, result.as_str())?;
         }
-        Ok(has_changed)
+        Ok(())
     }
 
     /// Removes those that were made for the dedication, in the order in which they were `found`.

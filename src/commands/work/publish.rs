@@ -43,7 +43,6 @@ pub(crate) struct Publication<'a> {
 pub(crate) fn changer<'a>(rules: &'a Rules, context: &'a Context) -> Changer<'a> {
     let change = WriteRequest {
         dry_run: DryRun::None,
-        error_unchanged: false,
     };
     Changer::new(rules, change, context).with_lines(Lines::Left)
 }

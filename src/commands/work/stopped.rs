@@ -35,7 +35,6 @@ fn blocker(failure: &Failure) -> Incompleteness {
         ExitStatus::Failed
         | ExitStatus::Success
         | ExitStatus::Usage
-        | ExitStatus::Unchanged
         | ExitStatus::Refused
         | ExitStatus::Incomplete => Incompleteness::Decided,
     }

@@ -41,7 +41,7 @@ impl Terms {
     ///
     /// What can be none of these.
     pub fn check_name(name: &str) -> Result<(), Failure> {
-        // Also the name of its objects is the value of a label: that of the batch of its rules.
+        // Also the name of its objects is the value of a label.
         let is_label = validate::taint_value(&object_name(name)).is_ok() && !name.contains('.');
         match validate::rule(name) {
             Ok(()) if is_label => Ok(()),

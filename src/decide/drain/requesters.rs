@@ -19,7 +19,7 @@ const SEPARATOR: &str = ",";
 ///
 /// The name is not a valid label value.
 pub fn parse_requester(name: &str) -> Result<String, Failure> {
-    labels::parse_batch(name).map_err(|_| {
+    labels::parse_label_value(name).map_err(|_| {
         Failure::usage(format!(
             "--requester {name:?} is not a valid label value: at most 63 letters, digits, -, _ and ., with a letter \
              or digit at both ends"

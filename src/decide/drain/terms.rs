@@ -29,7 +29,7 @@ impl DrainTerms {
     ) -> Result<Self, Failure> {
         let name = match (typed, nodes.first()) {
             (Some(name), _) => name.to_owned(),
-            (None, Some(node)) if nodes.len() == 1 && labels::parse_batch(node).is_ok() => {
+            (None, Some(node)) if nodes.len() == 1 && labels::parse_label_value(node).is_ok() => {
                 node.clone()
             }
             (None, Some(_)) => {
@@ -44,7 +44,7 @@ impl DrainTerms {
                 format!("devices-{}", hash(&selectors.collect::<Vec<_>>()))
             }
         };
-        labels::parse_batch(&name).map_err(Failure::usage)?;
+        labels::parse_label_value(&name).map_err(Failure::usage)?;
         Ok(Self { name })
     }
 

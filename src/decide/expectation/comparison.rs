@@ -8,41 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 
 use super::refusal::ApprovalRefusal;
-use super::report_digest::ReportDigest;
-use crate::assess::digest::named;
 use crate::assess::{DeviceFacts, ImpactFacts, PodFacts};
 use crate::engine::ProposedTaint;
+use crate::model::DeviceSelector;
 use crate::naming::device;
-
-/// An impact that was agreed to, or what identifies one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Expectation {
-    /// All of it.
-    Whole(ImpactFacts),
-    /// That with this digest.
-    Marked(ReportDigest),
-}
-
-impl Expectation {
-    /// The impact with this digest, or with one that begins so, or any that is about this hardware; or why it is none.
-    /// `None` where the text is not meant to be a digest.
-    #[must_use]
-    pub fn with_digest(text: &str) -> Option<Result<Self, String>> {
-        let not = "a digest is `sha256:` or `hardware:`, followed by 16 to 64 hexadecimal \
-            digits, as `preview` prints it";
-        let report_digest = ReportDigest::parse(text)?.ok_or(not.to_owned());
-        Some(report_digest.map(Self::Marked))
-    }
-
-    /// What speaks against a change that has the impact `found`; empty when nothing does.
-    #[must_use]
-    pub fn objections(&self, found: &ImpactFacts) -> Vec<ApprovalRefusal> {
-        match self {
-            Self::Whole(known) => objections(known, found),
-            Self::Marked(report_digest) => report_digest.objection(found).into_iter().collect(),
-        }
-    }
-}
 
 /// Why there is nothing that a change could be compared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,6 +83,21 @@ fn replaced_hardware(known: &ImpactFacts, found: &ImpactFacts) -> Vec<ApprovalRe
     devices.filter_map(one).collect()
 }
 
+/// The devices that the taints select by driver, pool and name, as DRIVER/POOL/DEVICE.
+fn named(taints: &[ProposedTaint]) -> BTreeSet<String> {
+    let selectors = taints.iter().filter_map(|taint| taint.selector.as_ref());
+    let name = |selector: &DeviceSelector| {
+        // What else a selector requires may exclude the device that it names.
+        let is_plain = selector.device_class.is_none()
+            && selector.expressions.is_empty()
+            && selector.unknown_fields.is_empty();
+        let (driver, pool) = (selector.driver.as_ref()?, selector.pool.as_ref()?);
+        let device = selector.device.as_ref().filter(|_| is_plain)?;
+        Some(format!("{driver}/{pool}/{device}"))
+    };
+    selectors.filter_map(name).collect()
+}
+
 fn other_taints(known: &ImpactFacts, found: &ImpactFacts) -> Option<ApprovalRefusal> {
     let expected = described(&known.taints);
     let described = described(&found.taints);
@@ -171,16 +155,16 @@ mod tests {
     use crate::model::{Affects, Gap, Kind};
     use crate::report::testing::Example;
 
-    fn expected() -> Expectation {
-        Expectation::Whole(Example::new().facts())
+    fn objections_to(found: &ImpactFacts) -> Vec<ApprovalRefusal> {
+        objections(&Example::new().facts(), found)
     }
 
     #[test]
     fn the_same_and_less_are_fine() {
         let mut found = Example::new().facts();
-        assert_eq!(expected().objections(&found), []);
+        assert_eq!(objections_to(&found), []);
         found.pods.clear();
-        assert_eq!(expected().objections(&found), []);
+        assert_eq!(objections_to(&found), []);
     }
 
     #[test]
@@ -243,7 +227,7 @@ mod tests {
             .unwrap();
         now.uid = "born later".into();
         found.taints[0].taint.value = "other".to_owned();
-        let objections = expected().objections(&found);
+        let objections = objections_to(&found);
         assert_eq!(objections.len(), 3, "{objections:?}");
         let texts: Vec<String> = objections.iter().map(ToString::to_string).collect();
         assert!(
@@ -308,12 +292,12 @@ mod tests {
         for pod in &mut found.pods {
             pod.evict_in_seconds = pod.evict_in_seconds.map(|seconds| seconds - 60);
         }
-        assert_eq!(expected().objections(&found), []);
+        assert_eq!(objections_to(&found), []);
         for pod in &mut found.pods {
             let later = |time| time + SignedDuration::from_secs(600);
             pod.eviction_time = pod.eviction_time.map(later);
             pod.evict_in_seconds = pod.evict_in_seconds.map(|seconds| seconds + 60);
         }
-        assert_eq!(expected().objections(&found), []);
+        assert_eq!(objections_to(&found), []);
     }
 }

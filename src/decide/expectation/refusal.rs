@@ -46,18 +46,6 @@ pub enum ApprovalRefusal {
         /// What it is; nothing where that is not known any more.
         is: Option<String>,
     },
-    /// One of the devices is not what a digest stands for: it is other hardware or another device.
-    OtherHardware {
-        /// The devices, each with what it is now.
-        devices: Vec<String>,
-    },
-    /// The impact is not the one that a digest stands for; which of them is more is not known.
-    OtherDigest {
-        /// Of what was agreed to.
-        expected: String,
-        /// Of what was found.
-        found: String,
-    },
 }
 
 impl fmt::Display for ApprovalRefusal {
@@ -110,23 +98,6 @@ impl fmt::Display for ApprovalRefusal {
                 "{device} may no longer be the same hardware: {attribute} was {was} and is now \
                 unknown"
             ),
-            Self::OtherHardware { devices } => match devices.as_slice() {
-                [only] => write!(
-                    formatter,
-                    "{only} has changed since the preview: it is different hardware or a new device"
-                ),
-                // One digest covers them all, so that which of them has changed is not known.
-                several => write!(
-                    formatter,
-                    "one or more of these devices have changed since the preview (other hardware, \
-                     or new devices): {}",
-                    several.join("; ")
-                ),
-            },
-            Self::OtherDigest { expected, found } => write!(
-                formatter,
-                "the digest of the impact is now {found}, but {expected} was approved: review the impact with `preview`"
-            ),
         }
     }
 }
@@ -138,30 +109,15 @@ impl ApprovalRefusal {
         matches!(self, Self::OtherTaints { .. })
     }
 
-    /// Whether all that is known is that the two are not the same.
-    #[must_use]
-    pub fn is_of_a_digest(&self) -> bool {
-        match self {
-            Self::OtherDigest { .. } => true,
-            Self::Exchanged { .. }
-            | Self::OtherHardware { .. }
-            | Self::OtherTaints { .. }
-            | Self::NewPod { .. }
-            | Self::Earlier { .. }
-            | Self::LessKnown { .. } => false,
-        }
-    }
-
     /// Whether it is about what the devices are, and not about whom it hits.
     #[must_use]
     pub fn is_about_hardware(&self) -> bool {
         match self {
-            Self::Exchanged { .. } | Self::OtherHardware { .. } => true,
+            Self::Exchanged { .. } => true,
             Self::OtherTaints { .. }
             | Self::NewPod { .. }
             | Self::Earlier { .. }
-            | Self::LessKnown { .. }
-            | Self::OtherDigest { .. } => false,
+            | Self::LessKnown { .. } => false,
         }
     }
 }

@@ -23,11 +23,9 @@ pub use hardware::Hardware;
 pub use hardware_drift::{
     DeviceIdentity, HardwareDrift, NewNames, identity, new_names, with_new_names,
 };
-pub use noted_hardware::{
-    AcceptedIdentity, NotedHardware, unrecorded, with_identities, with_new_identity,
-};
+pub use noted_hardware::{NotedHardware, unrecorded, with_identities};
 pub use observed_hardware::{identities, made_for};
 pub use words::{
-    ChangedIdentity, IDENTITY_CHANGED, OtherHardware, WarningScope, changed_identities,
-    refuse_other_hardware, refuse_replaced, warnings, warnings_about, warnings_among,
+    ChangedIdentity, IDENTITY_CHANGED, WarningScope, changed_identities, refuse_other_hardware,
+    refuse_replaced, warnings, warnings_about, warnings_among,
 };

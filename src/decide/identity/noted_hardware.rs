@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::identifying_attributes::identifies;
-use crate::decide::{RuleDraft, RulePatch};
+use crate::decide::RuleDraft;
 use crate::engine::{self, DeviceState, Semantics};
 use crate::model::{
     AttributeValue, Device, DeviceId, DeviceSelector, DeviceTaintRule, DriverName, Kind, Reading,
@@ -159,57 +159,6 @@ pub fn unrecorded<'a>(
     ))
 }
 
-/// The patch of a rule whose other hardware is accepted.
-#[derive(Clone, Debug)]
-pub struct AcceptedIdentity {
-    /// The patch, with what the device of the rule is now if the rule has noted something else.
-    pub patch: RulePatch,
-    /// That the rule keeps what it has noted although that may be other hardware, and why.
-    pub kept: Option<String>,
-}
-
-/// The patch, with what the device of `rule` is now where the rule has noted something else: who accepts other hardware is
-/// not warned of it again. A device that is not published keeps the note.
-#[must_use]
-pub fn with_new_identity(
-    mut patch: RulePatch,
-    rule: &DeviceTaintRule,
-    reading: &Reading,
-    semantics: &Semantics,
-) -> AcceptedIdentity {
-    let unchanged = |patch| AcceptedIdentity { patch, kept: None };
-    let Some((before, id)) = NotedHardware::on(rule).zip(rule.selector.as_ref().and_then(named))
-    else {
-        return unchanged(patch);
-    };
-    let now = if reading.without(Kind::ResourceSlice).is_some() {
-        Err("resourceslices could not be read".to_owned())
-    } else {
-        let inventory = engine::devices(&reading.snapshot, semantics);
-        let found = inventory.devices.iter().find(|state| state.id == id);
-        match found.and_then(|state| state.device) {
-            None => Err(format!("no driver publishes {id}")),
-            Some(device) => NotedHardware::of(&id.driver, device)
-                .ok_or_else(|| format!("{id} has no attribute that identifies hardware")),
-        }
-    };
-    match now {
-        Ok(now) if now == before => unchanged(patch),
-        Ok(now) => {
-            let key = RuleMetadata::IDENTITY.to_owned();
-            patch.annotations.insert(key, now.text());
-            unchanged(patch)
-        }
-        Err(why) => AcceptedIdentity {
-            patch,
-            kept: Some(format!(
-                "rule {} keeps its earlier record of the hardware, because {why}",
-                rule.name
-            )),
-        },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -254,65 +203,6 @@ mod tests {
         let annotations = &mut rule.metadata.annotations;
         annotations.insert(RuleMetadata::IDENTITY.to_owned(), "{".to_owned());
         assert_eq!(NotedHardware::on(&rule), Some(NotedHardware::default()));
-    }
-
-    #[test]
-    fn accepted_hardware_is_noted_and_one_that_is_not_published_changes_nothing() {
-        let uuid = |uuid: &str| AttributeValue::String(uuid.into());
-        let replaced = device(&[("uuid", uuid("GPU-2"))]);
-        // Beside another one, which is not what the rule is for.
-        let mut other = device(&[("uuid", uuid("GPU-3"))]);
-        other.name = "another".into();
-        let published = crate::engine::testing::slice(vec![other, replaced]);
-        let id = published.id_of(&published.devices[1]);
-        let reading = |slices| Reading {
-            snapshot: Snapshot {
-                slices,
-                ..Snapshot::default()
-            },
-            known: Kind::ALL.into_iter().collect(),
-            ..crate::report::testing::reading()
-        };
-        let mut nameless = published.clone();
-        nameless.devices = vec![device(&[])];
-        let (there, nameless) = (reading(vec![published]), reading(vec![nameless]));
-        let gone = reading(Vec::new());
-        let unread = Reading {
-            known: BTreeSet::new(),
-            ..gone.clone()
-        };
-        let semantics = crate::engine::testing::semantics(37);
-        let mut rule = testing::rule("None");
-        rule.selector = Some(id.clone().into());
-        let note = |rule: &DeviceTaintRule, reading: &Reading| {
-            let accepted = with_new_identity(RulePatch::default(), rule, reading, &semantics);
-            let annotations = &accepted.patch.annotations;
-            let noted = annotations.get(RuleMetadata::IDENTITY).cloned();
-            (noted, accepted.kept)
-        };
-        // A rule without a note was made by somebody who did not want one.
-        assert_eq!(note(&rule, &there), (None, None));
-        assert_eq!(note(&rule, &gone), (None, None));
-        let before = format!(r#"{{"{}/uuid":"GPU-1"}}"#, id.driver);
-        let annotations = &mut rule.metadata.annotations;
-        annotations.insert(RuleMetadata::IDENTITY.to_owned(), before.clone());
-        let now = before.replace("GPU-1", "GPU-2");
-        assert_eq!(note(&rule, &there), (Some(now.clone()), None));
-        for (reading, why) in [
-            (&gone, format!("no driver publishes {id}")),
-            (
-                &nameless,
-                format!("{id} has no attribute that identifies hardware"),
-            ),
-            (&unread, "resourceslices could not be read".to_owned()),
-        ] {
-            let kept =
-                format!("rule drain keeps its earlier record of the hardware, because {why}");
-            assert_eq!(note(&rule, reading), (None, Some(kept)));
-        }
-        let annotations = &mut rule.metadata.annotations;
-        annotations.insert(RuleMetadata::IDENTITY.to_owned(), now);
-        assert_eq!(note(&rule, &there), (None, None));
     }
 
     #[test]

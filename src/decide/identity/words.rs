@@ -7,15 +7,6 @@ use crate::engine::{self, DeviceState, Semantics};
 use crate::error::Failure;
 use crate::model::{DeviceId, DeviceTaintRule, Kind, ObjectName, Reading, Source, Warning};
 
-/// Whether a rule may do more to other hardware than it was made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OtherHardware {
-    /// It may not.
-    Refused,
-    /// It may: somebody has said so.
-    Accepted,
-}
-
 /// A rule, the device that it names, and what became of that.
 struct Found<'a> {
     rule: &'a DeviceTaintRule,
@@ -198,25 +189,21 @@ pub fn warnings_about(
 ///
 /// # Errors
 ///
-/// When that is proven of one of them, and nobody has accepted it.
+/// When that is proven of one of them.
 pub fn refuse_other_hardware(
     rules: &[DeviceTaintRule],
     reading: &Reading,
     semantics: &Semantics,
-    other: OtherHardware,
 ) -> Result<Vec<Warning>, Failure> {
     let found = found(rules, reading, semantics);
     let messages = changed(&found);
-    if other == OtherHardware::Refused && !messages.is_empty() {
-        let otherwise = if messages.len() == 1 {
-            "to reject the new hardware: remove the rule, and add one for the intended device"
-        } else {
-            "to reject the new hardware: remove these rules, and add rules for the intended devices"
-        };
+    if !messages.is_empty() {
         let text = format!("{}; nothing was changed", messages.join("; "));
-        return Err(Failure::refused(text)
-            .hint("to accept the new hardware: --accept-identity-change")
-            .hint(otherwise));
+        return Err(Failure::refused(text).hint(if messages.len() == 1 {
+            "remove the rule, and add one for the intended device"
+        } else {
+            "remove these rules, and add rules for the intended devices"
+        }));
     }
     Ok(found.iter().filter_map(Found::warning).collect())
 }
@@ -489,10 +476,7 @@ mod tests {
                     "{name}"
                 );
             }
-            let checked = |other| refuse_other_hardware(&rules(), &reading, &semantics(), other);
-            let refused = checked(OtherHardware::Refused);
-            let accepted = checked(OtherHardware::Accepted);
-            assert_eq!(accepted.unwrap(), said, "{name}");
+            let refused = refuse_other_hardware(&rules(), &reading, &semantics());
             if code == Some("identity-changed") {
                 let failure = refused.unwrap_err();
                 assert_eq!(failure.status(), ExitStatus::Refused, "{name}");

@@ -14,42 +14,6 @@ const MIRROR_OWNER: &str = "Node";
 /// The namespace of the control plane's own pods.
 const SYSTEM: &str = "kube-system";
 
-/// What evicts a pod that is protected otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Protection {
-    /// Its priority is that of the waiting pod, or higher.
-    Priority,
-    /// It is in kube-system.
-    SystemNamespace,
-    /// An annotation asks not to disrupt it.
-    DoNotDisrupt,
-}
-
-impl Protection {
-    /// Every protection.
-    pub const ALL: [Self; 3] = [Self::Priority, Self::SystemNamespace, Self::DoNotDisrupt];
-
-    /// The flag with which such pods are evicted all the same.
-    #[must_use]
-    pub fn flag(self) -> &'static str {
-        match self {
-            Self::Priority => "--include-higher-priority",
-            Self::SystemNamespace => "--include-kube-system",
-            Self::DoNotDisrupt => "--include-do-not-disrupt",
-        }
-    }
-
-    /// Why a pod is protected, in words.
-    #[must_use]
-    pub fn describe(self) -> &'static str {
-        match self {
-            Self::Priority => "its priority is not lower than that of the pending pod",
-            Self::SystemNamespace => "it is in kube-system",
-            Self::DoNotDisrupt => "an annotation forbids its disruption",
-        }
-    }
-}
-
 /// Why a pod is never evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Immovable {
@@ -65,6 +29,12 @@ pub enum Immovable {
     NotEvicted(NotEvicted),
     /// It shares a claim with the waiting pod, or is that pod.
     SameClaim,
+    /// Its priority is that of the waiting pod, or higher.
+    Priority,
+    /// It is in kube-system.
+    SystemNamespace,
+    /// An annotation asks not to disrupt it.
+    DoNotDisrupt,
 }
 
 impl Immovable {
@@ -78,6 +48,9 @@ impl Immovable {
             Self::Tolerates => "it tolerates the taint",
             Self::NotEvicted(_) => "the eviction controller does not evict it",
             Self::SameClaim => "it shares a claim with the pending pod",
+            Self::Priority => "its priority is not lower than that of the pending pod",
+            Self::SystemNamespace => "it is in kube-system",
+            Self::DoNotDisrupt => "an annotation forbids its disruption",
         }
     }
 }
@@ -85,8 +58,8 @@ impl Immovable {
 /// What can be done about a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Movability {
-    /// It may be evicted; with these flags alone, where there are some.
-    Evictable(BTreeSet<Protection>),
+    /// It may be evicted.
+    Evictable,
     /// It is on its way out already.
     Leaving,
     /// It stays.
@@ -150,6 +123,15 @@ fn movability(found: &PodImpact<'_>, beneficiary: Beneficiary<'_>, now: Timestam
             results.into_iter().any(|result| result.admin_access),
             Immovable::AdminAccess,
         ),
+        (
+            pod.priority >= beneficiary.pod.priority,
+            Immovable::Priority,
+        ),
+        (
+            pod.name.namespace.as_str() == SYSTEM,
+            Immovable::SystemNamespace,
+        ),
+        (do_not_disrupt(pod).is_some(), Immovable::DoNotDisrupt),
     ]
     .into_iter()
     .filter_map(|(holds, why)| holds.then_some(why));
@@ -161,24 +143,12 @@ fn movability(found: &PodImpact<'_>, beneficiary: Beneficiary<'_>, now: Timestam
         return Movability::Stays(why);
     }
     match found.verdict {
-        Verdict::Evicted { at } if at <= now => {
-            Movability::Evictable(protections(found, beneficiary))
-        }
+        Verdict::Evicted { at } if at <= now => Movability::Evictable,
         // A toleration with seconds: nobody can say today when the device is free.
         Verdict::Evicted { .. } | Verdict::Tolerates => Movability::Stays(Immovable::Tolerates),
         Verdict::Terminating => Movability::Leaving,
         Verdict::NotEvicted(why) => Movability::Stays(Immovable::NotEvicted(why)),
     }
-}
-
-fn protections(found: &PodImpact<'_>, beneficiary: Beneficiary<'_>) -> BTreeSet<Protection> {
-    let pod = found.pod;
-    let holds = |protection: &Protection| match protection {
-        Protection::Priority => pod.priority >= beneficiary.pod.priority,
-        Protection::SystemNamespace => pod.name.namespace.as_str() == SYSTEM,
-        Protection::DoNotDisrupt => do_not_disrupt(pod).is_some(),
-    };
-    Protection::ALL.into_iter().filter(holds).collect()
 }
 
 /// Whether a budget is about the pod; one that cannot be evaluated may be.

@@ -142,7 +142,7 @@ pub fn eligibility(pod: &Pod, basis: &DeviceBasis<'_>) -> Result<Eligibility, Fa
 /// # Errors
 ///
 /// Something that decides was not read.
-pub fn refuse_unknown(basis: &DeviceBasis<'_>) -> Result<(), Failure> {
+fn refuse_unknown(basis: &DeviceBasis<'_>) -> Result<(), Failure> {
     if completeness(basis.reading) == Completeness::COMPLETE {
         return Ok(());
     }

@@ -70,7 +70,10 @@ impl StageEnd {
 /// What to do for whoever interrupts the command: its rules are removed, unless it is killed.
 #[must_use]
 pub fn interrupted() -> Vec<String> {
-    vec!["to remove rules that are left: kubectl devicetaint make-room --cleanup".to_owned()]
+    vec![
+        "to remove rules that are left: kubectl devicetaint remove -l devicetaint.dev/make-room"
+            .to_owned(),
+    ]
 }
 
 /// Whether the removal of the rules is tried again that failed with this status, where a time of `rest` is left: only what

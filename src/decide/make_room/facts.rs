@@ -184,7 +184,6 @@ mod tests {
             grace_period_seconds: 1,
             controller: None,
             has_budget: true,
-            protections: BTreeSet::new(),
         });
         RoomPlan {
             chosen: PlannedRoom {

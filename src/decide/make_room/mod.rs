@@ -6,7 +6,7 @@
 //!
 //! | what | module |
 //! |---|---|
-//! | For which pod room is made | `target` |
+//! | The pod for which room is made | `target` |
 //! | Whether the pod waits for devices at all | `eligibility` |
 //! | Whether its claims tolerate the taint | `tolerance` |
 //! | Which pods may be evicted, and which stay | `candidates` |
@@ -17,7 +17,7 @@
 //! | The stages until the pod is scheduled | `run` |
 //! | What is observed at each look | `facts` |
 //! | Exit status and messages of the end | `ending` |
-//! | Rules that are left of earlier runs | `cleanup` |
+//! | Rules that another run for the same pod has left | `cleanup` |
 //! | The plan, and why nothing helps, in words | `words` |
 //!
 //! Source: the design of the Rescheduler (`rescheduling-for-critical-pods.md`).
@@ -40,24 +40,18 @@ mod tolerance;
 mod virtual_time_tests;
 mod words;
 
-pub use candidates::{Beneficiary, CandidatePod, Immovable, Movability, Protection, candidates};
-pub use cleanup::{
-    CleanupApproval, LeftRules, left_of, left_rules, taken_over_line, unexpired_lines,
-};
-pub use eligibility::{
-    Eligibility, WaitingPod, eligibility, refuse_unknown, refuse_unread, with_scheduler,
-};
+pub use candidates::{Beneficiary, CandidatePod, Immovable, Movability, candidates};
+pub use cleanup::{left_of, taken_over_line};
+pub use eligibility::{Eligibility, WaitingPod, eligibility, refuse_unread, with_scheduler};
 pub use ending::{interrupted, is_removal_tried_again, with_removal};
 pub use facts::{Occupants, StageView, stage_facts};
 pub use kept_devices::{first_drafts, is_to_be_raised, reserved, room_steps};
 pub use needed_access::{NeededAccess, needed_access, tried_evictions};
-pub use plan::{
-    NearSet, NothingHelps, PlannedEviction, PlannedRoom, RoomInput, RoomLimits, RoomPlan, plan,
-};
+pub use plan::{NothingHelps, PlannedEviction, PlannedRoom, RoomInput, RoomLimits, RoomPlan, plan};
 pub use run::{
     Competitor, PodProgress, RemainingPod, StageEnd, StageFacts, StageLimits, StageRun, StageStep,
 };
-pub use target::{RoomTarget, by_priority, may_wait, uses_claim};
+pub use target::RoomTarget;
 pub use terms::{RoomTerms, TAINT_KEY, kept_for, taint};
 pub use tolerance::{LackingRequest, Mechanism, lacking, refuse_lacking, toleration_lines};
 pub use words::{action, plan_lines, tier_words};

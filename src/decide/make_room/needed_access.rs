@@ -27,7 +27,7 @@ pub enum NeededAccess {
 pub fn needed_access(
     plan: &RoomPlan,
     first: &[AddStep],
-    limits: &RoomLimits,
+    limits: RoomLimits,
 ) -> BTreeSet<NeededAccess> {
     let pods = &plan.chosen.pods;
     let evicted = pods.iter().filter(|pod| pod.has_budget);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::candidates::{CandidatePod, Movability, Protection};
+use super::candidates::{CandidatePod, Movability};
 use super::eligibility::WaitingPod;
 use crate::assess::Basis;
 use crate::assess::room::RoomCosts;
@@ -13,19 +13,17 @@ use crate::engine::closed_nodes::ClosedNode;
 use crate::engine::set_search::Tier;
 use crate::model::{Controller, DeviceId, NamespacedName, NodeName, Pod, Uid};
 
-/// Which pods may be evicted, and at what price.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// At what price pods may be evicted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoomLimits {
     /// Whether budgets may be violated.
     pub force: bool,
-    /// Protected pods that may be evicted all the same.
-    pub included: BTreeSet<Protection>,
 }
 
 impl RoomLimits {
     /// The last tier of sets that may be chosen.
     #[must_use]
-    pub fn most(&self) -> Tier {
+    pub fn most(self) -> Tier {
         if self.force {
             Tier::BudgetsViolated
         } else {
@@ -66,8 +64,6 @@ pub struct PlannedEviction {
     pub controller: Option<Controller>,
     /// Whether the Eviction API is asked first, since a budget is about it.
     pub has_budget: bool,
-    /// What protects it, and was overruled by a flag.
-    pub protections: BTreeSet<Protection>,
 }
 
 /// Pods, the devices that they leave, and what their eviction costs.
@@ -95,7 +91,7 @@ impl PlannedRoom {
     /// Whether the rules get effect NoExecute after pods with budgets were evicted through the Eviction API; absent where
     /// they have it at once, because no pod has a budget.
     #[must_use]
-    pub fn escalation(&self, limits: &RoomLimits) -> Option<Escalation> {
+    pub fn escalation(&self, limits: RoomLimits) -> Option<Escalation> {
         let all = self.pods.iter().all(|pod| pod.has_budget);
         self.has_budgets().then_some(match (all, limits.force) {
             (false, _) => Escalation::Certain,
@@ -122,21 +118,12 @@ pub struct RoomPlan {
     pub closed: Vec<ClosedNode>,
 }
 
-/// A set that would help, and what it lacks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NearSet {
-    /// The set.
-    pub room: PlannedRoom,
-    /// The flags without which it may not be chosen.
-    pub flags: Vec<&'static str>,
-}
-
 /// Why no set may be chosen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NothingHelps {
-    /// The sets that would help, the cheapest first, and what each lacks.
-    pub nearest: Vec<NearSet>,
-    /// How many pods may be evicted with all flags.
+    /// The sets that would help with --force, the cheapest first.
+    pub nearest: Vec<PlannedRoom>,
+    /// How many pods may be evicted.
     pub evictable: usize,
     /// The pods that use devices which could serve, and stay, each with the reason.
     pub staying: Vec<(NamespacedName, super::candidates::Immovable)>,
@@ -152,10 +139,9 @@ pub struct NothingHelps {
 ///
 /// # Errors
 ///
-/// No set may be chosen: the nearest ones, and what each lacks.
-pub fn plan(input: &RoomInput<'_>, limits: &RoomLimits) -> Result<RoomPlan, Box<NothingHelps>> {
-    let may = |protections: &BTreeSet<Protection>| protections.is_subset(&limits.included);
-    let found = Searched::new(input, limits.most(), may);
+/// No set may be chosen: the nearest ones.
+pub fn plan(input: &RoomInput<'_>, limits: RoomLimits) -> Result<RoomPlan, Box<NothingHelps>> {
+    let found = Searched::new(input, limits.most());
     if let Some(best) = &found.result.best {
         return Ok(RoomPlan {
             chosen: found.planned(best),
@@ -170,29 +156,11 @@ pub fn plan(input: &RoomInput<'_>, limits: &RoomLimits) -> Result<RoomPlan, Box<
             closed: input.waiting.closed.clone(),
         });
     }
-    // Nothing of this search is done. It finds the sets that flags would allow, so that the refusal can name
-    // the flags.
-    let near = Searched::new(input, Tier::BudgetsViolated, |_| true);
+    // Nothing of this search is done: it finds the sets that --force would allow, to be named by the refusal.
+    let near = Searched::new(input, Tier::BudgetsViolated);
     let sets = near.result.best.iter().chain(&near.result.runner_up);
-    let nearest = sets.map(|set| {
-        let room = near.planned(set);
-        let protections: BTreeSet<Protection> = room
-            .pods
-            .iter()
-            .flat_map(|pod| pod.protections.difference(&limits.included).copied())
-            .collect();
-        let forced = (set.cost.tier > limits.most()).then_some("--force");
-        NearSet {
-            flags: protections
-                .into_iter()
-                .map(Protection::flag)
-                .chain(forced)
-                .collect(),
-            room,
-        }
-    });
     Err(Box::new(NothingHelps {
-        nearest: nearest.collect(),
+        nearest: sets.map(|set| near.planned(set)).collect(),
         evictable: near.pods.len(),
         staying: staying(input.candidates),
         // The first search proves that nothing is allowed, the second that nothing else would help.
@@ -217,7 +185,7 @@ fn staying(candidates: &[CandidatePod<'_>]) -> Vec<(NamespacedName, super::candi
         let name = candidate.pod.name.clone();
         match &candidate.movability {
             Movability::Stays(why) => Some((name, *why)),
-            Movability::Evictable(_) | Movability::Leaving => None,
+            Movability::Evictable | Movability::Leaving => None,
         }
     });
     staying.collect()
@@ -230,11 +198,9 @@ struct Searched<'a> {
 }
 
 impl<'a> Searched<'a> {
-    fn new(input: &RoomInput<'a>, most: Tier, may: impl Fn(&BTreeSet<Protection>) -> bool) -> Self {
-        let is_evictable = |candidate: &&CandidatePod<'_>| match &candidate.movability {
-            Movability::Evictable(protections) => may(protections),
-            Movability::Leaving | Movability::Stays(_) => false,
-        };
+    fn new(input: &RoomInput<'a>, most: Tier) -> Self {
+        let is_evictable =
+            |candidate: &&CandidatePod<'_>| candidate.movability == Movability::Evictable;
         let pods: Vec<&CandidatePod<'a>> = input.candidates.iter().filter(is_evictable).collect();
         let evictable: Vec<Uid> = pods.iter().map(|it| it.pod.uid.clone()).collect();
         let leaving = input
@@ -291,9 +257,5 @@ fn planned(candidate: &CandidatePod<'_>) -> PlannedEviction {
         grace_period_seconds: *grace_period_seconds,
         controller: controller.clone(),
         has_budget: candidate.has_budget,
-        protections: match &candidate.movability {
-            Movability::Evictable(protections) => protections.clone(),
-            Movability::Leaving | Movability::Stays(_) => BTreeSet::new(),
-        },
     }
 }

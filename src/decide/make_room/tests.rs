@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::candidates::{Beneficiary, Immovable, Movability, Protection, candidates};
-use super::cleanup::{CleanupApproval, left_of, left_rules, taken_over_line, unexpired_lines};
+use super::candidates::{Beneficiary, Immovable, Movability, candidates};
+use super::cleanup::{left_of, taken_over_line};
 use super::eligibility::{Eligibility, eligibility};
 use super::needed_access::{NeededAccess, needed_access, tried_evictions};
 use super::plan::{PlannedEviction, PlannedRoom, RoomLimits, RoomPlan};
 use super::run::{
     Competitor, PodProgress, RemainingPod, StageEnd, StageFacts, StageLimits, StageRun, StageStep,
 };
-use super::target::{RoomTarget, by_priority, may_wait, uses_claim};
+use super::target::RoomTarget;
 use super::terms::{RoomTerms, kept_for, taint};
 use super::tolerance::{Mechanism, lacking, refuse_lacking, toleration_lines};
 use crate::assess::Basis;
@@ -51,20 +51,20 @@ fn movability(change: impl FnOnce(&mut Pod), verdict: Option<Verdict>) -> Movabi
     found[0].movability.clone()
 }
 
-fn with_flags(protections: &[Protection]) -> Movability {
-    Movability::Evictable(protections.iter().copied().collect())
-}
-
 #[test]
-fn who_is_protected_needs_a_flag_of_its_own_for_each_reason() {
-    assert_eq!(movability(|_| {}, None), with_flags(&[]));
+fn who_is_protected_stays() {
+    let stays = Movability::Stays;
+    assert_eq!(movability(|_| {}, None), Movability::Evictable);
     for priority in [100, 101] {
         let found = movability(|pod| pod.priority = priority, None);
-        assert_eq!(found, with_flags(&[Protection::Priority]));
+        assert_eq!(found, stays(Immovable::Priority));
     }
-    assert_eq!(movability(|pod| pod.priority = 99, None), with_flags(&[]));
+    assert_eq!(
+        movability(|pod| pod.priority = 99, None),
+        Movability::Evictable
+    );
     let system = movability(|pod| pod.name.namespace = "kube-system".into(), None);
-    assert_eq!(system, with_flags(&[Protection::SystemNamespace]));
+    assert_eq!(system, stays(Immovable::SystemNamespace));
     for (key, value, asks) in [
         ("karpenter.sh/do-not-disrupt", "true", true),
         ("karpenter.sh/do-not-disrupt", "false", false),
@@ -88,19 +88,17 @@ fn who_is_protected_needs_a_flag_of_its_own_for_each_reason() {
             |pod| pod.annotations = vec![(key.into(), value.into())],
             None,
         );
-        let expected = [Protection::DoNotDisrupt];
-        assert_eq!(
-            found,
-            with_flags(if asks { &expected } else { &[] }),
-            "{key}={value}"
-        );
+        let expected = if asks {
+            stays(Immovable::DoNotDisrupt)
+        } else {
+            Movability::Evictable
+        };
+        assert_eq!(found, expected, "{key}={value}");
     }
-    let flags: BTreeSet<&str> = Protection::ALL.map(Protection::flag).into();
-    assert_eq!(flags.len(), Protection::ALL.len());
 }
 
 #[test]
-fn who_would_come_back_or_is_not_evicted_stays_whatever_the_flags() {
+fn who_would_come_back_or_is_not_evicted_stays() {
     let owned =
         |kind: &'static str| move |pod: &mut Pod| pod.controller = Some(controller(kind, "x"));
     let stays = Movability::Stays;
@@ -259,79 +257,23 @@ fn a_claim_that_does_not_tolerate_the_taint_is_refused_with_the_lines_to_add() {
 }
 
 #[test]
-fn a_target_is_a_pod_a_claim_or_the_first_that_waits() {
-    let parse = |typed, pending, namespace| RoomTarget::parse(typed, pending, namespace);
-    let ok = |typed, namespace| parse(Some(typed), false, namespace).unwrap();
-    let some = |namespace: &str| Some(namespace.into());
-    assert_eq!(
-        ok("pod/a", Some("n")),
-        RoomTarget::Pod(some("n"), "a".into())
-    );
-    assert_eq!(ok("a", None), RoomTarget::Pod(None, "a".into()));
-    assert_eq!(
-        ok("pod/n/a", Some("m")),
-        RoomTarget::Pod(some("n"), "a".into())
-    );
-    assert_eq!(ok("claim/a", None), RoomTarget::Claim(None, "a".into()));
-    assert_eq!(
-        ok("ResourceClaims/a", None),
-        RoomTarget::Claim(None, "a".into())
-    );
-    assert_eq!(parse(None, true, None).unwrap(), RoomTarget::Pending);
-    for (typed, pending) in [
-        (None, false),
-        (Some("pod/a"), true),
-        (Some("node/a"), false),
-        (Some("pod/"), false),
-        (Some("pod//a"), false),
-        (Some("a/b/c/d"), false),
+fn a_target_is_a_pod() {
+    let parse = RoomTarget::parse;
+    let of = |namespace: Option<&str>, name: &str| RoomTarget {
+        namespace: namespace.map(Into::into),
+        name: name.into(),
+    };
+    for (typed, namespace, expected) in [
+        ("pod/a", Some("n"), of(Some("n"), "a")),
+        ("a", None, of(None, "a")),
+        ("pod/n/a", Some("m"), of(Some("n"), "a")),
     ] {
-        let failure = parse(typed, pending, None).unwrap_err();
+        assert_eq!(parse(typed, namespace).unwrap(), expected, "{typed}");
+    }
+    for typed in ["claim/a", "node/a", "pod/", "pod//a", "a/b/c/d", ""] {
+        let failure = parse(typed, None).unwrap_err();
         assert_eq!(failure.status(), ExitStatus::Usage, "{typed:?}");
     }
-}
-
-#[test]
-fn the_pod_of_the_highest_priority_comes_first_and_gated_ones_do_not_wait() {
-    let of = |called: &str, priority| {
-        let mut pod = pod("team-a", called);
-        pod.priority = priority;
-        pod
-    };
-    let sorted = by_priority(vec![of("c", 1), of("b", 5), of("a", 1)]);
-    let names: Vec<_> = sorted.iter().map(|pod| pod.name.name.to_string()).collect();
-    assert_eq!(names, ["b", "a", "c"]);
-    let mut waiting = pod("team-a", "w");
-    assert!(!may_wait(&waiting));
-    waiting.node = None;
-    assert!(may_wait(&waiting));
-    waiting.scheduling = Some(Box::new(Scheduling {
-        gates: vec!["quota".into()],
-        ..Scheduling::default()
-    }));
-    assert!(!may_wait(&waiting));
-}
-
-#[test]
-fn a_claim_means_pods_that_name_it_or_for_which_it_was_generated() {
-    let mut user = pod("team-a", "w");
-    let source = |source| {
-        vec![PodClaim {
-            name: "gpu".into(),
-            source,
-        }]
-    };
-    assert!(!uses_claim(&user, &"c".into()));
-    user.claims = source(ClaimSource::Claim("c".into()));
-    assert!(uses_claim(&user, &"c".into()));
-    user.claims = source(ClaimSource::Template {
-        template: "t".into(),
-        generated: Some("g".into()),
-    });
-    assert!(uses_claim(&user, &"g".into()));
-    assert!(!uses_claim(&user, &"t".into()));
-    user.extended_resource_claim = Some("e".into());
-    assert!(uses_claim(&user, &"e".into()));
 }
 
 fn asked(change: impl FnOnce(&mut Pod)) -> Result<Eligibility, Failure> {
@@ -500,7 +442,7 @@ fn its_rules_say_for_whom_and_until_when_and_evict_only_where_pods_have_to_leave
 }
 
 #[test]
-fn only_its_own_rules_are_cleaned_up_also_expired_ones() {
+fn rules_of_an_earlier_run_for_the_pod_are_found() {
     let own = |called: &str, uid: &str| {
         let mut rule = named(called, "NoExecute");
         rule.taint = taint(&uid.into(), Effect::NoExecute);
@@ -535,35 +477,6 @@ fn only_its_own_rules_are_cleaned_up_also_expired_ones() {
     let names = |found: &[crate::model::DeviceTaintRule]| -> Vec<String> {
         found.iter().map(|rule| rule.name.to_string()).collect()
     };
-    let left = left_rules(&rules, now());
-    assert_eq!(names(&left.expired), ["a-expired"]);
-    // One whose expiry is unknown may be of a run that still goes on.
-    assert_eq!(names(&left.unexpired), ["b", "c-going-on"]);
-    let all = ["a-expired", "b", "c-going-on"];
-    for (yes, include_unexpired, approval, removed, kept) in [
-        (true, false, CleanupApproval::Expired, &all[..1], &all[1..]),
-        (true, true, CleanupApproval::All, &all, &[]),
-        (false, false, CleanupApproval::Answer, &all, &[]),
-        (false, true, CleanupApproval::Answer, &all, &[]),
-    ] {
-        let found = CleanupApproval::of_flags(yes, include_unexpired);
-        assert_eq!(found, approval);
-        let (remove, keep) = left.agreed(found);
-        assert_eq!(names(&remove), removed);
-        assert_eq!(names(&keep), kept);
-    }
-    assert!(left.action().contains("2 of which may still be in use"));
-    let kept = unexpired_lines(&left.unexpired);
-    assert_eq!(kept.len(), 2);
-    assert!(kept[0].contains("expiry unknown"), "{kept:?}");
-    assert!(kept[1].contains("may still be in progress"), "{kept:?}");
-    assert_eq!(left.lines().len(), 3);
-    // At the moment itself it has expired.
-    assert_eq!(left_rules(&rules, after(60)).unexpired.len(), 1);
-    assert!(left_rules(&[], now()).is_empty());
-    let (is_expired, is_going_on) = (&rules[4..5], &rules[5..]);
-    assert!(!left_rules(is_expired, now()).is_empty());
-    assert!(!left_rules(is_going_on, now()).is_empty());
     assert_eq!(names(&left_of(&rules, &"one".into())), ["b", "c-going-on"]);
     assert!(left_of(&rules, &"three".into()).is_empty());
 }
@@ -606,7 +519,6 @@ fn planned(namespace: &str, has_budget: bool) -> PlannedEviction {
         grace_period_seconds: 1,
         controller: None,
         has_budget,
-        protections: BTreeSet::new(),
     }
 }
 
@@ -622,11 +534,8 @@ fn rules_begin_with_no_schedule_while_the_eviction_api_evicts() {
             set: set(),
             pods: pods.iter().map(|budget| planned("a", *budget)).collect(),
         };
-        let limits = RoomLimits {
-            force,
-            included: BTreeSet::new(),
-        };
-        assert_eq!(room.escalation(&limits), expected, "{pods:?} {force}");
+        let limits = RoomLimits { force };
+        assert_eq!(room.escalation(limits), expected, "{pods:?} {force}");
     }
 }
 
@@ -703,11 +612,7 @@ fn all_permissions_of_a_run_are_needed_before_its_first_change() {
             leaving: Vec::new(),
             closed: Vec::new(),
         };
-        let limits = RoomLimits {
-            force,
-            ..RoomLimits::default()
-        };
-        let needed = needed_access(&plan, &first, &limits);
+        let needed = needed_access(&plan, &first, RoomLimits { force });
         assert_eq!(Vec::from_iter(needed), expected, "{what}");
     }
 }

@@ -314,7 +314,7 @@ fn no_pod_is_evicted_twice_and_no_rule_is_left_whatever_happens() {
             assert!(ended.is_some(), "{seed}");
         }
         if ended.is_none() {
-            // `make-room --cleanup`
+            // `remove -l`
             simulation.rules = None;
         }
         assert_eq!(simulation.rules, None, "{seed}: a rule is left");

@@ -1,6 +1,6 @@
 //! The chosen set, the next best, and why nothing helps, in words.
 
-use super::plan::{NearSet, NothingHelps, PlannedEviction, PlannedRoom, RoomPlan};
+use super::plan::{NothingHelps, PlannedEviction, PlannedRoom, RoomPlan};
 use super::tolerance::Mechanism;
 use crate::assess::closed_line;
 use crate::engine::closed_nodes::ClosedNode;
@@ -125,19 +125,14 @@ fn pod_line(pod: &PlannedEviction) -> String {
     } else {
         ""
     };
-    let protected: String = pod
-        .protections
-        .iter()
-        .map(|protection| format!(", {}", protection.describe()))
-        .collect();
     format!(
-        "pod {} ({owner}, priority {}, grace period {}s{budget}{protected})",
+        "pod {} ({owner}, priority {}, grace period {}s{budget})",
         pod.name, pod.priority, pod.grace_period_seconds
     )
 }
 
 impl NothingHelps {
-    /// The failure of a command that found no set: exit code 1, with the nearest sets and what each lacks.
+    /// The failure of a command that found no set: exit code 1, with the nearest sets.
     #[must_use]
     pub fn failure(&self, pod: &NamespacedName) -> Failure {
         let message = if self.is_proved {
@@ -177,25 +172,14 @@ impl NothingHelps {
         for why in left_out(&self.unknown, &self.closed) {
             failure = failure.detail(why);
         }
-        match self.nearest.first() {
-            Some(near) => failure.hint(format!(
-                "to choose {} set, add {}",
-                if self.nearest.len() == 1 {
-                    "this"
-                } else {
-                    "the first"
-                },
-                near.flags.join(" and ")
-            )),
-            None => failure,
+        if self.nearest.is_empty() {
+            failure
+        } else {
+            failure.hint("to choose the first of these sets, add --force")
         }
     }
 }
 
-fn near_line(near: &NearSet) -> String {
-    format!(
-        "nearest set: {}; needs {}",
-        named_summary(&near.room),
-        near.flags.join(" and ")
-    )
+fn near_line(near: &PlannedRoom) -> String {
+    format!("nearest set: {}; needs --force", named_summary(near))
 }

@@ -229,23 +229,14 @@ fn outcome_of(verdict: PodVerdict, pod: &Pod, now: Timestamp) -> String {
     }
 }
 
-/// Who has to be asked before the rule is removed, and what it was made for, as far as it notes that: whoever reads
-/// of a pod that waits may know nothing of the rule.
+/// User who made the rule, if it notes one, to be asked before the rule is removed.
 fn whose(rule: &str, snapshot: &Snapshot) -> String {
     let mut rules = snapshot.rules.iter();
     let Some(rule) = rules.find(|known| known.name.as_str() == rule) else {
         return String::new();
     };
-    let noted = |key: &str, text: &str| Some(format!("{text} {}", rule.metadata.annotation(key)?));
-    let parts = [
-        noted(RuleMetadata::CREATED_BY, "created by"),
-        noted(RuleMetadata::TICKET, "ticket"),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    if parts.is_empty() {
-        return String::new();
-    }
-    format!(" ({})", parts.join(", "))
+    let user = rule.metadata.annotation(RuleMetadata::CREATED_BY);
+    user.map_or_else(String::new, |user| format!(" (created by {user})"))
 }
 
 fn driver_removes(taint: &impl Display, device: &DeviceId) -> String {

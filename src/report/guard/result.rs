@@ -30,9 +30,6 @@ pub struct GuardResult {
     /// The missing data because of which `count` or `totalCount` is unknown; absent if no data is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
-    /// The file of the policy with the guard; absent for a guard given with --abort-if.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub policy: Option<String>,
 }
 
 impl From<&GuardOutcome> for GuardResult {
@@ -48,7 +45,6 @@ impl From<&GuardOutcome> for GuardResult {
             at_least: bounded.then(|| value.least()),
             at_most: value.most().filter(|_| bounded),
             missing: outcome.missing.clone(),
-            policy: guard.policy().map(str::to_owned),
         }
     }
 }

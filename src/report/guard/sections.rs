@@ -16,12 +16,16 @@ fn state(guard: &GuardOutcome) -> &'static str {
 #[must_use]
 pub(in crate::report) fn sections(guards: &[GuardOutcome]) -> [Section; 2] {
     let line = |guard: &GuardOutcome| {
-        let name = guard.name();
+        let name = guard.guard.expression();
         format!("{name}: {}, {}", state(guard), guard.value_in_words())
     };
     let row = |guard: &GuardOutcome| {
         let state = state(guard).to_owned();
-        vec![state, guard.name(), guard.value_in_words()]
+        vec![
+            state,
+            guard.guard.expression().to_owned(),
+            guard.value_in_words(),
+        ]
     };
     let table = Section::table(Table {
         columns: vec![

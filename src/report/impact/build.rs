@@ -35,7 +35,6 @@ use crate::report::bounds::Bounds;
 use crate::report::casing::pascal_case;
 use crate::report::guard::GuardResult;
 use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
-use crate::report::policy::Violation;
 use crate::report::reference::Owner;
 use crate::report::taint::Taint;
 use crate::report::time::Time;
@@ -96,8 +95,6 @@ impl ImpactReport {
             api_version: API_VERSION.to_owned(),
             kind: "ImpactReport".to_owned(),
             metadata: Metadata::new(basis),
-            digest: assessment.facts.digest(),
-            hardware_digest: assessment.facts.hardware_digest(),
             guard_results: assessment.guards.iter().map(GuardResult::from).collect(),
             incomplete: assessment.facts.gaps.iter().map(Incomplete::from).collect(),
             proposed_taints: taints,
@@ -115,7 +112,6 @@ impl ImpactReport {
             siblings: assessment.siblings.iter().map(Sibling::from).collect(),
             published_rules: Vec::new(),
             answers: Vec::new(),
-            violations: Vec::new(),
             warnings: views(&[&reading.warnings, &impact.warnings, &defects]),
             by_workload: false,
             assessment,
@@ -133,9 +129,6 @@ impl ImpactReport {
             device.identity = identities.get(&device.device).cloned().unwrap_or_default();
         }
         self.assessment.facts = self.assessment.facts.with_identities(identities);
-        // Both digests cover the hardware: an exchange after the preview has to be noticed.
-        self.digest = self.assessment.facts.digest();
-        self.hardware_digest = self.assessment.facts.hardware_digest();
         self
     }
 
@@ -167,21 +160,10 @@ impl ImpactReport {
         self
     }
 
-    /// Whether a guard or a policy forbids the change.
+    /// Whether a guard forbids the change.
     #[must_use]
     pub fn is_refused(&self) -> bool {
-        let mut guards = self.assessment.guards.iter();
-        guards.any(|guard| guard.tripped) || !self.violations.is_empty()
-    }
-
-    /// The tripped guards in one line, each with why when its value is not known, and what policies
-    /// forbid; absent when nothing speaks against the change.
-    #[must_use]
-    pub fn refusal(&self) -> Option<String> {
-        let guards = self.assessment.tripped();
-        let forbidden = self.violations.iter().map(Violation::line);
-        let all: Vec<String> = guards.into_iter().chain(forbidden).collect();
-        (!all.is_empty()).then(|| all.join("; "))
+        self.assessment.guards.iter().any(|guard| guard.tripped)
     }
 }
 
@@ -195,7 +177,7 @@ impl answer::Answer for ImpactReport {
     }
 
     fn refusal(&self) -> Option<String> {
-        self.refusal()
+        self.assessment.tripped()
     }
 
     /// Why a pod stays stands beside it.

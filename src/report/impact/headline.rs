@@ -9,7 +9,6 @@ use crate::model::{Count, NamespacedName};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::counted;
 use crate::report::metadata::{Affects, Incomplete, Warning};
-use crate::report::policy::Violation;
 use crate::report::time::Time;
 
 /// The answer first, then what stays and why, then what forbids it.
@@ -27,13 +26,7 @@ pub(super) fn headline(report: &ImpactReport) -> Vec<String> {
         .filter(|guard| guard.tripped);
     sentences.extend(tripped.map(|guard| {
         let value = guard.value_in_words();
-        format!("Guard {} tripped: {value}.", guard.name())
-    }));
-    sentences.extend(report.violations.iter().map(|found| {
-        let Violation {
-            policy, message, ..
-        } = found;
-        format!("Policy {policy} forbids this taint: {message}.")
+        format!("Guard {} tripped: {value}.", guard.guard.expression())
     }));
     sentences
 }

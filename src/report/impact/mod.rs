@@ -15,7 +15,6 @@
 //! | Sections of an impact report, for people | `sections`, `headline`, `rows`, of many pods `rollup`, with `cells` of both; what only a page has room for: `page` |
 //! | Order of pods in a report, and their workloads | `order` |
 //! | Timeline of evictions: due times, the last pod, and devices free again | `timeline` |
-//! | Consistency of a saved report: edits by hand are found | `self_check` |
 //! | Saved reports as the facts that decisions are made on | [`saved`] |
 //! | The pods affected worst | `worst_affected` |
 
@@ -33,7 +32,6 @@ mod rollup;
 mod rows;
 pub mod saved;
 mod sections;
-mod self_check;
 pub mod siblings;
 mod summary;
 mod timeline;

@@ -12,7 +12,7 @@ use crate::report::taint::Taint;
 pub(super) fn tone(report: &ImpactReport) -> Tone {
     let totals = &report.assessment.totals;
     let evicted = totals.pods;
-    if report.refusal().is_some() || totals.pods_in_danger.is_some() {
+    if report.is_refused() || totals.pods_in_danger.is_some() {
         Tone::Bad
     } else if evicted.is_none() {
         Tone::Good
@@ -194,12 +194,6 @@ mod tests {
         assert_eq!(tone(&report), Tone::Doubtful);
         report.assessment.totals.pods = Count::between(0, 3);
         assert_eq!(tone(&report), Tone::Doubtful);
-        report.violations.push(crate::report::policy::Violation {
-            policy: "p.yaml".to_owned(),
-            reason: "protected-device".to_owned(),
-            message: "no".to_owned(),
-        });
-        assert_eq!(tone(&report), Tone::Bad);
     }
 
     #[test]

@@ -82,13 +82,11 @@ impl View for ImpactReport {
     }
 
     fn heading(&self) -> Heading {
-        let mut origin = self.metadata.origin();
-        origin.push(format!("digest {}", self.digest));
         let question = question(&self.proposed_taints).pop();
         let title = question.unwrap_or_else(|| counted(self.proposed_taints.len(), "taint"));
         Heading {
             title: format!("Preview: {title}"),
-            origin,
+            origin: self.metadata.origin(),
         }
     }
 

@@ -19,7 +19,6 @@ use crate::model::DeviceSelector;
 use crate::report::bounds::Bounds;
 use crate::report::guard::GuardResult;
 use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning};
-use crate::report::policy::Violation;
 use crate::report::reference::{ObjectReference, Owner};
 use crate::report::taint::Taint;
 use crate::report::time::Time;
@@ -38,15 +37,6 @@ pub struct ImpactReport {
     pub kind: String,
     /// The cluster, and the data that was read.
     pub metadata: Metadata,
-    /// `sha256:` and a hash of the selectors and taints, the hardware of devices that are selected
-    /// by name, and the UIDs and outcomes of the pods. It does not cover hazards, severities,
-    /// budgets or times.
-    pub digest: String,
-    /// `hardware:` and a hash of the names and the hardware of the devices that are selected by name; absent if no
-    /// device is selected by name. If this hash is given to `--expect`, a command is refused only if
-    /// the devices that it selects by name, or their hardware, differ.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hardware_digest: Option<String>,
     /// The proposed taints: one per rule, existing or not, in the order of the arguments.
     pub proposed_taints: Vec<TaintImpact>,
     /// Counts over all proposed taints; each object is counted once.
@@ -75,11 +65,6 @@ pub struct ImpactReport {
     pub published_rules: Vec<Published>,
     /// The guards that were given, and whether each tripped.
     pub guard_results: Vec<GuardResult>,
-    /// Violations of the policy files given with --policy: protected devices that a rule would select (`neverTaint`),
-    /// and required reasons or tickets that are missing (`require`). Absent if there are none. The guards of policy
-    /// files are in guardResults.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub violations: Vec<Violation>,
     /// Warnings that do not prevent the report.
     pub warnings: Vec<Warning>,
     /// Data that could not be read or evaluated. The counts that depend on missing data are listed in the fields

@@ -131,6 +131,6 @@ impl Answer for PlanReport {
     }
 
     fn refusal(&self) -> Option<String> {
-        self.impact.refusal()
+        self.impact.assessment.tripped()
     }
 }

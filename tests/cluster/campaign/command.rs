@@ -23,7 +23,7 @@ pub enum Goal {
 /// `none-LANE` (effect None, gpu-0), `hold-LANE` (NoSchedule, gpu-1) and `hard-LANE` (NoExecute,
 /// gpu-1) are there, and `held-LANE` and `gone-LANE`, which a finalizer holds; the latter is being
 /// deleted.
-pub const COMMANDS: [(&str, Goal); 52] = [
+pub const COMMANDS: [(&str, Goal); 49] = [
     ("preview GPU0 KEY=z:NoExecute -o json", Goal::Answer),
     (
         "preview GPU0 KEY=z:NoExecute -o json --strict",
@@ -74,10 +74,6 @@ pub const COMMANDS: [(&str, Goal); 52] = [
         Goal::Refused,
     ),
     (
-        "add GPU0 KEY=new:NoExecute --yes --confirm-pods 7",
-        Goal::Refused,
-    ),
-    (
         "add GPU0 KEY=new:NoExecute --yes --dry-run=server",
         Goal::Nothing,
     ),
@@ -122,10 +118,6 @@ pub const COMMANDS: [(&str, Goal); 52] = [
         "remove -l lane=LANE --yes --others",
         Goal::Gone(&["none", "hold", "hard"]),
     ),
-    (
-        "remove hold-LANE --yes --others --wait --timeout 5s",
-        Goal::Gone(&["hold"]),
-    ),
     ("remove GPU0 KEY- --yes --others", Goal::Gone(&["none"])),
     ("remove nobody-LANE --ignore-not-found", Goal::Nothing),
     (
@@ -140,10 +132,6 @@ pub const COMMANDS: [(&str, Goal); 52] = [
     (
         "remove held-LANE none-LANE gone-LANE --yes --others -o json",
         Goal::Gone(&["held", "none", "gone"]),
-    ),
-    (
-        "remove held-LANE --yes --others --wait --timeout 1s",
-        Goal::TimedOut(&["held"], "None"),
     ),
     (
         "add GPU0 KEY=new --name new-LANE -o json",

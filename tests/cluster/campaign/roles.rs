@@ -37,7 +37,7 @@ const WRITES: [&str; 7] = [
     "deescalate hard --to None --dry-run=server",
     "drain GPU0 --yes --accept-unplaceable --include-jobs --include-unmanaged --dry-run=server",
     "remove soft --yes --others --dry-run=server",
-    "remove -l none=such --yes --others --wait --dry-run=server",
+    "remove -l none=such --yes --others --dry-run=server",
 ];
 
 /// What a dedicator does; nothing of it lasts.

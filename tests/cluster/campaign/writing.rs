@@ -20,7 +20,7 @@ const LANES: usize = 3;
 
 /// Commands that change rules; `old-LANE` is there (effect NoSchedule, gpu-0) and `none-LANE` (effect
 /// None, gpu-1).
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 13] = [
     "add GPU1 KEY=new --name new-LANE --reason why --expires 4h",
     "add GPU1 KEY=new:NoExecute --name new-LANE --yes",
     "add GPU0 GPU1 KEY=new --labels lane=LANE",
@@ -32,7 +32,6 @@ const COMMANDS: [&str; 14] = [
     "escalate none-LANE --to NoSchedule --yes --dry-run=server",
     "deescalate old-LANE --to None",
     "remove old-LANE --yes --others",
-    "remove old-LANE --yes --others --wait --timeout 2s",
     "remove GPU0 KEY- --yes --others",
     "remove -l lane=LANE --yes --others",
 ];

@@ -108,7 +108,7 @@ fn restore_waits_for_workloads_whichever_rule_another_command_has_removed() {
 
 /// The pod of a DaemonSet stays: it would come back to the same node.
 #[test]
-fn pods_that_stay_are_no_part_of_the_number_that_is_agreed_to() {
+fn pods_that_stay_are_not_evicted_and_not_counted_by_guards() {
     let mut stage = Stage::new();
     let node = stage.node(2);
     stage.workload("ReplicaSet", "web", 1);
@@ -116,16 +116,13 @@ fn pods_that_stay_are_no_part_of_the_number_that_is_agreed_to() {
     stage.node(1);
     let line = format!("drain --node {node} --yes --settle 0s --timeout 30s");
     stage
-        .run(&format!("{line} --confirm-pods 2"))
+        .run(&format!("{line} --abort-if pods.evicted>0"))
         .ended(4)
-        .saying("--confirm-pods is 2");
+        .saying("guard tripped");
     nothing_is_tainted(&stage);
-    let confirmed = stage.run(&format!("{line} --confirm-pods 1"));
-    assert!(
-        !confirmed.stderr.contains("--confirm-pods is"),
-        "{confirmed:#?}"
-    );
-    assert_eq!(stage.on(&node).len(), 1, "{confirmed:#?}");
+    let drained = stage.run(&format!("{line} --abort-if pods.evicted>1"));
+    assert!(!drained.stderr.contains("guard tripped"), "{drained:#?}");
+    assert_eq!(stage.on(&node).len(), 1, "{drained:#?}");
     stage.run(&format!("restore {node} --yes")).ended(0);
 }
 

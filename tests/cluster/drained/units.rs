@@ -112,7 +112,11 @@ fn a_budget_that_never_allows_ends_with_what_is_left_and_the_same_command_contin
             .iter()
             .all(|rule| rule["spec"]["taint"]["effect"] == "NoSchedule")
     );
-    let run = stage.run(&format!("{line} --force --grace 1s")).ended(0);
+    let run = stage
+        .run(&format!(
+            "{line} --force --grace 1s --abort-if pods.evicted>9"
+        ))
+        .ended(0);
     assert!(run.stderr.contains("with effect NoExecute"), "{run:#?}");
     assert_eq!(unit(&stage, &drain, &node)["unitStage"], "Idle");
     stage.until_ready("web", 2);

@@ -366,7 +366,7 @@ fn table() {
         }
     }
     let measured = by_hand(
-        |by_hand| by_hand.taint("example.com/x:NoExecute", &["--confirm-pods", "6"]),
+        |by_hand| by_hand.taint("example.com/x:NoExecute", &["--abort-if", "pods.evicted>6"]),
         45,
     );
     row("NoExecute at once", 10, &measured);

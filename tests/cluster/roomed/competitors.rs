@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::scene::{Scene, among_others};
+use super::scene::Scene;
 use crate::cluster::rules::harm::Proxy;
 use crate::harness::At;
 
@@ -18,7 +18,6 @@ fn scene() -> (Scene, Proxy) {
 
 #[test]
 fn a_competitor_of_higher_priority_that_tolerates_the_taint_wins_and_is_named() {
-    let _guard = among_others();
     let (scene, proxy) = scene();
     // Before the rule is made, a pod comes that the scheduler tries first.
     let run = proxy.run_while(
@@ -39,7 +38,6 @@ fn a_competitor_of_higher_priority_that_tolerates_the_taint_wins_and_is_named() 
 
 #[test]
 fn a_competitor_of_higher_priority_that_does_not_tolerate_the_taint_waits() {
-    let _guard = among_others();
     let (scene, proxy) = scene();
     let run = proxy.run_while(
         &scene.stage.world,
@@ -55,7 +53,6 @@ fn a_competitor_of_higher_priority_that_does_not_tolerate_the_taint_waits() {
 
 #[test]
 fn a_pod_that_never_becomes_schedulable_ends_with_the_timeout_and_without_rules() {
-    let _guard = among_others();
     let mut scene = Scene::new();
     scene.stage.node(1);
     scene.stage.workload("ReplicaSet", "web", 1);
@@ -71,7 +68,6 @@ fn a_pod_that_never_becomes_schedulable_ends_with_the_timeout_and_without_rules(
 
 #[test]
 fn a_pod_that_is_deleted_meanwhile_ends_it() {
-    let _guard = among_others();
     let (scene, proxy) = scene();
     let run = proxy.run_while(
         &scene.stage.world,

@@ -5,13 +5,13 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::scene::{Scene, alone};
+use super::scene::Scene;
 use crate::cluster::drained::stage::plane;
 use crate::cluster::rules::harm::{Harm, Proxy};
 use crate::cluster::rules::support::Run;
-use crate::harness::{At, DEADLINE, Fault, Proxy as Network, Reference, block_on, wait_for};
+use crate::harness::{At, DEADLINE, Fault, Proxy as Network, block_on, wait_for};
 
 /// One device, in use by a pod with a budget and beside it one without, and a pod that waits for both devices.
 struct Stand {
@@ -95,15 +95,20 @@ impl Stand {
         }
         assert_eq!(run.code, -1, "{what}: {run:#?}");
         // Whoever has killed it knows that it does not go on.
-        let cleanup = "make-room --cleanup --include-unexpired --yes";
-        self.scene.stage.run(cleanup).ended(0);
+        self.scene.stage.run(&self.cleanup()).ended(0);
         self.scene.without_rules();
+    }
+
+    /// Removes the rules for the pod.
+    fn cleanup(&self) -> String {
+        let pod = block_on(self.scene.get("critical")).expect("it is there");
+        let uid = pod["metadata"]["uid"].as_str().expect("a UID");
+        format!("remove -l devicetaint.dev/make-room={uid} --yes --ignore-not-found")
     }
 }
 
 #[test]
 fn a_run_that_is_stopped_at_any_change_leaves_no_rule_after_the_cleanup() {
-    let _guard = alone();
     let stand = Stand::new();
     stand.scene.pending("critical", "critical-pair", 0);
     // Two rules, an eviction, two effects, and two deletions.
@@ -138,7 +143,6 @@ fn a_run_that_is_stopped_at_any_change_leaves_no_rule_after_the_cleanup() {
 
 #[test]
 fn a_run_after_one_that_was_killed_completes_it() {
-    let _guard = alone();
     let stand = Stand::new();
     stand.scene.pending("critical", "critical-pair", 0);
     let first = stand.changes().remove(0);
@@ -155,16 +159,12 @@ fn a_run_after_one_that_was_killed_completes_it() {
     run.saying("takes over 1 rule that another `make-room` for this pod");
     assert!(stand.scene.node_of("critical").is_some());
     stand.scene.without_rules();
-    let nothing = stand.scene.stage.run("make-room --cleanup --yes").ended(0);
-    nothing.saying("No resources found");
 }
 
-/// Nobody can remove the rules while the server cannot be reached. They say until when they are good, and only then, or by a
-/// flag, does a cleanup remove them.
+/// Rules cannot be removed while the server cannot be reached. They expire.
 #[test]
-fn rules_of_a_run_that_lost_its_server_stay_until_they_expire_or_somebody_says_so() {
+fn rules_of_a_run_that_lost_its_server_stay_until_they_are_removed() {
     const EXPIRES: &str = "devicetaint.dev/expires";
-    let _guard = alone();
     let stand = Stand::new();
     let stage = &stand.scene.stage;
     stand.scene.pending("critical", "critical-pair", 0);
@@ -184,28 +184,11 @@ fn rules_of_a_run_that_lost_its_server_stay_until_they_expire_or_somebody_says_s
         assert!(sent.is_ok_and(|sent| sent.success()));
     }
     let run = Run::from(child.wait_with_output().expect("it ends")).ended(130);
-    run.saying("to remove rules that are left: kubectl devicetaint make-room");
+    run.saying("to remove rules that are left: kubectl devicetaint remove");
     let rules = block_on(stage.world.rules());
     assert_eq!(rules.len(), 2);
     let expires = |rule: &Value| rule["metadata"]["annotations"][EXPIRES].is_string();
     assert!(rules.iter().all(expires), "{rules:#?}");
-    // Without a terminal, nobody can answer the question.
-    stage
-        .run("make-room --cleanup")
-        .ended(4)
-        .saying("nothing was changed");
-    assert_eq!(block_on(stage.world.rules()).len(), 2);
-    let cleanup = "make-room --cleanup --yes";
-    let run = stage.run(cleanup).ended(0);
-    run.saying("the run that created it may still be in progress")
-        .saying("--include-unexpired");
-    assert_eq!(block_on(stage.world.rules()).len(), 2);
-    // Time passes.
-    for rule in &rules {
-        let name = rule["metadata"]["name"].as_str().expect("a name");
-        let past = json!({"metadata": {"annotations": {EXPIRES: "2026-01-01T00:00:00Z"}}});
-        block_on(plane().patch(&Reference::rule(name), &past));
-    }
-    stage.run(cleanup).ended(0);
+    stage.run(&stand.cleanup()).ended(0);
     stand.scene.without_rules();
 }

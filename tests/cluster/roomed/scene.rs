@@ -1,29 +1,10 @@
 //! A namespace with devices that are all in use, and a pod of a higher priority that waits for one.
 
-use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
-
 use serde_json::{Value, json};
 
 use crate::cluster::drained::stage::{Stage, plane};
 use crate::cluster::rules::support::Run;
 use crate::harness::{DEADLINE, Reference, block_on, random_suffix, wait_for};
-
-/// `--cleanup` removes rules of every run: whoever uses it is alone.
-static CLEANUP: RwLock<()> = RwLock::new(());
-
-/// Held by a test whose rules nobody may clean up.
-pub fn among_others() -> RwLockReadGuard<'static, ()> {
-    CLEANUP
-        .read()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
-/// Held by a test that cleans up.
-pub fn alone() -> RwLockWriteGuard<'static, ()> {
-    CLEANUP
-        .write()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
-}
 
 /// What a claim needs so that devices can be kept for it.
 pub fn tolerations() -> Value {

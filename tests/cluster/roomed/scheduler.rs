@@ -4,14 +4,13 @@ use std::thread;
 
 use serde_json::json;
 
-use super::scene::{Scene, among_others};
+use super::scene::Scene;
 use crate::cluster::drained::stage::plane;
 use crate::cluster::rules::harm::Proxy;
 use crate::harness::{At, DEADLINE, Reference, block_on, text, wait_for};
 
 #[test]
 fn nobody_is_evicted_from_a_node_whose_taint_the_pod_does_not_tolerate() {
-    let _guard = among_others();
     let mut scene = Scene::new();
     // Of the lowest priority, and therefore first, but for the taint of its node.
     let tainted = scene.stage.node(1);
@@ -32,7 +31,6 @@ fn nobody_is_evicted_from_a_node_whose_taint_the_pod_does_not_tolerate() {
 
 #[test]
 fn free_devices_on_a_cordoned_node_are_no_reason_to_wait() {
-    let _guard = among_others();
     let mut scene = Scene::new();
     let open = scene.stage.node(1);
     scene.stage.workload("ReplicaSet", "web", 1);
@@ -45,39 +43,10 @@ fn free_devices_on_a_cordoned_node_are_no_reason_to_wait() {
     scene.without_rules();
 }
 
-#[test]
-fn of_several_pending_pods_the_one_of_the_highest_priority_is_chosen() {
-    let _guard = among_others();
-    let mut scene = Scene::new();
-    scene.stage.node(1);
-    scene.stage.workload("ReplicaSet", "web", 1);
-    scene.pending("a-lower", "critical", 0);
-    scene.pending("z-higher", "critical", 1);
-    // The first of all, and it waits for something else.
-    scene.pod_with("z-other", "critical", Some(1), |pod| {
-        pod["spec"]["schedulingGates"] = json!([{"name": "example.com/quota"}]);
-    });
-    let namespace = &scene.stage.world.namespace;
-    let run = scene
-        .stage
-        .run(&format!("make-room --pending -n {namespace} --yes"));
-    let run = run.saying(&format!("Room for pod {namespace}/z-higher"));
-    // The scheduler tries a pod that it has just refused after the other, whatever their priorities are: which of the
-    // two gets the device is not up to the command, and it reports what happened.
-    if scene.node_of("a-lower").is_some() {
-        run.ended(5).saying("another claim got the devices");
-    } else {
-        run.ended(0);
-        assert!(scene.node_of("z-higher").is_some());
-    }
-    scene.without_rules();
-}
-
 /// The scheduler of this version evicts nobody for devices, so that the test says in its place that it has: what it would
 /// write is all that is known of it.
 #[test]
 fn where_the_scheduler_has_evicted_pods_itself_that_is_said_and_waited_for() {
-    let _guard = among_others();
     let mut scene = Scene::new();
     let node = scene.stage.node(1);
     scene.pod("other", "gpu", None);

@@ -2,13 +2,12 @@
 
 use serde_json::json;
 
-use super::scene::{Scene, among_others, tolerations};
+use super::scene::{Scene, tolerations};
 use crate::cluster::drained::stage::plane;
 use crate::harness::{block_on, objects::slice, random_suffix};
 
 #[test]
 fn partitions_are_left_and_kept_so_that_the_whole_device_is_free() {
-    let _guard = among_others();
     let mut scene = Scene::new();
     let driver = scene.stage.world.driver.clone();
     let node = format!("node-{}", random_suffix());
@@ -65,7 +64,6 @@ fn partitions_are_left_and_kept_so_that_the_whole_device_is_free() {
 
 #[test]
 fn a_claim_that_two_pods_share_is_free_when_both_are_evicted() {
-    let _guard = among_others();
     let mut scene = Scene::new();
     let node = scene.stage.node(1);
     let world = &scene.stage.world;
@@ -91,7 +89,6 @@ fn a_claim_that_two_pods_share_is_free_when_both_are_evicted() {
 
 #[test]
 fn of_two_nodes_the_one_is_chosen_where_fewer_pods_are_evicted() {
-    let _guard = among_others();
     let mut scene = Scene::new();
     let first = scene.stage.node(2);
     scene.stage.workload("ReplicaSet", "single", 2);
@@ -109,27 +106,5 @@ fn of_two_nodes_the_one_is_chosen_where_fewer_pods_are_evicted() {
     assert!(run.stderr.contains("evicts 2 pods"), "{run:#?}");
     assert_eq!(scene.node_of("critical"), Some(second));
     assert_eq!(scene.stage.on(&first).len(), 2);
-    scene.without_rules();
-}
-
-#[test]
-fn the_pod_can_be_chosen_by_its_claim_or_by_its_priority() {
-    let _guard = among_others();
-    let mut scene = Scene::new();
-    scene.stage.node(1);
-    scene.stage.workload("ReplicaSet", "web", 1);
-    scene.pending("critical", "critical", 0);
-    let pod = block_on(scene.get("critical")).expect("it is there");
-    let claim = pod["status"]["resourceClaimStatuses"][0]["resourceClaimName"]
-        .as_str()
-        .expect("a claim");
-    let namespace = &scene.stage.world.namespace;
-    for target in [format!("claim/{claim}"), "--pending".to_owned()] {
-        let run = scene
-            .stage
-            .run(&format!("make-room {target} -n {namespace} --dry-run"))
-            .ended(0);
-        run.saying(&format!("Room for pod {namespace}/critical"));
-    }
     scene.without_rules();
 }

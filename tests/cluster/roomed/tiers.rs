@@ -2,14 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::scene::{Scene, among_others};
+use super::scene::Scene;
 use crate::cluster::drained::stage::plane;
 use crate::cluster::rules::support::{Run, World};
 use crate::harness::block_on;
 
 #[test]
 fn a_pod_gets_the_device_of_a_pod_of_lower_priority_and_the_replacement_waits() {
-    let _guard = among_others();
     let mut scene = Scene::new();
     let node = scene.stage.node(1);
     scene.stage.workload("ReplicaSet", "web", 1);
@@ -37,7 +36,6 @@ fn a_pod_gets_the_device_of_a_pod_of_lower_priority_and_the_replacement_waits() 
 
 #[test]
 fn a_budget_is_asked_by_the_eviction_api_and_not_violated_without_force() {
-    let _guard = among_others();
     let mut scene = Scene::new();
     let node = scene.stage.node(2);
     scene.stage.workload("ReplicaSet", "web", 2);
@@ -55,7 +53,6 @@ fn a_budget_is_asked_by_the_eviction_api_and_not_violated_without_force() {
 
 #[test]
 fn with_force_a_budget_that_allows_nothing_is_violated_and_without_it_nothing_helps() {
-    let _guard = among_others();
     let mut scene = Scene::new();
     let node = scene.stage.node(1);
     scene.stage.workload("ReplicaSet", "web", 1);
@@ -66,32 +63,30 @@ fn with_force_a_budget_that_allows_nothing_is_violated_and_without_it_nothing_he
     let report = scene.make_room("--yes -o json").ended(1);
     let report: Value = serde_json::from_str(&report.stdout).expect("JSON");
     assert_eq!(report["roomOutcome"], "NothingHelps", "{report:#}");
-    assert_eq!(report["otherRooms"][0]["missingFlags"][0], "--force");
+    assert_eq!(report["otherRooms"][0]["costTier"], "BudgetsViolated");
     assert_eq!(scene.stage.fewest("web"), 1);
-    scene.make_room("--yes --force --grace 1s").ended(0);
+    scene
+        .make_room("--yes --force --grace 1s --abort-if pods.evicted>9")
+        .ended(0);
     assert_eq!(scene.node_of("critical"), Some(node));
     scene.without_rules();
 }
 
 #[test]
-fn a_pod_of_the_same_priority_is_evicted_with_a_flag_of_its_own_alone() {
-    let _guard = among_others();
+fn a_pod_of_the_same_priority_is_not_evicted() {
     let mut scene = Scene::new();
     let node = scene.stage.node(1);
     scene.pod("other", "gpu", Some(0));
     scene.stage.until_ready("other", 1);
     scene.pending("critical", "critical", 0);
     let run = scene.make_room("--yes").ended(1);
-    run.saying("--include-higher-priority");
-    let run = scene.make_room("--yes --include-higher-priority");
-    run.ended(0);
-    assert_eq!(scene.node_of("critical"), Some(node));
+    run.saying("its priority is not lower");
+    assert_eq!(scene.node_of("other"), Some(node));
     scene.without_rules();
 }
 
 #[test]
 fn a_claim_that_does_not_tolerate_the_taint_is_refused_and_can_win_by_priority() {
-    let _guard = among_others();
     let mut scene = Scene::new();
     let node = scene.stage.node(1);
     scene.stage.workload("ReplicaSet", "web", 1);
@@ -119,7 +114,6 @@ fn a_claim_that_does_not_tolerate_the_taint_is_refused_and_can_win_by_priority()
 
 #[test]
 fn a_pod_that_does_not_wait_for_devices_is_refused_with_the_words_of_the_scheduler() {
-    let _guard = among_others();
     let mut scene = Scene::new();
     scene.stage.node(1);
     scene.pod_with("critical", "critical", Some(0), |pod| {
@@ -136,7 +130,6 @@ fn a_pod_that_does_not_wait_for_devices_is_refused_with_the_words_of_the_schedul
 
 #[test]
 fn who_lacks_a_permission_hears_it_before_the_first_rule_is_made() {
-    let _guard = among_others();
     let mut scene = Scene::new();
     scene.stage.node(2);
     scene.stage.workload("ReplicaSet", "web", 2);

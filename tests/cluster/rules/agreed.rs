@@ -19,7 +19,7 @@ fn two_pods() -> World<'static> {
 #[test]
 fn an_interrupted_add_that_was_agreed_to_is_completed_by_the_same_command() {
     let world = two_pods();
-    let both = format!("add GPU0 GPU1 {KEY}:NoExecute --yes --confirm-pods 2");
+    let both = format!("add GPU0 GPU1 {KEY}:NoExecute --yes --abort-if pods.evicted>2");
     // As if it had been killed after its first rule.
     world
         .run(&format!("add GPU0 {KEY}:NoExecute --yes"))
@@ -45,7 +45,7 @@ fn an_interrupted_escalation_that_was_agreed_to_is_completed_by_the_same_command
     let preview = format!("preview --rule {one} --rule {two} -o json");
     std::fs::write(&path, world.run(&preview).ended(0).stdout).expect("a file");
     let escalate = format!(
-        "escalate {one} {two} --to NoExecute --yes --confirm-pods 2 --expect {}",
+        "escalate {one} {two} --to NoExecute --yes --expect {}",
         path.display()
     );
     world
@@ -67,10 +67,6 @@ fn a_dry_run_refuses_what_the_real_run_would_refuse() {
                 .run(&format!("{line} {dry_run} --abort-if pods.evicted>0"))
                 .ended(4)
                 .saying("guard tripped");
-            world
-                .run(&format!("{line} {dry_run} --yes --confirm-pods 7"))
-                .ended(4)
-                .saying("--confirm-pods is 7");
             world
                 .run(&format!("{line} {dry_run}"))
                 .ended(0)
@@ -203,10 +199,7 @@ fn a_rule_that_is_being_deleted_is_nothing_to_add_to() {
             .patch(&reference, &hold(json!(["example.com/hold"])))
             .await;
     });
-    // What is only tried is not waited for.
-    let remove = format!("remove {name} --wait --timeout 2s");
-    world.run(&format!("{remove} --dry-run")).ended(0);
-    world.run(&remove).ended(5).saying("--for deleted");
+    world.run(&format!("remove {name}")).ended(0);
     world
         .run(&format!("add GPU0 {KEY}=x"))
         .ended(1)
@@ -357,7 +350,7 @@ fn a_command_that_fails_before_it_changes_anything_says_so_as_data_too() {
     let add = format!("add GPU0 {KEY}=x:NoExecute --yes");
     let elsewhere = "--server https://127.0.0.1:1";
     for (line, code) in [
-        (add.clone() + " --confirm-pods 7", 4),
+        (add.clone() + " --abort-if devices.selected>0", 4),
         (format!("add DRIVER/nowhere/gpu-9 {KEY}=x"), 1),
         (format!("{add} {elsewhere}"), 75),
         ("escalate nobody --to NoSchedule".to_owned(), 1),

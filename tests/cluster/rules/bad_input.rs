@@ -152,7 +152,7 @@ fn names_are_checked_here_and_the_rest_by_the_server_in_its_words() {
 }
 
 #[test]
-fn all_devices_need_the_number_of_pods() {
+fn all_devices_need_a_limit_beside_yes() {
     let plane = ControlPlane::start(
         &crate::harness::Variant::default()
             .without_controllers()
@@ -165,7 +165,7 @@ fn all_devices_need_the_number_of_pods() {
         .saying("every device of every driver");
     world
         .run(&format!(
-            "add --all-devices {KEY}:NoSchedule --yes --confirm-pods 0"
+            "add --all-devices {KEY}:NoSchedule --yes --abort-if pods.evicted>0"
         ))
         .ended(0);
     let run = world.run("remove --all --yes").ended(0);

@@ -278,8 +278,7 @@ fn a_device_that_was_renamed_under_its_rule_is_told_and_not_escalated() {
         .saying("error: identity-changed");
     world
         .run(&format!("escalate {name} --to NoSchedule --yes"))
-        .ended(4)
-        .saying("--accept-identity-change");
+        .ended(4);
     let effect = |rule: Option<Value>| rule.expect("a rule")["spec"]["taint"]["effect"].clone();
     assert_eq!(effect(block_on(world.rule(&name))), "None");
     // The command that made the rule leaves its note.
@@ -300,16 +299,6 @@ fn a_device_that_was_renamed_under_its_rule_is_told_and_not_escalated() {
     world
         .run(&format!("escalate {name} --to NoExecute --yes"))
         .ended(4);
-    world
-        .run(&format!(
-            "escalate {name} --to NoExecute --yes --accept-identity-change"
-        ))
-        .ended(0)
-        .saying("identity-changed");
-    assert_eq!(effect(block_on(world.rule(&name))), "NoExecute");
-    // Who has accepted the hardware is not warned of it again.
-    let run = world.run(&format!("remove {name}")).ended(0);
-    assert!(!run.stderr.contains("identity-"), "{run:#?}");
 }
 
 /// A device that nobody publishes may be what the rule was made for, until somebody publishes it.
@@ -406,6 +395,34 @@ fn what_devices_are_is_shown_where_it_is_asked_for() {
         world.run(&format!("remove DRIVER {uuid} {key}-")).ended(0);
     }
     assert_eq!(block_on(world.rules()), Vec::<Value>::new());
+}
+
+/// What was looked at is other hardware by the time the report is used.
+#[test]
+fn hardware_that_is_exchanged_after_the_report_is_not_tainted() {
+    let plane = ControlPlane::shared();
+    let world = block_on(world(plane));
+    let part = world.device("part-1");
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = folder.path().join("report.json");
+    let json = world.run(&format!("preview {part} {KEY}:NoExecute -o json"));
+    std::fs::write(&report, json.ended(0).stdout).expect("a file");
+    let add = format!(
+        "add {part} {KEY}:NoExecute --yes --expect {}",
+        report.display()
+    );
+    block_on(published_anew(
+        &world,
+        &[("part-1", "GPU-9"), ("part-7", "GPU-2")],
+    ));
+    world.run(&add).ended(4).saying("hardware").saying(&part);
+    assert_eq!(block_on(world.rules()), Vec::<Value>::new());
+    block_on(published_anew(
+        &world,
+        &[("part-1", "GPU-2"), ("part-7", "GPU-9")],
+    ));
+    world.run(&add).ended(0);
+    world.run(&format!("remove {part} {KEY}- --yes")).ended(0);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::harm::{Harm, Proxy};
 use super::support::{Run, World};
@@ -11,8 +11,6 @@ use crate::harness::{
     At, ControlPlane, DEADLINE, Reference, Seen, Variant, block_on, objects::rule, random_suffix,
     wait_for,
 };
-
-const HOLD: &str = "example.com/hold";
 
 fn plane() -> &'static ControlPlane {
     ControlPlane::of(&Variant::default().without_controllers().without_scheduler())
@@ -38,7 +36,6 @@ struct Trial<'a> {
     names: Vec<String>,
     /// What they look like before.
     effect: &'static str,
-    finalizers: Vec<&'static str>,
     line: String,
     /// What whoever interrupts it is told to do when there is nothing left to change.
     way_on: Option<&'static str>,
@@ -59,7 +56,6 @@ impl<'a> Trial<'a> {
             line: line.replace("RULES", &names.join(" ")),
             names,
             effect,
-            finalizers: Vec::new(),
             way_on: None,
         }
     }
@@ -67,12 +63,6 @@ impl<'a> Trial<'a> {
     /// Says that it waits after the changes, and what helps then.
     fn waiting(mut self, way_on: &'static str) -> Self {
         self.way_on = Some(way_on);
-        self
-    }
-
-    /// Makes rules that stay when they are deleted.
-    fn held(mut self) -> Self {
-        self.finalizers = vec![HOLD];
         self
     }
 
@@ -100,18 +90,13 @@ impl<'a> Trial<'a> {
         let plane = self.world.plane;
         let reference = Reference::rule(name);
         if self.state_of(name).await.is_some() {
-            let none = json!({"metadata": {"finalizers": []}});
-            plane.patch(&reference, &none).await;
-        }
-        if self.state_of(name).await.is_some() {
             plane.delete(&reference).await;
         }
         wait_for("the rule is gone", DEADLINE, async || {
             self.state_of(name).await.is_none().then_some(())
         })
         .await;
-        let mut rule = rule(name, &self.world.driver, self.effect);
-        rule["metadata"]["finalizers"] = json!(self.finalizers);
+        let rule = rule(name, &self.world.driver, self.effect);
         plane.create(&[rule]).await;
     }
 
@@ -300,21 +285,6 @@ fn an_escalation_that_waits() {
     Trial::new(&world, 2, "None", line)
         .waiting("to keep waiting: kubectl devicetaint wait rule-")
         .interrupt(&[Harm::SignalAfter("INT")], 5);
-}
-
-#[test]
-fn a_removal_that_waits() {
-    let plane = plane();
-    let world = block_on(World::new(plane));
-    Trial::new(
-        &world,
-        2,
-        "NoSchedule",
-        "remove RULES --yes --others --wait --timeout TIMEOUT",
-    )
-    .held()
-    .waiting("to keep waiting: kubectl devicetaint wait rule-")
-    .interrupt(&[Harm::SignalAfter("INT")], 5);
 }
 
 #[test]

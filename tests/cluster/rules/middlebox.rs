@@ -30,7 +30,7 @@ async fn rule_behind_pages_is_neither_deleted_nor_done() {
             "wait RULE --for evicted --settle 0s --timeout 2s",
             "wait RULE --for observed --timeout 2s",
             "remove RULE --yes --others",
-            "remove RULE --yes --others --ignore-not-found --wait --timeout 2s",
+            "remove RULE --yes --others --ignore-not-found",
             "describe RULE",
             "deescalate RULE --to None",
         ] {

@@ -22,7 +22,7 @@ fn pace_of_evictions() {
     let begun = Instant::now();
     world
         .run(&format!(
-            "add DRIVER {KEY}:NoExecute --yes --confirm-pods {pods}"
+            "add DRIVER {KEY}:NoExecute --yes --abort-if pods.evicted>{pods}"
         ))
         .ended(0);
     let until = |name: &String| {

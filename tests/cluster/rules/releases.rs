@@ -100,6 +100,6 @@ fn a_rule_lives_on_an_older_release() {
     world.run(&escalate).ended(0);
     let evicted = format!("wait {name} --for evicted --timeout 60s --settle 1s");
     world.run(&evicted).ended(0);
-    world.run(&format!("remove {name} --wait")).ended(0);
+    world.run(&format!("remove {name}")).ended(0);
     world.run(&format!("remove {name}")).ended(1);
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::support::{KEY, World, name_in};
+use super::support::{KEY, World};
 use crate::harness::objects::{allocation, bound, claim, pod, reserved};
 use crate::harness::{ControlPlane, DEADLINE, Reference, block_on, wait_for};
 
@@ -21,20 +21,6 @@ async fn end(world: &World<'_>, name: &str) {
 }
 
 #[test]
-fn an_addition_waits_until_the_pods_are_gone() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    block_on(world.pod("train", "gpu-0"));
-    let line = format!("add GPU0 {KEY}:NoExecute --yes --wait --settle 1s --timeout 60s");
-    let run = thread::scope(|scope| {
-        let waiting = scope.spawn(|| world.run(&line));
-        block_on(end(&world, "train"));
-        waiting.join().expect("no panic")
-    });
-    run.ended(0)
-        .saying("1 gone, 0 terminating, 0 not yet evicted");
-}
-
-#[test]
 fn a_wait_that_is_over_says_how_the_kubelet_is_asked() {
     let world = block_on(World::new(ControlPlane::shared()));
     let name = world.add(&format!("{KEY}:NoExecute"));
@@ -44,32 +30,6 @@ fn a_wait_that_is_over_says_how_the_kubelet_is_asked() {
          {node}",
         node = world.node
     ));
-}
-
-#[test]
-fn an_addition_that_is_waited_for_too_short_is_refused_before_it_is_made() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    block_on(world.tolerant_pod("patient", "gpu-0", 300));
-    let line = format!("add GPU0 {KEY}:NoExecute --yes --wait");
-    world
-        .run(&format!("{line} --timeout 25s"))
-        .ended(4)
-        .saying("the last eviction is due in")
-        .saying("nothing was changed");
-    assert!(block_on(world.rules()).is_empty());
-}
-
-#[test]
-fn an_addition_whose_pods_are_not_gone_in_time_says_what_is_left() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    block_on(world.patient_pod("train", "gpu-0"));
-    let run = world
-        .run(&format!(
-            "add GPU0 {KEY}:NoExecute --yes --wait --settle 1s --timeout 4s"
-        ))
-        .ended(5)
-        .saying(&format!("{}/train", world.namespace));
-    assert!(block_on(world.rule(&name_in(&run.stdout))).is_some());
 }
 
 /// A pod of a DaemonSet as its controller makes it.

@@ -14,7 +14,7 @@ use crate::decide::choice::FilterResult;
 use crate::decide::existing_rules::{rule_named, rules_in};
 use crate::decide::explain_targets::devices_with;
 use crate::decide::identity::{self, Hardware};
-use crate::decide::risk::release_of;
+use crate::decide::version::release_of;
 use crate::engine::{self, DeviceImpact, Impact, ProposedTaint, Selection, Semantics};
 use crate::error::Failure;
 use crate::model::{DeviceId, DeviceTaintRule, Kind, Minor, Pod, Reading, Snapshot, Warning};

@@ -143,7 +143,6 @@ mod tests {
             name: Some("fw".to_owned()),
             requester: None,
             reason: None,
-            ticket: None,
             limits,
             parallel: 1,
             debug_namespace: None,

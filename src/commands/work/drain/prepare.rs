@@ -12,6 +12,7 @@ use crate::commands::work::changer::Changer;
 use crate::commands::work::cluster_view::ClusterView;
 use crate::commands::work::mutation_context::MutationContext;
 use crate::commands::work::stopped::stopped;
+use crate::decide::approval::EvictionMethod;
 use crate::decide::choice::{
     Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, NumberUse, Purpose, ResolvedChoice,
     refuse_unmatched,
@@ -47,7 +48,6 @@ pub(crate) struct DrainRequest {
     /// Who needs the devices out of service, beside others who may.
     pub(crate) requester: Option<String>,
     pub(crate) reason: Option<String>,
-    pub(crate) ticket: Option<String>,
     pub(crate) limits: UnitLimits,
     /// How many units are drained at the same time.
     pub(crate) parallel: usize,
@@ -310,9 +310,7 @@ impl DrainRequest {
     ) -> Result<Vec<(usize, RuleDraft)>, Failure> {
         let inscription = RuleAnnotations {
             name: None,
-            batch: Some(terms.name.clone()),
             reason: self.reason.clone(),
-            ticket: self.ticket.clone(),
             labels: vec![terms.label()],
         };
         let mut all = Vec::new();
@@ -364,13 +362,18 @@ impl DrainRequest {
             rules: prepared.steps.iter().map(ProposedRule::from).collect(),
             action: format!("Drain {}", few(&names)),
             whose: NamedOwners::All,
-            noted_before: None,
+            is_noted_before: false,
             patience: None,
             drains: Some(if checked.by_taint {
                 Drains::ByTaint(lines)
             } else {
                 Drains::ByEviction(lines, checked.kept.clone())
             }),
+            eviction: if checked.by_taint {
+                EvictionMethod::Forced
+            } else {
+                EvictionMethod::EvictionApi
+            },
         }
     }
 

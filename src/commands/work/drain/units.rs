@@ -177,7 +177,6 @@ impl DrainOrder<'_> {
     {
         let change = WriteRequest {
             dry_run: DryRun::None,
-            error_unchanged: false,
         };
         let user = user_name(&self.live.client).await;
         let changer = Changer::new(&mutation.rules, change, self.context);
@@ -265,7 +264,7 @@ impl DrainOrder<'_> {
         failure
     }
 
-    /// Evaluates guards and policies for a unit before it starts.
+    /// Evaluates guards for a unit before it starts.
     async fn check(
         &self,
         run: &DrainRun,
@@ -301,7 +300,7 @@ impl DrainOrder<'_> {
             .map(|rule| ProposedTaint::of_changed_rule(rule, &Effect::NoExecute, mutation.view.now))
             .collect();
         let report = mutation.report(&proposed, guards).await?;
-        Ok(report.refusal())
+        Ok(report.assessment.tripped())
     }
 
     async fn drain_unit(&self, run: &DrainRun, board: &Board<'_, '_>) -> Result<UnitEnd, Failure> {

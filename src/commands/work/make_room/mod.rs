@@ -12,5 +12,5 @@ mod removal;
 mod stages;
 
 pub(crate) use prepare::{Preparation, Prepared, RoomRequest};
-pub(crate) use removal::{remove_left, remove_these};
+pub(crate) use removal::remove_left;
 pub(crate) use stages::{RoomOrder, until_scheduled};

@@ -10,12 +10,13 @@ use crate::commands::work::access::refuse_missing;
 use crate::commands::work::cluster_view::ClusterView;
 use crate::commands::work::connect::failed;
 use crate::commands::work::mutation_context::MutationContext;
+use crate::decide::approval::EvictionMethod;
 use crate::decide::explain_targets::{no_such_pod, the_one};
 use crate::decide::make_room::{
     Beneficiary, Eligibility, Mechanism, NeededAccess, NothingHelps, Occupants, RoomInput,
-    RoomLimits, RoomPlan, RoomTarget, RoomTerms, WaitingPod, action, by_priority, candidates,
-    eligibility, first_drafts, lacking, left_of, may_wait, needed_access, plan, refuse_lacking,
-    refuse_unknown, refuse_unread, reserved, room_steps, taint, tried_evictions, uses_claim,
+    RoomLimits, RoomPlan, RoomTarget, RoomTerms, WaitingPod, action, candidates, eligibility,
+    first_drafts, lacking, left_of, needed_access, plan, refuse_lacking, refuse_unread, reserved,
+    room_steps, taint, tried_evictions,
 };
 use crate::decide::proposal::{NamedOwners, ProposedRule};
 use crate::decide::{AddStep, Proposal};
@@ -24,17 +25,10 @@ use crate::engine::allocator::room::{RoomQuestion, relevant_devices};
 use crate::error::Failure;
 use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Kind, NamespacedName, NodeName, Pod};
 
-/// So many pending pods are looked at to find one that waits for devices.
-//
-// Each is a question for the allocator. They come by priority, so that those that are left are of the lowest.
-const MOST_PENDING: usize = 100;
-
 /// Flags and arguments of the command.
 #[derive(Clone, Debug)]
 pub(crate) struct RoomRequest {
     pub(crate) target: RoomTarget,
-    /// The namespace to which `--pending` is narrowed.
-    pub(crate) namespace: Option<String>,
     pub(crate) limits: RoomLimits,
     pub(crate) mechanism: Mechanism,
     pub(crate) timeout: Duration,
@@ -66,7 +60,7 @@ pub(crate) struct Prepared {
     pub(crate) before: Occupants,
     /// Rules for the same pod that another run has made.
     pub(crate) taken_over: Vec<DeviceTaintRule>,
-    /// Which pods may be evicted.
+    /// At what price pods may be evicted.
     limits: RoomLimits,
 }
 
@@ -89,58 +83,27 @@ impl RoomRequest {
 
     /// The pod, with what to do about it.
     async fn find(&self, view: &ClusterView) -> Result<(Pod, Eligibility), Failure> {
-        let pods = match &self.target {
-            RoomTarget::Pod(Some(namespace), name) => {
+        let RoomTarget { namespace, name } = &self.target;
+        let pod = match namespace {
+            Some(namespace) => {
                 let name = NamespacedName {
                     namespace: namespace.clone(),
                     name: name.clone(),
                 };
-                found(
-                    view.find_pods(PodQuery::One(&name)).await?,
-                    &format!("pod {name}"),
-                )?
+                let pods = view.find_pods(PodQuery::One(&name)).await?;
+                found(pods, &format!("pod {name}"))?.into_iter().next()
             }
-            RoomTarget::Pod(None, name) => {
+            None => {
                 let pods = found(view.find_pods(PodQuery::Called(name)).await?, "the pod")?;
-                the_one(name.as_str(), pods)?.into_iter().collect()
-            }
-            RoomTarget::Claim(namespace, name) => {
-                let chosen = |pod: &Pod| may_wait(pod) && uses_claim(pod, name);
-                let namespace = namespace.as_ref().map(|it| it.as_str());
-                let query = PodQuery::Chosen(namespace, &chosen);
-                by_priority(found(view.find_pods(query).await?, "the pod")?)
-            }
-            RoomTarget::Pending => {
-                let query = PodQuery::Chosen(self.namespace.as_deref(), &may_wait);
-                by_priority(found(view.find_pods(query).await?, "the pod")?)
+                the_one(name.as_str(), pods)?
             }
         };
-        let mut last = None;
-        for pod in pods.into_iter().take(MOST_PENDING) {
-            let view = view.clone().with_found(std::slice::from_ref(&pod));
-            match eligibility(&pod, &view.device_basis()) {
-                Ok(eligible) => return Ok((pod, eligible)),
-                // Of several pending pods, the next may be one that waits for devices.
-                Err(failure) => last = last.or(Some(failure)),
-            }
-        }
-        Err(match (&self.target, last) {
-            (RoomTarget::Pending, last) => {
-                // With data missing, the pods may have been rejected for that reason alone.
-                if last.is_some() {
-                    refuse_unknown(&view.device_basis())?;
-                }
-                Failure::refused("no pending pod waits for devices that other pods hold")
-            }
-            (RoomTarget::Pod(..) | RoomTarget::Claim(..), Some(failure)) => failure,
-            (RoomTarget::Pod(namespace, name), None) => {
-                no_such_pod(namespace.as_ref(), name, &view.reading)
-            }
-            (RoomTarget::Claim(_, name), None) => {
-                Failure::refused(format!("no pending pod uses claim {name}"))
-                    .hint("specify a claim that a pending pod uses, or a pending pod")
-            }
-        })
+        let Some(pod) = pod else {
+            return Err(no_such_pod(namespace.as_ref(), name, &view.reading));
+        };
+        let view = view.clone().with_found(std::slice::from_ref(&pod));
+        let eligible = eligibility(&pod, &view.device_basis())?;
+        Ok((pod, eligible))
     }
 
     async fn choose(
@@ -187,7 +150,7 @@ impl RoomRequest {
             reserved: &reserved,
             basis: &basis,
         };
-        let plan = match plan(&input, &self.limits) {
+        let plan = match plan(&input, self.limits) {
             Ok(plan) => plan,
             Err(nothing) => return Ok(Preparation::Nothing(pod.clone(), nothing)),
         };
@@ -203,7 +166,7 @@ impl RoomRequest {
             first: steps(first)?,
             before: Occupants::of(view.snapshot()),
             taken_over: left_of(view.rules()?, &pod.uid),
-            limits: self.limits.clone(),
+            limits: self.limits,
             waiting,
             plan,
             terms,
@@ -245,7 +208,7 @@ fn query(needed: NeededAccess) -> AccessQuery {
 impl Prepared {
     /// The rules as they become, and what is asked about them.
     pub(crate) fn proposal(&self) -> Proposal {
-        let escalation = self.plan.chosen.escalation(&self.limits);
+        let escalation = self.plan.chosen.escalation(self.limits);
         let rules = self.wanted.iter().zip(&self.first);
         let rules = rules.map(|(wanted, first)| match escalation {
             Some(then) => ProposedRule::from(wanted).beginning(&first.draft().taint.effect, then),
@@ -255,9 +218,14 @@ impl Prepared {
             rules: rules.collect(),
             action: action(&self.pod.name, &self.plan),
             whose: NamedOwners::All,
-            noted_before: None,
+            is_noted_before: false,
             patience: None,
             drains: None,
+            eviction: if self.limits.force {
+                EvictionMethod::Forced
+            } else {
+                EvictionMethod::Taint
+            },
         }
     }
 
@@ -274,7 +242,7 @@ impl Prepared {
     ///
     /// The user may not.
     pub(crate) async fn check_permission(&self, mutation: &MutationContext) -> Result<(), Failure> {
-        let needed = needed_access(&self.plan, &self.first, &self.limits);
+        let needed = needed_access(&self.plan, &self.first, self.limits);
         let queries = needed.into_iter().map(query);
         refuse_missing(queries, Purpose::MakeRoom, &mutation.live.client).await?;
         for pod in tried_evictions(&self.plan.chosen.pods) {

@@ -42,7 +42,9 @@ pub(crate) async fn remove_left(
         if !is_removal_tried_again(failure.status(), PATIENCE.saturating_sub(began.elapsed())) {
             return Err(failure
                 .context("cannot remove the rules that keep other pods off the devices")
-                .hint("remove them with `kubectl devicetaint make-room --cleanup`"));
+                .hint(
+                    "remove them with `kubectl devicetaint remove -l devicetaint.dev/make-room`",
+                ));
         }
         let text = format!("cannot remove the rules yet: {failure}; trying again");
         changer.context().printer.note(&text);
@@ -56,10 +58,7 @@ pub(crate) async fn remove_left(
 /// # Errors
 ///
 /// When a rule could not be removed.
-pub(crate) async fn remove_these(
-    rules: &[DeviceTaintRule],
-    changer: &mut Changer<'_>,
-) -> Result<(), Failure> {
+async fn remove_these(rules: &[DeviceTaintRule], changer: &mut Changer<'_>) -> Result<(), Failure> {
     let mut first: Option<Failure> = None;
     for rule in rules {
         if let Err(failure) = changer.delete(rule).await {
