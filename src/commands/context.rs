@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::OnceLock;
 
 use super::clock;
 use super::open_pods::OpenPods;
@@ -192,7 +192,7 @@ pub(super) struct Settings {
 
 /// What every command gets.
 pub(super) struct Context {
-    pub(super) printer: Arc<Printer<'static>>,
+    pub(super) printer: Printer<'static>,
     pub(super) width: Option<u16>,
     /// Lines of the terminal; absent where results go elsewhere.
     pub(super) height: Option<u16>,
@@ -217,8 +217,8 @@ pub(super) struct Context {
     is_accounted: AtomicBool,
     /// Whether the cluster is named above a question already.
     is_introduced: AtomicBool,
-    /// The clusters that were asked, each as a client.
-    clients: Mutex<Vec<ApiClient>>,
+    /// The cluster that is asked, once one is.
+    client: OnceLock<ApiClient>,
 }
 
 impl Context {
@@ -226,7 +226,7 @@ impl Context {
         let mut environment = surroundings.environment();
         environment.stdin_is_terminal = std::io::stdin().is_terminal();
         Self {
-            printer: Arc::new(Printer::standard(&surroundings.streams).repeating(repeated)),
+            printer: Printer::standard(&surroundings.streams).repeating(repeated),
             width: surroundings.streams.width,
             height: surroundings.streams.height,
             namespace: settings.namespace,
@@ -242,7 +242,7 @@ impl Context {
             run: cluster::run_uid(),
             is_accounted: AtomicBool::new(false),
             is_introduced: AtomicBool::new(false),
-            clients: Mutex::default(),
+            client: OnceLock::new(),
         }
     }
 
@@ -258,15 +258,13 @@ impl Context {
 
     /// Notes that this cluster is asked.
     pub(super) fn asked(&self, client: &ApiClient) {
-        // Between two pushes the list is whole, even if a task that held it has panicked.
-        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        clients.push(client.clone());
+        // A command asks one cluster: further connections are to the same.
+        let _ = self.client.set(client.clone());
     }
 
     /// The cluster that is asked, once one is.
     pub(super) fn cluster(&self) -> Option<Cluster> {
-        let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        let client = clients.first()?;
+        let client = self.client.get()?;
         Some(Cluster {
             context: client.context().map(str::to_owned),
             server: client.server().url.clone(),
@@ -287,7 +285,7 @@ impl Context {
     /// A context that writes to these and asks this cluster, with nobody there to be asked.
     pub(super) fn of_test(printer: Printer<'static>, connection: ConnectionOptions) -> Self {
         Self {
-            printer: Arc::new(printer),
+            printer,
             width: None,
             height: None,
             connection,
@@ -301,7 +299,7 @@ impl Context {
             interactive: false,
             is_accounted: AtomicBool::new(false),
             is_introduced: AtomicBool::new(false),
-            clients: Mutex::default(),
+            client: OnceLock::new(),
         }
     }
 }
