@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::clock;
+use super::flags::connection::ConnectionArgs;
 use super::open_pods::OpenPods;
 use super::own_cleanup::OwnCleanup;
+use super::settings::options;
 use crate::cluster::{self, ApiClient, ConnectionOptions};
 use crate::completion::Said;
 use crate::decide::Ledger;
@@ -180,19 +182,9 @@ fn height() -> Option<u16> {
     terminal_size::terminal_size().map(|(_, height)| height.0)
 }
 
-/// What the flags say that every command takes.
-pub(super) struct Settings {
-    /// Which cluster is meant, and who asks.
-    pub(super) connection: ConnectionOptions,
-    /// The namespace that was asked for, where it was one.
-    pub(super) namespace: Option<String>,
-    /// How much is told of each request; 0 for nothing.
-    pub(super) verbosity: u8,
-}
-
 /// What every command gets.
 pub(super) struct Context {
-    pub(super) printer: Printer<'static>,
+    pub(super) printer: Arc<Printer<'static>>,
     pub(super) width: Option<u16>,
     /// Lines of the terminal; absent where results go elsewhere.
     pub(super) height: Option<u16>,
@@ -222,16 +214,21 @@ pub(super) struct Context {
 }
 
 impl Context {
-    pub(super) fn new(surroundings: &Surroundings, settings: Settings, repeated: Repeated) -> Self {
+    pub(super) fn new(
+        surroundings: &Surroundings,
+        flags: ConnectionArgs,
+        repeated: Repeated,
+    ) -> Self {
+        let namespace = flags.namespace.clone();
         let mut environment = surroundings.environment();
         environment.stdin_is_terminal = std::io::stdin().is_terminal();
         Self {
-            printer: Printer::standard(&surroundings.streams).repeating(repeated),
+            printer: Arc::new(Printer::standard(&surroundings.streams).repeating(repeated)),
             width: surroundings.streams.width,
             height: surroundings.streams.height,
-            namespace: settings.namespace,
-            verbosity: settings.verbosity,
-            connection: settings.connection,
+            namespace: namespace.filter(|_| flags.names_namespace()),
+            verbosity: flags.verbosity,
+            connection: options(flags),
             // Questions are printed on stderr and answered on stdin: who redirects one of them does not see
             // or answer them.
             interactive: environment.stdin_is_terminal && surroundings.streams.stderr_is_terminal,
@@ -285,7 +282,7 @@ impl Context {
     /// A context that writes to these and asks this cluster, with nobody there to be asked.
     pub(super) fn of_test(printer: Printer<'static>, connection: ConnectionOptions) -> Self {
         Self {
-            printer,
+            printer: Arc::new(printer),
             width: None,
             height: None,
             connection,

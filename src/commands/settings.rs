@@ -1,18 +1,7 @@
-//! The flags that every command takes, as commands take them.
+//! The connection flags, as the cluster takes them.
 
-use super::context::Settings;
 use super::flags::connection::ConnectionArgs;
 use crate::cluster::{ConnectionOptions, DEFAULT_REQUEST_TIMEOUT};
-
-/// What was typed.
-pub(super) fn settings(connection: ConnectionArgs) -> Settings {
-    let namespace = connection.namespace.clone();
-    Settings {
-        namespace: namespace.filter(|_| connection.names_namespace()),
-        verbosity: connection.verbosity,
-        connection: options(connection),
-    }
-}
 
 /// What was typed about the connection, as the cluster takes it.
 pub(super) fn options(args: ConnectionArgs) -> ConnectionOptions {

@@ -5,16 +5,12 @@ use std::path::{Path, PathBuf};
 use super::context::Context;
 use super::profile::{CommandProfile, NamespaceFilter};
 use super::work::connect::{connect, failed};
-use super::work::output_request::OutputRequest;
-use super::work::present::{ending, tell};
 use super::work::source::read_instead;
 use crate::cluster::{
     self, Destination, Existing, Purpose, Redaction, RedactionError, SaveError, Saved, SavedNotes,
 };
-use crate::decide::Strictness;
 use crate::error::{ExitStatus, Failure};
-use crate::render::Format;
-use crate::report::snapshot::SnapshotAccount;
+use crate::report::snapshot;
 
 /// Save the objects that a preview needs, for use with --from
 ///
@@ -87,8 +83,9 @@ pub(super) async fn run(args: SnapshotArgs, context: &Context) -> Result<ExitSta
         saved
     };
     context.printer.progress().finish();
-    let account = SnapshotAccount::new(&saved.warnings, &saved.gaps);
-    tell(&account, &context.printer);
+    for line in snapshot::lines(&saved.warnings, &saved.gaps) {
+        context.printer.warn(&line);
+    }
     match destination {
         None => context.printer.emit(&cluster::to_json(&saved, &notes))?,
         Some((path, destination)) => {
@@ -100,12 +97,7 @@ pub(super) async fn run(args: SnapshotArgs, context: &Context) -> Result<ExitSta
                 .note(&format!("{} written: {counts}", path.display()));
         }
     }
-    // The objects themselves are always as they are served.
-    let wanted = OutputRequest {
-        format: Format::Json,
-        strictness: Strictness::Lenient,
-    };
-    ending(&account, wanted)
+    Ok(ExitStatus::Success)
 }
 
 impl SnapshotArgs {

@@ -26,8 +26,6 @@ impl From<bool> for Strictness {
 /// What there is to say of an answer that was printed, as far as the exit status depends on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerState {
-    /// What it is, such as `report`.
-    pub subject: &'static str,
     /// Why whoever asked must not go on; absent where nothing speaks against it.
     pub refusal: Option<String>,
     /// What names alone have no place for, one line each.
@@ -60,11 +58,7 @@ pub fn exit_status(answer: AnswerState, strictness: Strictness) -> Result<ExitSt
     let missing = each_once(answer.missing.into_iter());
     Err(Failure::new(
         ExitStatus::Incomplete,
-        format!(
-            "the {} is incomplete: {}",
-            answer.subject,
-            missing.join(", ")
-        ),
+        format!("the report is incomplete: {}", missing.join(", ")),
     ))
 }
 
@@ -93,7 +87,6 @@ mod tests {
 
     fn complete() -> AnswerState {
         AnswerState {
-            subject: "report",
             refusal: None,
             unsaid: Vec::new(),
             missing: Vec::new(),

@@ -5,11 +5,6 @@ use super::table::{Section, Shown, Tone, View};
 
 /// A report that answers a question. Whoever prints one prints all of this too.
 pub trait Answer: View {
-    /// What it is.
-    fn subject(&self) -> &'static str {
-        "report"
-    }
-
     /// Oddities that do not keep the question from being answered.
     fn warnings(&self) -> &[Warning];
 

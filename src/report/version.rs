@@ -333,10 +333,6 @@ impl View for VersionReport {
 }
 
 impl Answer for VersionReport {
-    fn subject(&self) -> &'static str {
-        "version"
-    }
-
     fn warnings(&self) -> &[Warning] {
         self.api_server
             .as_ref()

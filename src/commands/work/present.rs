@@ -54,7 +54,7 @@ pub(crate) fn present(
 }
 
 /// Says what an answer has no place for in itself.
-pub(crate) fn tell(answer: &impl Answer, printer: &Printer<'_>) {
+fn tell(answer: &impl Answer, printer: &Printer<'_>) {
     let unsaid = answer.warnings().iter();
     for warning in unsaid.filter(|warning| !answer.mentions(warning)) {
         printer.warn(&warning.line());
@@ -76,9 +76,8 @@ pub(crate) fn page(wanted: OutputRequest, context: &Context) -> Page {
 }
 
 /// How a command ends that gave this answer.
-pub(crate) fn ending(answer: &impl Answer, wanted: OutputRequest) -> Result<ExitStatus, Failure> {
+fn ending(answer: &impl Answer, wanted: OutputRequest) -> Result<ExitStatus, Failure> {
     let state = AnswerState {
-        subject: answer.subject(),
         refusal: answer.refusal(),
         unsaid: unsaid(answer, wanted.format),
         missing: answer

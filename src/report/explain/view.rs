@@ -392,10 +392,6 @@ impl View for Explanation {
 }
 
 impl Answer for Explanation {
-    fn subject(&self) -> &'static str {
-        "explanation"
-    }
-
     fn warnings(&self) -> &[Warning] {
         &self.warnings
     }

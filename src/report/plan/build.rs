@@ -114,10 +114,6 @@ impl PlanReport {
 }
 
 impl Answer for PlanReport {
-    fn subject(&self) -> &'static str {
-        "plan"
-    }
-
     fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
