@@ -446,6 +446,82 @@ mod tests {
         assert!(pasted > 20, "{pasted}");
     }
 
+    /// Arguments whose values nothing can propose: texts, names to come, numbers, times, addresses and secrets. Where
+    /// another command has an argument of the same name that is completed, with the command.
+    const FREE: [&str; 39] = [
+        "as_group",
+        "as_uid",
+        "as_user",
+        "as_user_extra",
+        "batch",
+        "confirm_pods",
+        "count",
+        "debug_image",
+        "debug_timeout",
+        "expires",
+        "expressions",
+        "grace",
+        "keep_available",
+        "kubernetes",
+        "labels",
+        "lasts",
+        "max_parallel",
+        "name",
+        "names",
+        "namespace_selector",
+        "now",
+        "password",
+        "per_pool",
+        "plan",
+        "plan nodes",
+        "proxy_url",
+        "reason",
+        "request_timeout",
+        "server",
+        "settle",
+        "subcommand",
+        "ticket",
+        "timeout",
+        "tls_server_name",
+        "token",
+        "uid",
+        "username",
+        "verbosity",
+    ];
+
+    /// The arguments of a command and of those below it that take values: command, name, and whether anything is
+    /// proposed.
+    fn values(command: &clap::Command) -> Vec<(String, String, bool)> {
+        let own = command
+            .get_arguments()
+            .filter(|it| it.get_action().takes_values());
+        let own = own.map(|argument| {
+            let is_completed = argument.get::<crate::completion::Values>().is_some()
+                || !argument.get_possible_values().is_empty()
+                || argument.get_value_hint() != clap::ValueHint::Unknown;
+            let name = argument.get_id().to_string();
+            (command.get_name().to_owned(), name, is_completed)
+        });
+        let below = command.get_subcommands().flat_map(values);
+        own.chain(below).collect()
+    }
+
+    #[test]
+    fn every_value_is_completed_or_known_to_be_free() {
+        let all = values(&Cli::command());
+        let free = all.iter().filter(|(_, _, is_completed)| !is_completed);
+        let free = free.map(|(command, name, _)| {
+            let mut same = all.iter().filter(|(_, other, _)| other == name);
+            match same.any(|(_, _, is_completed)| *is_completed) {
+                true => format!("{command} {name}"),
+                false => name.clone(),
+            }
+        });
+        let free: std::collections::BTreeSet<String> = free.collect();
+        let free: Vec<&str> = free.iter().map(String::as_str).collect();
+        assert_eq!(free, FREE);
+    }
+
     #[test]
     fn a_second_context_is_a_mistake_wherever_it_stands() {
         for (words, is_accepted) in [

@@ -17,10 +17,10 @@ use super::work::changer::{Changer, Lines};
 use super::work::drain::{DrainOrder, DrainRequest, KubeletQuery, NamedPlan};
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline, TimeoutAction};
-use crate::cluster::{Purpose, user_name};
+use crate::cluster::Purpose;
 use crate::completion::Values;
 use crate::decide::drain::{
-    AbortAction, DrainEnd, Inclusions, Means, UnitKind, UnitLimits, parse_requester, plan_file,
+    AbortAction, DrainEnd, Inclusions, Means, UnitKind, UnitLimits, next_line, plan_file,
 };
 use crate::decide::expectation::UnreadableExpectation;
 use crate::error::{ExitStatus, Failure};
@@ -190,17 +190,14 @@ pub(super) struct DrainArgs {
     )]
     reason: Option<String>,
 
-    /// Team or program that needs the devices out of service
-    ///
-    /// Recorded on the rules. If the drain already exists, the requester is added to it. `restore --requester NAME`
-    /// withdraws a requester, and removes the rules that no other requester needs.
+    /// Ticket reference
     #[arg(
         long,
-        value_name = "NAME",
+        value_name = "TEXT",
         help_heading = "Rule",
         hide_short_help = true
     )]
-    requester: Option<String>,
+    ticket: Option<String>,
 
     /// Pause before a unit while this is true, such as 'workloads.recovering>0'
     ///
@@ -431,13 +428,6 @@ impl DrainArgs {
                 .warn(&format!("unit {unit} is skipped: {why}"));
         }
         if prepared.runs.is_empty() {
-            if prepared.changes_rules() {
-                // Such as a requester that joins a drain whose units are all done.
-                let user = user_name(&mutation.live.client).await;
-                let changer = Changer::new(&mutation.rules, change, context);
-                let mut changer = changer.with_lines(lines).by(user);
-                request.taint(&prepared, &mutation, &mut changer).await?;
-            }
             context.printer.note(&format!(
                 "drain {}: no device, node or pool is left to drain",
                 prepared.terms.name
@@ -453,9 +443,6 @@ impl DrainArgs {
                 .await?;
             return skipped.status().map(|_| done);
         }
-        let requester = request
-            .restoring_requester(&prepared.terms.name, &mutation)
-            .await?;
         let agreed = Box::pin(request.check(&prepared, &mutation)).await?;
         let proposal = DrainRequest::proposal(&prepared, &agreed);
         let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
@@ -470,7 +457,6 @@ impl DrainArgs {
         };
         let order = DrainOrder {
             name: &prepared.terms.name,
-            requester: requester.as_deref(),
             live: &mutation.live,
             semantics: mutation.view.semantics,
             limits: request.limits,
@@ -517,6 +503,11 @@ impl DrainArgs {
         // Printed after a failure, too: the report has the state in which the units were left.
         self.print(&prepared.terms.name, &mutation, format, context)
             .await?;
+        if status.is_ok() && change.dry_run.is_real() && lines == Lines::Printed {
+            context
+                .printer
+                .note(&next_line(&prepared.terms.name));
+        }
         status
     }
 
@@ -529,7 +520,6 @@ impl DrainArgs {
             with_partitions: self.with_partitions,
             kind: self.unit_kind(),
             name: self.name.clone(),
-            requester: self.requester.as_deref().map(parse_requester).transpose()?,
             reason: self.reason.clone(),
             limits: self.limits(),
             parallel: self.max_parallel,

@@ -45,24 +45,6 @@ pub fn deletion(rules: usize) -> String {
     format!("Delete {}", counted(rules, "rule"))
 }
 
-/// What somebody has to answer before a drain is restored, of whose rules `owners` made or changed some, one line each. One
-/// answer is enough: whoever agrees to what others made agrees to the rest.
-#[must_use]
-pub fn restoration(
-    action: String,
-    owners: Vec<String>,
-    agreed: RemovalApproval,
-) -> Option<Question> {
-    if owners.is_empty() {
-        return (!agreed.yes && !agreed.others).then_some(Question::Yes { action });
-    }
-    (!agreed.others).then_some(Question::Others {
-        action,
-        owners,
-        needs_yes: false,
-    })
-}
-
 /// What was agreed to beforehand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RemovalApproval {
@@ -225,29 +207,5 @@ mod tests {
             told[0].starts_with("rule c is applied by Argo CD"),
             "{told:?}"
         );
-    }
-
-    #[test]
-    fn a_restoration_asks_once_for_what_it_removes() {
-        let owners = || vec!["rule a was changed by bob".to_owned()];
-        let asks = |owners, yes, others| {
-            let agreed = RemovalApproval { yes, others };
-            match restoration("Restore".to_owned(), owners, agreed) {
-                None => "nothing",
-                Some(Question::Yes { .. }) => "yes",
-                Some(Question::Others { .. }) => "others",
-                Some(other) => panic!("{other:?}"),
-            }
-        };
-        for (owners, yes, others, expected) in [
-            (Vec::new(), false, false, "yes"),
-            (Vec::new(), true, false, "nothing"),
-            (owners(), false, false, "others"),
-            (owners(), true, false, "others"),
-            (owners(), false, true, "nothing"),
-            (owners(), true, true, "nothing"),
-        ] {
-            assert_eq!(asks(owners, yes, others), expected, "{yes} {others}");
-        }
     }
 }

@@ -215,8 +215,6 @@ impl RuleMetadata {
     pub const DRAIN_REVERSED: &str = in_group!("drain-reversed");
     /// Annotation: the workloads that had pods on the devices of that unit, as a JSON list.
     pub const DRAIN_WORKLOADS: &str = in_group!("drain-workloads");
-    /// Annotation: the requesters of that drain, separated by commas.
-    pub const DRAIN_REQUESTERS: &str = in_group!("drain-requesters");
     /// Label: the UID of the pod for which the devices of a rule are kept.
     pub const MAKE_ROOM: &str = in_group!("make-room");
     /// Annotation: why the rule is there.

@@ -9,8 +9,7 @@ use super::reference::ObjectReference;
 use super::time::Time;
 use crate::assess::DeviceBasis;
 use crate::decide::drain::{
-    DrainState, PublishedHardware, UnitProgress, UnitStage, UnitState, devices_of, requesters,
-    restorer, untainted_line,
+    DrainState, PublishedHardware, UnitProgress, UnitStage, UnitState, devices_of, restorer, untainted_line,
 };
 use crate::decide::identity::warnings_among;
 use crate::decide::record_reader::RecordReader;
@@ -30,7 +29,6 @@ pub fn reported(
     Drain {
         name: drain.name.clone(),
         created_by: drain.created_by().map(str::to_owned),
-        requesters: requesters_of(drain),
         reason: noted(drain, RuleMetadata::REASON),
         units: drain
             .units
@@ -49,12 +47,6 @@ fn noted(drain: &DrainState, key: &str) -> Option<String> {
         .collect();
     let texts: Vec<&str> = texts.into_iter().collect();
     (!texts.is_empty()).then(|| texts.join("; "))
-}
-
-fn requesters_of(drain: &DrainState) -> Vec<String> {
-    let rules = drain.units.iter().flat_map(|unit| &unit.rules);
-    let all: BTreeSet<String> = rules.flat_map(requesters).collect();
-    all.into_iter().collect()
 }
 
 /// Since when the unit is as far as it is: the newest time of its rules.
@@ -453,13 +445,11 @@ mod tests {
                 RuleMetadata::DRAIN_STAGE_SINCE,
                 (now() - minute).to_string(),
             ),
-            (RuleMetadata::DRAIN_REQUESTERS, "anna,bob".to_owned()),
             (RuleMetadata::REASON, "firmware".to_owned()),
         ];
         let notes = notes.map(|(key, text)| (key.to_owned(), text));
         rule.metadata.annotations.extend(notes);
         let shown = shown(&drains(&[rule])[0], &reading());
-        assert_eq!(shown.requesters, ["anna", "bob"]);
         assert_eq!(shown.reason.as_deref(), Some("firmware"));
         let unit = &shown.units[0];
         assert_eq!(unit.unit_stage_time, Some(Time(now() - minute)));

@@ -42,10 +42,6 @@ pub struct Drain {
     pub name: String,
     /// User that started the drain; null if not recorded.
     pub created_by: Option<String>,
-    /// Users, teams and programs that requested the drain, because they need its devices to be out of service
-    /// (`--requester`); empty if none is recorded.
-    #[serde(default)]
-    pub requesters: Vec<String>,
     /// Why the devices are drained: the text given with --reason; several texts are separated by `; `. Null
     /// if not recorded.
     #[serde(default)]
@@ -159,11 +155,10 @@ impl Drain {
         ))
     }
 
-    /// Requesters and reason in a line, if any is recorded.
+    /// Reason and ticket in a line, if any is recorded.
     fn notes(&self) -> Option<String> {
-        let requesters = (!self.requesters.is_empty())
-            .then(|| format!("requested by {}", few(&self.requesters)));
-        let notes: Vec<String> = [requesters, self.reason.clone()]
+        let ticket = self.ticket.as_ref().map(|text| format!("ticket {text}"));
+        let notes: Vec<String> = [self.reason.clone(), ticket]
             .into_iter()
             .flatten()
             .collect();

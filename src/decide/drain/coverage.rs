@@ -6,7 +6,6 @@
 
 use std::collections::BTreeSet;
 
-use super::state::{DrainState, UnitState};
 use super::unit::{Unit, UnitKind};
 use crate::decide::choice::unknown_devices;
 use crate::engine::published_on;
@@ -84,21 +83,6 @@ fn untainted(unit: &str, rules: &[DeviceTaintRule], slices: &[ResourceSlice]) ->
         scopes.iter().any(|scope| scope.has_names_of(id)) && !rules.any(|one| one.has_names_of(id))
     });
     devices
-}
-
-/// As [`untainted_line`], for a unit of `drain`, one of the `known` drains: `restore` of a single device names only the rule of
-/// this device, and the others select devices, too.
-#[must_use]
-pub fn untainted_of_unit(
-    unit: &UnitState,
-    drain: &str,
-    known: &[DrainState],
-    slices: &[ResourceSlice],
-) -> Option<String> {
-    let drain = known.iter().find(|known| known.name == drain);
-    let whole = drain.and_then(|drain| drain.unit(&unit.name));
-    let rules = whole.map_or(&unit.rules, |whole| &whole.rules);
-    untainted_line(&unit.name, rules, slices)
 }
 
 /// That devices of this unit are not tainted, which are published for it and selected by the drain; absent if there are
@@ -209,32 +193,6 @@ mod tests {
         );
         let several = line(Some("*")).unwrap_or_default();
         assert!(several.starts_with("2 devices of the node are not tainted"));
-    }
-
-    #[test]
-    fn rules_of_other_devices_of_the_unit_count_when_one_device_is_restored() {
-        let slices = [slice(vec![
-            published("gpu-0", &[]),
-            published("gpu-1", &[]),
-            published("gpu-2", &[]),
-        ])];
-        let of_drain = |device: &str| {
-            let mut rule = rule(device, Some("*"));
-            let label = (RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
-            rule.metadata.labels.extend([label]);
-            let unit = (RuleMetadata::DRAIN_UNIT.to_owned(), "node-7".to_owned());
-            rule.metadata.annotations.extend([unit]);
-            rule
-        };
-        let known = drains(&[of_drain("gpu-0"), of_drain("gpu-1")]);
-        let mut one = known[0].units[0].clone();
-        one.rules.truncate(1);
-        let line = |drain| untainted_of_unit(&one, drain, &known, &slices).unwrap_or_default();
-        assert_eq!(
-            line("fw"),
-            "1 device of the node is not tainted by this drain: gpu.example.com/node-7/gpu-2"
-        );
-        assert!(line("other").starts_with("2 devices"));
     }
 
     #[test]

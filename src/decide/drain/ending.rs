@@ -33,8 +33,6 @@ pub struct DrainEnd {
     pub skipped: BTreeMap<String, String>,
     /// Why the rules could not be read at the end; absent if they were.
     pub unread: Option<String>,
-    /// Who needs the devices out of service, as this command was told.
-    pub requester: Option<String>,
     /// Commands by which the kubelet confirms that devices are released, with their purpose: another run cannot.
     pub confirmations: Vec<String>,
     /// The units of which rules are left, as they were found at the end.
@@ -133,7 +131,7 @@ impl DrainEnd {
                 let partitions = self.leaves_partitions.then(|| PARTITIONS.to_owned());
                 let hints = hints.chain(self.unplaced_hints()).chain(partitions);
                 let failure = hints.fold(failure, Failure::hint);
-                let advice = interrupted(&self.name, self.requester.as_deref()).into_iter();
+                let advice = interrupted(&self.name).into_iter();
                 Err(advice.fold(failure, Failure::hint))
             }
         }
@@ -337,20 +335,24 @@ fn units_with_rules(units: &[UnitState]) -> BTreeSet<String> {
 
 /// How to continue or undo an interrupted drain.
 #[must_use]
-pub fn interrupted(name: &str, requester: Option<&str>) -> Vec<String> {
+pub fn interrupted(name: &str) -> Vec<String> {
     vec![
         "to continue: run the same command again".to_owned(),
-        format!("to undo the drain: {}", restoration(name, requester)),
+        format!("to undo the drain: {}", restoration(name)),
     ]
 }
 
-/// The command that restores the drain, on behalf of its requester if it has one: others may not.
-fn restoration(name: &str, requester: Option<&str>) -> String {
-    let on_behalf = requester.map(|requester| format!(" --requester {}", word(requester)));
+/// The command that restores the drain.
+fn restoration(name: &str) -> String {
+    format!("kubectl devicetaint restore {}", word(name))
+}
+
+/// The next command after a finished drain.
+#[must_use]
+pub fn next_line(name: &str) -> String {
     format!(
-        "kubectl devicetaint restore {}{}",
-        word(name),
-        on_behalf.unwrap_or_default()
+        "next: when the work is done, run {}",
+        restoration(name)
     )
 }
 
@@ -395,7 +397,6 @@ mod tests {
             waiting: vec!["node-2".to_owned()],
             skipped: BTreeMap::new(),
             unread: None,
-            requester: None,
             confirmations: Vec::new(),
             with_rules: BTreeSet::new(),
             needs_force: false,
@@ -466,10 +467,6 @@ mod tests {
         );
         assert_eq!(failure.hints().len(), 2);
         assert!(failure.hints()[1].ends_with("restore fw"));
-        let mut requested = ended(UnitEnd::Blocked(vec!["x".to_owned()]));
-        requested.requester = Some("team a".to_owned());
-        let failure = requested.status().unwrap_err();
-        assert!(failure.hints()[1].ends_with("restore fw --requester 'team a'"));
         let mut end = ended(UnitEnd::Blocked(vec!["x".to_owned()]));
         let reversed = UnitEnd::Reversed("rule b was removed".to_owned());
         end.units.push(("node-3".to_owned(), reversed));

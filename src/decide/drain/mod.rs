@@ -37,10 +37,8 @@
 //! | PodDisruptionBudgets that refuse the first evictions | `refusing_budgets` |
 //! | Whether the devices of an idle unit are safe to pull | `removal_safety` |
 //! | Whether the pods that a drain evicts find other devices | `replacements` |
-//! | Requesters of a drain, and which rules go when one withdraws | `requesters` |
 //! | Changes of a unit's rules by other users, and the time until the scheduler has observed the rules | `watch` |
 //! | The record that units were restored | `restoration` |
-//! | Reasons why restored devices cannot be allocated | `released` |
 //! | The stage of a unit as it is now | `current_stage`; as reports write it: `stage` |
 //! | Name and taint of a drain | `terms` |
 //! | Result of a drain, in words | `ending` |
@@ -62,15 +60,12 @@ mod pod_class;
 mod published_hardware;
 mod recorded_workloads;
 mod refusing_budgets;
-mod released;
 mod removal_safety;
 mod replacements;
-mod requesters;
 mod restart;
 mod restart_plan;
 mod restart_run;
 mod restoration;
-mod restored;
 mod stage;
 mod start;
 mod state;
@@ -92,7 +87,7 @@ pub use announcement::{Announcement, compared};
 pub use completeness::{
     DrainSize, both_records, completion_patch, reversal_patch, reversal_to_record, ring,
 };
-pub use coverage::{refuse_unpublished, scope, untainted_line, untainted_of_unit};
+pub use coverage::{refuse_unpublished, scope, untainted_line};
 pub use current_stage::{devices_of, progress_now};
 pub use ending::{DrainEnd, interrupted};
 pub use facts::{
@@ -110,23 +105,16 @@ pub use planned::{
 pub use pod_class::{Inclusions, PodClass};
 pub use published_hardware::PublishedHardware;
 pub use recorded_workloads::{
-    RecordedWorkloads, not_ready, ready_line, recorded_names, recorded_states, recorded_workloads,
+    RecordedWorkloads, recorded_names, recorded_states, recorded_workloads,
     recording_patch, workloads_by_maker, workloads_to_record,
 };
 pub use refusing_budgets::refusing_budgets;
-pub use released::kept_back;
 pub use removal_safety::{RemovalSafety, kubelet_answer, nodes_of_unit, removal_safety};
 pub use replacements::{cordoned_nodes, drain_replacements};
-pub use requesters::{
-    Restorer, Withdrawal, joined, parse_requester, requesters, restoring_requester, withdraw,
-};
 pub use restart::{RestartState, restart_states, tainted_since};
 pub use restart_plan::{RestartFacts, RestartPlan, still_to_place};
 pub use restart_run::RestartReply;
 pub use restoration::{RestorationRecord, restoration_record, restored_by, restorer};
-pub use restored::{
-    asked_lines, left_to_allocate, left_to_be_ready, removed_taints, under_new_names,
-};
 pub use stage::UnitStage;
 pub use start::{DrainPlan, failing_jobs, grace_time, plan_lines, refuse_start};
 pub use state::{

@@ -1,4 +1,4 @@
-//! Workloads of a drain, as recorded on its rules, and whether they are ready when it is undone.
+//! Workloads of a drain, as recorded on its rules.
 //!
 //! Once a pod was evicted nothing in the cluster says that its workload was ever on the devices. So the workloads of a
 //! unit are recorded before its first pod is evicted, each with its number of ready pods. A later run adds those that it
@@ -12,9 +12,8 @@ use super::facts::{WorkloadState, workload_of};
 use crate::decide::RulePatch;
 use crate::engine::workloads::Owners;
 use crate::model::{
-    DeviceTaintRule, Kind, Namespace, NamespacedName, Pod, Reading, RuleMetadata, Uid,
+    DeviceTaintRule, Kind, NamespacedName, Pod, Reading, RuleMetadata, Uid,
 };
-use crate::naming::phrase::{counted, few};
 
 /// Most workloads that are recorded: an annotation may not become too long.
 const MOST: usize = 200;
@@ -171,74 +170,6 @@ pub fn recorded_states(
         .collect())
 }
 
-/// A workload that has fewer ready pods than before the drain, and fewer than desired.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnreadyWorkload {
-    /// Its namespace.
-    pub namespace: Namespace,
-    /// Its name, with the number of ready and of desired pods.
-    pub line: String,
-}
-
-/// Recorded workloads that have fewer ready pods than before the drain, and fewer than desired. One that has
-/// ended, or was deleted, is not waited for.
-///
-/// # Errors
-///
-/// Some could not be read: a line for each reason.
-pub fn not_ready(
-    recorded: &RecordedWorkloads,
-    reading: &Reading,
-) -> Result<Vec<UnreadyWorkload>, Vec<String>> {
-    let states = recorded_states(recorded, reading)?;
-    let short = states.into_iter().filter_map(|(uid, state)| {
-        let before = recorded.get(&uid)?;
-        let is_short = !state.is_ready_as(before.ready);
-        is_short.then(|| UnreadyWorkload {
-            namespace: before.name.namespace.clone(),
-            line: state.describe(),
-        })
-    });
-    Ok(short.collect())
-}
-
-/// That none of these workloads is [`not_ready`], in words. Those that were deleted or have ended are not called ready, nor
-/// those that have fewer ready pods than desired, and no fewer than before the drain.
-#[must_use]
-pub fn ready_line(recorded: &RecordedWorkloads, reading: &Reading) -> String {
-    let states = recorded_states(recorded, reading).unwrap_or_default();
-    let there = states.values().filter(|state| !state.has_ended);
-    let (ready, short): (Vec<_>, Vec<_>) = there.partition(|state| state.is_complete());
-    let over = recorded.len().saturating_sub(ready.len());
-    let over = over.saturating_sub(short.len());
-    let mut parts = Vec::new();
-    if !ready.is_empty() || short.is_empty() {
-        let count = ready.len();
-        let are = if count == 1 { "is" } else { "are" };
-        parts.push((count, format!("{are} ready")));
-    }
-    if !short.is_empty() {
-        let count = short.len();
-        let lines: Vec<String> = short.into_iter().map(WorkloadState::describe).collect();
-        let lines = few(&lines);
-        let have = if count == 1 { "has" } else { "have" };
-        let line = format!("{have} no fewer ready pods than before the drain ({lines})");
-        parts.push((count, line));
-    }
-    if over > 0 {
-        let were = if over == 1 { "was" } else { "were" };
-        parts.push((over, format!("ended or {were} deleted")));
-    }
-    let mut parts = parts.into_iter();
-    let first = parts.next().map(|(count, what)| {
-        let workloads = counted(count, "workload");
-        format!("{workloads} that had pods on the devices {what}")
-    });
-    let others = parts.map(|(count, what)| format!("{count} {what}"));
-    let parts: Vec<String> = first.into_iter().chain(others).collect();
-    parts.join("; ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,49 +191,6 @@ mod tests {
         cluster.deployment("web", 4);
         cluster.job("train", 1);
         cluster
-    }
-
-    fn lines(cluster: &Cluster, recorded: &RecordedWorkloads) -> Vec<String> {
-        let left = not_ready(recorded, &cluster.reading).expect("all was read");
-        left.into_iter().map(|workload| workload.line).collect()
-    }
-
-    #[test]
-    fn a_workload_that_was_deleted_is_not_called_ready() {
-        let mut cluster = cluster();
-        let found = recorded(&cluster);
-        assert_eq!(
-            ready_line(&found, &cluster.reading),
-            "2 workloads that had pods on the devices are ready"
-        );
-        cluster.reading.snapshot.jobs.clear();
-        assert_eq!(
-            ready_line(&found, &cluster.reading),
-            "1 workload that had pods on the devices is ready; 1 ended or was deleted"
-        );
-        cluster.reading.snapshot.deployments.clear();
-        assert_eq!(
-            ready_line(&found, &cluster.reading),
-            "0 workloads that had pods on the devices are ready; 2 ended or were deleted"
-        );
-    }
-
-    #[test]
-    fn a_workload_that_is_as_short_of_pods_as_before_is_not_called_ready() {
-        let mut cluster = cluster();
-        let found = recorded(&cluster);
-        cluster.reading.snapshot.deployments[0].0.ready = Some(0);
-        assert_eq!(
-            ready_line(&found, &cluster.reading),
-            "1 workload that had pods on the devices is ready; 1 has no fewer ready pods than before the drain \
-            (Deployment team-a/web: 0 of 4 ready)"
-        );
-        cluster.reading.snapshot.jobs.clear();
-        assert_eq!(
-            ready_line(&found, &cluster.reading),
-            "1 workload that had pods on the devices has no fewer ready pods than before the drain (Deployment \
-            team-a/web: 0 of 4 ready); 1 ended or was deleted"
-        );
     }
 
     #[test]
@@ -382,34 +270,13 @@ mod tests {
     }
 
     #[test]
-    fn a_workload_is_ready_with_as_many_pods_as_before_or_as_it_wants() {
-        let mut cluster = cluster();
-        let mut found = recorded(&cluster);
-        assert_eq!(lines(&cluster, &found), Vec::<String>::new());
-        let set_ready = |cluster: &mut Cluster, ready| {
-            cluster.reading.snapshot.deployments[0].0.ready = ready;
-        };
-        set_ready(&mut cluster, Some(3));
-        let missing = ["Deployment team-a/web: 3 of 4 ready"];
-        assert_eq!(lines(&cluster, &found), missing);
-        for workload in found.values_mut() {
-            workload.ready = workload.ready.map(|ready| ready.min(3));
-        }
-        assert_eq!(lines(&cluster, &found), Vec::<String>::new(), "as before");
-        set_ready(&mut cluster, None);
-        assert_eq!(lines(&cluster, &found).len(), 1, "unknown");
-        cluster.reading.snapshot.deployments.clear();
-        assert_eq!(lines(&cluster, &found), Vec::<String>::new(), "deleted");
-    }
-
-    #[test]
-    fn workloads_that_could_not_be_read_are_not_ready() {
+    fn workloads_that_could_not_be_read_have_no_state() {
         let mut cluster = cluster();
         let found = recorded(&cluster);
         assert_eq!(recorded_names(&found).len(), 2);
         cluster.reading.known.remove(&Kind::Deployment);
         cluster.reading.gaps = vec![Gap::of(Kind::Deployment, "denied")];
-        let unread = not_ready(&found, &cluster.reading).unwrap_err();
+        let unread = recorded_states(&found, &cluster.reading).unwrap_err();
         assert!(unread[0].starts_with("deployments: denied"), "{unread:?}");
     }
 

@@ -1,6 +1,5 @@
 //! The record that units of a drain were restored, on the rules that are left of it.
 
-use super::requesters::Withdrawal;
 use super::state::{DrainState, UnitState};
 use crate::engine::rule_lifecycle::blocks;
 use crate::model::DeviceTaintRule;
@@ -15,21 +14,16 @@ pub struct RestorationRecord {
     pub rules: Vec<DeviceTaintRule>,
 }
 
-/// What to record about `drain`, one of the `known` drains, when the rules of the `withdrawal` are removed.
+/// What to record about `drain`, one of the `known` drains, when the rules `removed` are.
 #[must_use]
 pub fn restoration_record(
     known: &[DrainState],
     drain: &str,
-    withdrawal: &Withdrawal,
+    removed: &[DeviceTaintRule],
 ) -> RestorationRecord {
     let units = known.iter().filter(|known| known.name == drain);
     let units: Vec<&UnitState> = units.flat_map(|drain| &drain.units).collect();
-    let is_left = |rule: &&DeviceTaintRule| {
-        !withdrawal
-            .removed
-            .iter()
-            .any(|it| *it == rule.name.as_str())
-    };
+    let is_left = |rule: &&DeviceTaintRule| !removed.iter().any(|it| it.name == rule.name);
     let is_restored = |unit: &&&UnitState| {
         !unit.rules.is_empty() && !unit.rules.iter().any(|rule| is_left(&rule))
     };
@@ -66,6 +60,10 @@ mod tests {
     use crate::decide::drain::testing::drain_rule as rule;
     use crate::model::RuleMetadata;
 
+    fn named(name: &str) -> DeviceTaintRule {
+        rule(name, "a", "NoSchedule")
+    }
+
     #[test]
     fn only_units_without_a_rule_are_recorded_on_rules_that_are_left() {
         let known = drains(&[
@@ -75,12 +73,8 @@ mod tests {
             rule("c-0", "c", "None"),
         ]);
         let record = |removed: &[&str]| {
-            let withdrawal = Withdrawal {
-                removed: removed.iter().map(|name| (*name).to_owned()).collect(),
-                kept: Vec::new(),
-                others: Default::default(),
-            };
-            let record = restoration_record(&known, "fw", &withdrawal);
+            let removed: Vec<DeviceTaintRule> = removed.iter().map(|name| named(name)).collect();
+            let record = restoration_record(&known, "fw", &removed);
             let rules = record.rules.iter().map(|rule| rule.name.to_string());
             (record.units, rules.collect::<Vec<_>>())
         };
@@ -100,12 +94,8 @@ mod tests {
         );
         before.metadata.annotations.extend([note]);
         let known = drains(&[rule("a-0", "a", "NoSchedule"), before]);
-        let withdrawal = Withdrawal {
-            removed: texts(&["a-0"]),
-            ..Withdrawal::default()
-        };
-        assert_eq!(restoration_record(&known, "fw", &withdrawal).units, ["a"]);
-        let other = restoration_record(&known, "other", &Withdrawal::default());
+        assert_eq!(restoration_record(&known, "fw", &[named("a-0")]).units, ["a"]);
+        let other = restoration_record(&known, "other", &[]);
         assert_eq!(other, RestorationRecord::default());
         assert_eq!(restored_by(Some("anna")), "restored by anna");
         assert_eq!(restored_by(None), "restored");

@@ -141,7 +141,6 @@ mod tests {
             with_partitions: false,
             kind: UnitKind::Device,
             name: Some("fw".to_owned()),
-            requester: None,
             reason: None,
             limits,
             parallel: 1,

@@ -5,7 +5,6 @@
 //! | The work of a drain, and reasons to refuse it before anything is tainted | `prepare` |
 //! | What it does to pods, and further reasons to refuse it | `assess` |
 //! | Permissions that are asked for before that | `permission` |
-//! | The requester with which a drain is restored | `requester` |
 //! | Comparison with the controller before the first taint | `announce` |
 //! | The units to drain, and how | `order` |
 //! | What units share that are drained at the same time | `board` |
@@ -26,7 +25,6 @@ mod order;
 mod permission;
 mod prepare;
 mod prepared;
-mod requester;
 mod restart;
 mod unit;
 mod units;

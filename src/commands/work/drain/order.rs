@@ -18,8 +18,6 @@ use crate::model::RuleMetadata;
 pub(crate) struct DrainOrder<'a> {
     /// Name of the drain.
     pub(crate) name: &'a str,
-    /// Who needs the devices out of service, as this command was told.
-    pub(crate) requester: Option<&'a str>,
     pub(crate) live: &'a Live,
     pub(crate) semantics: Semantics,
     pub(crate) limits: UnitLimits,

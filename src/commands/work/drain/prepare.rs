@@ -45,8 +45,6 @@ pub(crate) struct DrainRequest {
     pub(crate) with_partitions: bool,
     pub(crate) kind: UnitKind,
     pub(crate) name: Option<String>,
-    /// Who needs the devices out of service, beside others who may.
-    pub(crate) requester: Option<String>,
     pub(crate) reason: Option<String>,
     pub(crate) limits: UnitLimits,
     /// How many units are drained at the same time.
@@ -161,8 +159,8 @@ impl DrainRequest {
         }
         let drafts = self.drafts(&units, &terms)?;
         let (drafts, left_out) = wanted(drafts, &units, &known, &terms.name)?;
-        let drafts = self.with_scope(self.with_requester(drafts, rules));
-        let drafts = with_identities(drafts, &basis.reading.snapshot, basis.semantics);
+        let drafts = self.with_scope(drafts);
+        let drafts = with_identities(drafts, &basis.reading.snapshot, basis.semantics, &[]);
         let existing = Terms {
             existing: Existing::Kept,
             semantics: basis.semantics,
@@ -211,19 +209,6 @@ impl DrainRequest {
             Some(plan) => refuse_other_cluster(&plan.name, &plan.file, server.unwrap_or_default()),
             None => Ok(()),
         }
-    }
-
-    fn with_requester(&self, drafts: Vec<RuleDraft>, rules: &[DeviceTaintRule]) -> Vec<RuleDraft> {
-        let Some(requester) = &self.requester else {
-            return drafts;
-        };
-        let drafts = drafts.into_iter().map(|mut draft| {
-            let rule = rules.iter().find(|rule| rule.name.as_str() == draft.name);
-            let key = RuleMetadata::DRAIN_REQUESTERS.to_owned();
-            draft.annotations.insert(key, joined(rule, requester));
-            draft
-        });
-        drafts.collect()
     }
 
     /// The units in the order in which they are drained.

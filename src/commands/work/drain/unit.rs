@@ -61,7 +61,6 @@ impl UnitDrain<'_, '_, '_> {
         let view = Box::pin(ClusterView::of(live, Detail::Attributes)).await?;
         let rules = self.rules.clone();
         let name = order.name.to_owned();
-        let requester = order.requester.map(str::to_owned);
         let last_look = RefCell::new(LastLook::default());
         let wait = Wait {
             goal: Goal::Idle,
@@ -72,7 +71,7 @@ impl UnitDrain<'_, '_, '_> {
                 // The unit has its own timeout and its own messages: the wait must not end before it.
                 timeout: order.limits.timeout.saturating_mul(2),
             },
-            advice: &|_, _| interrupted(&name, requester.as_deref()),
+            advice: &|_, _| interrupted(&name),
             progress_line: ProgressLine::Hidden,
             last_look: Some(&last_look),
         };

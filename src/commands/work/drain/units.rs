@@ -52,13 +52,12 @@ impl DrainOrder<'_> {
             name: self.name.to_owned(),
             waiting: units.iter().map(|run| run.unit.name.clone()).collect(),
             skipped: self.skipped.clone(),
-            requester: self.requester.map(str::to_owned),
             leaves_partitions: self.leaves_partitions,
             ..DrainEnd::default()
         };
         self.context
             .ledger
-            .advise(interrupted(self.name, self.requester));
+            .advise(interrupted(self.name));
         self.complete(units, mutation).await?;
         self.settle(units, mutation).await?;
         let board = Board::new(end, mutation, safety, changer, self.context);
@@ -222,7 +221,7 @@ impl DrainOrder<'_> {
                         ExitStatus::TimedOut,
                         format!("unit {unit} was not started within --timeout ({why})"),
                     );
-                    let advice = interrupted(self.name, self.requester).into_iter();
+                    let advice = interrupted(self.name).into_iter();
                     return Err(advice.fold(failure, Failure::hint));
                 }
             }
@@ -279,7 +278,7 @@ impl DrainOrder<'_> {
                     ExitStatus::TimedOut,
                     format!("{refusal}; unit {unit} was not started"),
                 );
-                let advice = interrupted(self.name, self.requester).into_iter();
+                let advice = interrupted(self.name).into_iter();
                 Err(advice.fold(failure, Failure::hint))
             }
             None => Ok(()),
