@@ -1,33 +1,30 @@
 //! `drain`: evicts pods from devices, unit by unit.
 
-use std::io;
 use std::time::Duration;
 
-use clap::builder::{NonEmptyStringValueParser, RangedU64ValueParser};
+use clap::builder::RangedU64ValueParser;
 use clap::{Subcommand, ValueEnum};
 
 use super::context::Context;
 use super::drains::{self, StatusArgs};
 use super::flags::change::ChangeArgs;
-use super::flags::guards;
+use super::flags::events::EventsArgs;
 use super::flags::safety::SafetyArgs;
 use super::profile::CommandProfile;
-use super::signal::Signals;
 use super::work::changer::{Changer, Lines};
-use super::work::drain::{DrainOrder, DrainRequest, KubeletQuery, NamedPlan};
+use super::work::drain::{DrainOrder, DrainRequest};
+use super::work::events;
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline, TimeoutAction};
 use crate::cluster::Purpose;
 use crate::completion::Values;
 use crate::decide::drain::{
-    AbortAction, DrainEnd, Inclusions, Means, UnitKind, UnitLimits, next_line, plan_file,
+    DrainEnd, Inclusions, Means, UnitKind, UnitLimits, next_line,
 };
-use crate::decide::expectation::UnreadableExpectation;
 use crate::error::{ExitStatus, Failure};
 use crate::naming::duration::parse_duration;
 use crate::naming::nearest::nearest;
 use crate::render::Format;
-use crate::report::plan;
 
 /// Drain devices or nodes one by one, within PodDisruptionBudgets
 ///
@@ -84,15 +81,6 @@ pub(super) struct DrainArgs {
     /// ResourceSlices.
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     with_partitions: bool,
-
-    /// Drain the units of this plan, in its order
-    ///
-    /// A file from `plan -o json` or `-o yaml`; `-` reads stdin. The drain is refused if the plan was modified, is
-    /// outdated, or was made for another cluster or from saved objects (--from). A plan is outdated if its devices,
-    /// their hardware, or the devices of its nodes have changed, or if pods would be evicted that the plan does
-    /// not list.
-    #[arg(long, value_name = "FILE", help_heading = "Devices", conflicts_with_all = ["targets", "nodes", "unit", "with_partitions"])]
-    plan: Option<String>,
 
     /// Unit of the drain: device, node or pool
     ///
@@ -169,14 +157,6 @@ pub(super) struct DrainArgs {
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     accept_unplaceable: bool,
 
-    /// Do not compare pod counts with the device-taint-eviction-controller before the drain
-    ///
-    /// Without this flag, a new drain first creates temporary rules with effect None. For these rules, the controller
-    /// counts the pods that NoExecute would evict. The drain is refused if the controller's counts differ from this
-    /// plugin's. Before Kubernetes 1.35, counts are never compared.
-    #[arg(long, help_heading = "Safety", hide_short_help = true)]
-    no_announcement: bool,
-
     /// Name of the drain; default: derived from nodes or devices
     #[arg(long, help_heading = "Drain", hide_short_help = true)]
     name: Option<String>,
@@ -199,40 +179,12 @@ pub(super) struct DrainArgs {
     )]
     ticket: Option<String>,
 
-    /// Pause before a unit while this is true, such as 'workloads.recovering>0'
-    ///
-    /// Evaluated for the pods of each unit, before the unit is drained. Also pauses if this may be true because
-    /// the value is unknown. If a pause is longer than --timeout, the drain ends with code 5. Repeatable; for
-    /// the list of signals: `help guards`.
-    #[arg(
-        long,
-        value_name = "GUARD",
-        help_heading = "Safety",
-        hide_short_help = true
-    )]
-    pause_if: Vec<String>,
-
     /// How many units are drained at the same time
     ///
     /// Pods of the same workload are evicted or restarted in only one unit at a time, unless NoExecute is
     /// set.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = RangedU64ValueParser::<usize>::new().range(1..), help_heading = "Drain", hide_short_help = true)]
     max_parallel: usize,
-
-    /// If a guard ends the drain, keep or deescalate the rules of units that have not started
-    ///
-    /// `deescalate` sets their effect to None, so that new pods can use the devices. The drain then cannot be
-    /// continued; `restore` removes its rules.
-    #[arg(
-        long,
-        value_enum,
-        default_value = "keep",
-        hide_possible_values = true,
-        value_name = "ACTION",
-        help_heading = "Safety",
-        hide_short_help = true
-    )]
-    on_abort: OnAbort,
 
     #[command(flatten)]
     change: ChangeArgs,
@@ -242,23 +194,6 @@ pub(super) struct DrainArgs {
     /// Prints a DrainList at the end: the units of the drain with their stages.
     #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml"], help_heading = "Output")]
     output: Option<String>,
-
-    /// When no claim holds the devices of a unit, query the kubelets of its nodes, through debug pods of this image
-    ///
-    /// The image's entry point must be this program. With this flag, a unit is `idle` only when these kubelets have
-    /// released its devices and all other devices on the same hardware. The devices are then reported as safe to
-    /// pull, that is, to remove from the machine. Needs permission to create, get and delete pods, and to
-    /// get pods/log.
-    #[arg(long, value_name = "IMAGE", value_parser = NonEmptyStringValueParser::new(), help_heading = "Kubelet", hide_short_help = true)]
-    debug_image: Option<String>,
-
-    /// Namespace of the debug pods
-    #[arg(long, value_name = "NAME", default_value = "default", value_parser = NonEmptyStringValueParser::new(), help_heading = "Kubelet", hide_short_help = true, add = Values::Namespaces)]
-    debug_namespace: String,
-
-    /// Timeout of a debug pod, including the image pull [default: 1m]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Kubelet", hide_short_help = true)]
-    debug_timeout: Option<Duration>,
 
     #[command(flatten)]
     safety: SafetyArgs,
@@ -313,23 +248,6 @@ impl From<By> for Means {
     }
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum OnAbort {
-    /// The taints stay
-    Keep,
-    /// Effect None
-    Deescalate,
-}
-
-impl From<OnAbort> for AbortAction {
-    fn from(typed: OnAbort) -> Self {
-        match typed {
-            OnAbort::Keep => Self::Keep,
-            OnAbort::Deescalate => Self::Deescalate,
-        }
-    }
-}
-
 const EXAMPLES: &str = "\
 Examples:
   # Preview the drain of two nodes
@@ -346,15 +264,14 @@ impl DrainArgs {
             Some(ViewedCluster::Status(_)) => Purpose::DrainStatus,
             None => Purpose::Drain,
         })
-        .making_pods(self.debug_image.is_some())
     }
 }
 
 pub(super) async fn run(args: DrainArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let is_draining = !args.targets.is_empty() || !args.nodes.is_empty() || args.plan.is_some();
+    let is_draining = !args.targets.is_empty() || !args.nodes.is_empty();
     match args.view {
         Some(_) if is_draining => Err(Failure::usage(
-            "`drain status` only shows drains: omit devices, --node and --plan",
+            "`drain status` only shows drains: omit devices and --node",
         )),
         Some(ViewedCluster::Status(args)) => drains::status(args, context).await,
         None => args.begin(context).await,
@@ -378,21 +295,6 @@ fn refuse_misspelled(targets: &[String]) -> Result<(), Failure> {
 /// The subcommand that shows drains.
 const STATUS: &str = "status";
 
-/// The plan in a file.
-fn planned(path: &str) -> Result<NamedPlan, Failure> {
-    let read = || match path {
-        "-" => io::read_to_string(io::stdin()),
-        path => std::fs::read_to_string(path),
-    };
-    let parsed = || {
-        let text = read().map_err(|error| UnreadableExpectation::Unread(error.to_string()))?;
-        plan::parse(&text).map_err(UnreadableExpectation::from)
-    };
-    let file = plan_file(path, parsed)?;
-    let name = path.to_owned();
-    Ok(NamedPlan { name, file })
-}
-
 impl DrainArgs {
     async fn begin(self, context: &Context) -> Result<ExitStatus, Failure> {
         let format = self
@@ -404,15 +306,16 @@ impl DrainArgs {
             Some(_) => Lines::Left,
             None => Lines::Printed,
         };
-        if self.targets.is_empty() && self.nodes.is_empty() && self.plan.is_none() {
+        let target = self.events.events.as_deref();
+        let lines = events::begin_beside(target, "drain", lines, context).await?;
+        if self.targets.is_empty() && self.nodes.is_empty() {
             return Err(Failure::usage("no devices selected")
-                .hint("specify devices, or add --node NODE or --plan FILE"));
+                .hint("specify devices, or add --node NODE"));
         }
         refuse_misspelled(&self.targets)?;
         let request = self.request()?;
         let choices = request.choices()?;
         let safety = self.safety.prepare()?;
-        let pauses = guards::parse(&self.pause_if)?;
         let change = self.change.change();
         let mutation = MutationContext::open(context).await?;
         let mutation = mutation.with_attributes().await?;
@@ -460,32 +363,17 @@ impl DrainArgs {
             live: &mutation.live,
             semantics: mutation.view.semantics,
             limits: request.limits,
-            pauses,
-            on_abort: self.on_abort.into(),
             restarts: agreed.restarts,
             parallel: self.max_parallel,
             units: prepared.count,
             skipped: prepared.skipped.clone(),
-            leaves_partitions: agreed.leaves_partitions && self.plan.is_none(),
-            kubelets: self.kubelets(),
+            leaves_partitions: agreed.leaves_partitions,
             workloads: agreed.workloads,
             settle: self.settle,
             context,
         };
         let mut ended = None;
         let apply = async |changer: &mut Changer<'_>| {
-            let semantics = &mutation.view.semantics;
-            let announces = prepared.is_announced(self.no_announcement, semantics);
-            if change.dry_run.is_real() && announces {
-                // A signal ends the comparison and not the program: its rules still have to be removed.
-                let section = context.own_cleanup.begin();
-                let signals = Signals::listen();
-                let signal = signals.received();
-                let announced = request.announce(&prepared, &mutation, signal, context);
-                let announced = Box::pin(announced).await;
-                drop(section);
-                announced?;
-            }
             request.taint(&prepared, &mutation, changer).await?;
             if change.dry_run.is_real() {
                 let drained = order.drain(&prepared.runs, &mutation, &safety, changer);
@@ -514,7 +402,6 @@ impl DrainArgs {
     /// The flags as a request.
     fn request(&self) -> Result<DrainRequest, Failure> {
         Ok(DrainRequest {
-            plan: self.plan.as_deref().map(planned).transpose()?,
             targets: self.targets.clone(),
             nodes: self.nodes.clone(),
             with_partitions: self.with_partitions,
@@ -523,23 +410,7 @@ impl DrainArgs {
             reason: self.reason.clone(),
             limits: self.limits(),
             parallel: self.max_parallel,
-            debug_namespace: self
-                .debug_image
-                .is_some()
-                .then(|| self.debug_namespace.clone()),
             mode: self.change.change().mode(),
-        })
-    }
-
-    /// How kubelets are asked, if they are.
-    fn kubelets(&self) -> Option<KubeletQuery> {
-        let image = self.debug_image.clone()?;
-        Some(KubeletQuery {
-            image,
-            namespace: self.debug_namespace.clone(),
-            timeout: self.debug_timeout,
-            // Whoever stops the drain as a whole has its pods removed.
-            stop: || Box::pin(std::future::pending()),
         })
     }
 

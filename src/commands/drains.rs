@@ -36,8 +36,7 @@ use crate::report::metadata::{Affects, Incomplete, Metadata};
 /// has not tainted. To continue, run the same `drain` command again.
 ///
 /// `reversed`: a rule of the unit was removed, or no longer blocks new pods, or the value of its taint was changed.
-/// For example, `restore` or another user did this. Or a guard (see `help guards`) ended the drain, and
-/// `--on-abort deescalate` set the effect of the rules of waiting units to None.
+/// For example, `restore` or another user did this.
 #[derive(clap::Args, Debug)]
 pub(super) struct StatusArgs {
     /// Names of drains; default: all

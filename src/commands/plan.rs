@@ -36,7 +36,7 @@ use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 /// pods costs least. --count sets the number of devices in the set, --nodes the number of whole nodes, and --per-pool
 /// the number of devices of each pool. With --nodes, the set has all devices of the chosen nodes, including devices
 /// that you did not select. The report shows whether it is proven that no set costs less. If not, the report shows a
-/// lower bound: no set can cost less than this bound. With -o json or yaml, the report is a plan file for `drain --plan`.
+/// lower bound: no set can cost less than this bound.
 ///
 /// Pods are evaluated as if the devices had a NoExecute taint. Two sets are compared in these steps; the first
 /// difference decides:

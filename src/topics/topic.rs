@@ -93,10 +93,7 @@ fn guards() -> String {
          a % in the list. A guard trips if the comparison is true, or may be\ntrue because \
          the value is unknown.\n\nIf a guard of --abort-if trips, the command \
          changes nothing and\nexits with code 4. If it trips during a drain, the drain starts no \
-         further\nunit (device, node or pool), and exits with code 5. If a guard of\n\
-         --pause-if trips, a drain waits until the guard no longer trips, at most for\n\
-         --timeout. The comparison of `plan --keep-available` is the opposite of a guard:\nit \
-         must be true.\n\nSignals:\n{signals}\nOperators: > >= < <= == !=\n"
+         further\nunit (device, node or pool), and exits with code 5.\n\nSignals:\n{signals}\nOperators: > >= < <= == !=\n"
     )
 }
 

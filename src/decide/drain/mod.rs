@@ -16,7 +16,6 @@
 //! | Units: the devices that are taken out of service together | `unit` |
 //! | State of drains, as recorded on the rules of the cluster | `state` |
 //! | Classes of pods, and which of them a drain evicts | `pod_class` |
-//! | Whether a plan is still that of the cluster | `planned` |
 //! | The pods of a unit in the order in which they are evicted | `order` |
 //! | Owners that a drain restarts | `restart_plan` |
 //! | Reasons to refuse a drain before anything is tainted | `start` |
@@ -28,14 +27,11 @@
 //! | Deployments that create new pods first, and the progress of a restart | `restart` |
 //! | How each pod of a unit is removed: by a restart, an eviction, or not yet | `restart_run` |
 //! | Facts about one unit, as observed at one time | `facts` |
-//! | Comparison with the controller before a drain | `announcement` |
-//! | Pauses and aborts between units | `pause` |
 //! | The size of a drain, and units whose rules were removed, as recorded on its rules | `completeness` |
 //! | Whether the rules of a drain select all devices of its nodes | `coverage` |
 //! | All names under which the hardware of a unit is published | `published_hardware` |
 //! | Workloads of a drain, as recorded on its rules, and whether they are ready | `recorded_workloads` |
 //! | PodDisruptionBudgets that refuse the first evictions | `refusing_budgets` |
-//! | Whether the devices of an idle unit are safe to pull | `removal_safety` |
 //! | Whether the pods that a drain evicts find other devices | `replacements` |
 //! | Changes of a unit's rules by other users, and the time until the scheduler has observed the rules | `watch` |
 //! | The record that units were restored | `restoration` |
@@ -44,7 +40,6 @@
 //! | Result of a drain, in words | `ending` |
 //! | Progress of a drain, as a view for a terminal and as one line | `view` |
 
-mod announcement;
 mod completeness;
 mod coverage;
 mod current_stage;
@@ -54,13 +49,10 @@ mod means;
 mod occupied;
 mod open_units;
 mod order;
-mod pause;
-mod planned;
 mod pod_class;
 mod published_hardware;
 mod recorded_workloads;
 mod refusing_budgets;
-mod removal_safety;
 mod replacements;
 mod restart;
 mod restart_plan;
@@ -83,7 +75,6 @@ mod view;
 mod virtual_time_tests;
 mod watch;
 
-pub use announcement::{Announcement, compared};
 pub use completeness::{
     DrainSize, both_records, completion_patch, reversal_patch, reversal_to_record, ring,
 };
@@ -97,11 +88,6 @@ pub use facts::{
 pub use means::Means;
 pub use occupied::OccupiedWorkloads;
 pub use open_units::OpenUnits;
-pub use pause::{AbortAction, PauseStep, abort_patch, pause_step, refuse_aborted};
-pub use planned::{
-    Hardware, PlanFile, PlannedFacts, in_planned_order, plan_file, planned_devices,
-    refuse_other_cluster, refuse_outdated, refuse_shared_hardware,
-};
 pub use pod_class::{Inclusions, PodClass};
 pub use published_hardware::PublishedHardware;
 pub use recorded_workloads::{
@@ -109,7 +95,6 @@ pub use recorded_workloads::{
     recording_patch, workloads_by_maker, workloads_to_record,
 };
 pub use refusing_budgets::refusing_budgets;
-pub use removal_safety::{RemovalSafety, kubelet_answer, nodes_of_unit, removal_safety};
 pub use replacements::{cordoned_nodes, drain_replacements};
 pub use restart::{RestartState, restart_states, tainted_since};
 pub use restart_plan::{RestartFacts, RestartPlan, still_to_place};

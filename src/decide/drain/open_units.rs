@@ -10,8 +10,6 @@ use super::unit::Unit;
 pub struct OpenUnits {
     /// The units to drain, in their order, each with the stage that it has reached.
     pub open: Vec<(Unit, UnitProgress)>,
-    /// Names of the units that are over or left out.
-    pub settled: BTreeSet<String>,
     /// How many units the drain has, with those of earlier runs: it is recorded on the rules as the size of the drain.
     pub count: usize,
 }
@@ -26,24 +24,18 @@ impl OpenUnits {
         state: Option<&DrainState>,
         progress: impl Fn(&Unit) -> UnitProgress,
     ) -> Self {
-        let known = || state.into_iter().flat_map(|state| &state.units);
+        let known = state.into_iter().flat_map(|state| &state.units);
         let mut names: BTreeSet<&str> = units.iter().map(|unit| &*unit.name).collect();
-        names.extend(known().map(|unit| &*unit.name));
+        names.extend(known.map(|unit| &*unit.name));
         let count = names.len();
-        let mut settled: BTreeSet<String> = left_out.keys().cloned().collect();
-        let over = known().filter(|unit| unit.progress.is_over());
-        settled.extend(over.map(|unit| unit.name.clone()));
-        let mut open = Vec::new();
-        for unit in units {
+        let units = units.into_iter().map(|unit| {
             let progress = progress(&unit);
-            if !left_out.contains_key(&unit.name) && !progress.is_over() {
-                settled.remove(&unit.name);
-                open.push((unit, progress));
-            }
-        }
+            (unit, progress)
+        });
+        let open = units
+            .filter(|(unit, progress)| !left_out.contains_key(&unit.name) && !progress.is_over());
         Self {
-            open,
-            settled,
+            open: open.collect(),
             count,
         }
     }
@@ -62,14 +54,13 @@ mod tests {
         }
     }
 
-    fn names(found: &OpenUnits) -> (Vec<&str>, Vec<&str>) {
+    fn names(found: &OpenUnits) -> Vec<&str> {
         let open = found.open.iter().map(|(unit, _)| &*unit.name);
-        let settled = found.settled.iter().map(|name| &**name);
-        (open.collect(), settled.collect())
+        open.collect()
     }
 
     #[test]
-    fn what_an_earlier_run_finished_is_settled_unless_it_is_open_again() {
+    fn what_an_earlier_run_finished_is_left_out_unless_it_is_open_again() {
         let state = idle_drain();
         let found = |progress: &UnitProgress| {
             let units = vec![unit("node-1"), unit("node-2")];
@@ -82,20 +73,20 @@ mod tests {
             })
         };
         let over = found(&UnitProgress::Idle);
-        assert_eq!(names(&over), (vec!["node-2"], vec!["node-1"]));
+        assert_eq!(names(&over), ["node-2"]);
         let again = found(&UnitProgress::Draining);
-        assert_eq!(names(&again), (vec!["node-1", "node-2"], vec![]));
+        assert_eq!(names(&again), ["node-1", "node-2"]);
         assert_eq!(again.open[0].1, UnitProgress::Draining);
         assert_eq!((over.count, again.count), (2, 2));
     }
 
     #[test]
-    fn units_of_earlier_runs_count_and_are_settled_only_when_they_are_over() {
+    fn units_of_earlier_runs_count() {
         let state = drains(&[drain_rule("a", "node-1", "NoSchedule")]).remove(0);
         let found = OpenUnits::new(vec![unit("node-2")], &BTreeMap::new(), Some(&state), |_| {
             UnitProgress::Waiting
         });
-        assert_eq!(names(&found), (vec!["node-2"], vec![]));
+        assert_eq!(names(&found), ["node-2"]);
         assert_eq!(found.count, 2);
         let found = OpenUnits::new(
             vec![unit("node-2")],
@@ -103,15 +94,15 @@ mod tests {
             Some(&idle_drain()),
             |_| UnitProgress::Waiting,
         );
-        assert_eq!(names(&found), (vec!["node-2"], vec!["node-1"]));
+        assert_eq!(names(&found), ["node-2"]);
     }
 
     #[test]
-    fn units_that_are_left_out_are_settled_and_count() {
+    fn units_that_are_left_out_count() {
         let left_out = BTreeMap::from([("node-1".to_owned(), "restored by eve".to_owned())]);
         let units = vec![unit("node-1"), unit("node-2")];
         let found = OpenUnits::new(units, &left_out, None, |_| UnitProgress::Waiting);
-        assert_eq!(names(&found), (vec!["node-2"], vec!["node-1"]));
+        assert_eq!(names(&found), ["node-2"]);
         assert_eq!(found.count, 2);
     }
 }

@@ -3,9 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The stage of rules whose drain was aborted, as the rule records it.
-pub(super) const ABORTED: &str = "Aborted";
-
 /// Stage of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum UnitStage {
@@ -24,7 +21,7 @@ pub enum UnitStage {
     /// the unit. Or the unit was idle, and a claim now holds its hardware again.
     Held,
     /// A rule was removed or weakened, or the value of its taint was changed: for example by `restore`, by another
-    /// program, or by `--on-abort deescalate`.
+    /// program.
     Reversed,
 }
 

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::completeness::{DrainSize, most_rules, removal, reversed_units};
-use super::stage::{ABORTED, UnitStage};
+use super::stage::UnitStage;
 use super::terms::TAINT_KEY;
 use super::unit::Unit;
 use crate::decide::draft::{RuleDraft, RulePatch};
@@ -31,7 +31,7 @@ pub enum UnitProgress {
     Idle,
     /// Only pods that the drain does not evict held them.
     Held,
-    /// A rule was removed or weakened, such as by `restore`, another program or `--on-abort deescalate`, or
+    /// A rule was removed or weakened, such as by `restore` or another program, or
     /// its taint got another value: the reason.
     Reversed(String),
 }
@@ -199,12 +199,6 @@ pub(super) fn reversal(rule: &DeviceTaintRule) -> Option<String> {
     if rule.metadata.deletion.is_some() {
         return Some(format!("rule {} is being deleted", rule.name));
     }
-    let is_own = rule.metadata.annotation(RuleMetadata::DRAIN_STAGE) == Some(ABORTED);
-    let by = if is_own {
-        " by the drain itself when a guard ended the drain (--on-abort deescalate)"
-    } else {
-        &by
-    };
     let taint = &rule.taint;
     if !blocks(&taint.effect) {
         return Some(format!(
@@ -673,12 +667,6 @@ mod tests {
             progress_of(&[rule("b", "node-1", Some("Idle")), weak]),
             reversed
         );
-        let mut aborted = rule("a", "node-1", Some(ABORTED));
-        aborted.taint.effect = Effect::None;
-        let UnitProgress::Reversed(why) = progress_of(&[aborted]) else {
-            panic!("reversed");
-        };
-        assert!(why.contains("by the drain itself"), "{why}");
         let mut going = rule("a", "node-1", None);
         going.metadata.deletion = Some(crate::report::testing::now());
         let reversed = UnitProgress::Reversed("rule a is being deleted".to_owned());

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::cost::Cost;
-use super::digest::{DigestInput, digest};
 use super::view::{Optimality, PlanReport, PlanUnit, RequestedPlan, RunnerUp};
 use crate::assess;
 use crate::engine::set_search::{FoundSet, SearchProblem, SearchResult};
@@ -78,11 +77,10 @@ impl PlanReport {
             .iter()
             .filter_map(|place| findings.units.get(*place));
         let spare = spare.map(|unit| unit.spare).fold(0, usize::saturating_add);
-        let mut plan = Self {
+        Self {
             api_version: API_VERSION.to_owned(),
             kind: "PlanReport".to_owned(),
             metadata: impact.metadata.clone(),
-            digest: String::new(),
             planned_units: findings.units(best, nodes),
             requested_plan: findings.requested,
             cost: best.cost.into(),
@@ -102,14 +100,7 @@ impl PlanReport {
             warnings: impact.warnings.clone(),
             incomplete: impact.incomplete.clone(),
             impact,
-        };
-        plan.digest = digest(&DigestInput {
-            metadata: &plan.metadata,
-            units: &plan.planned_units,
-            devices: &plan.selected_devices,
-            pods: &plan.affected_pods,
-        });
-        plan
+        }
     }
 }
 

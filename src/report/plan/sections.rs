@@ -32,11 +32,9 @@ impl View for PlanReport {
     }
 
     fn heading(&self) -> Heading {
-        let mut origin = self.metadata.origin();
-        origin.push(format!("digest {}", self.digest));
         Heading {
             title: format!("Plan: {}", self.question()),
-            origin,
+            origin: self.metadata.origin(),
         }
     }
 

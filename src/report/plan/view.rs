@@ -26,9 +26,6 @@ pub struct PlanReport {
     pub kind: String,
     /// The cluster that the plan is for, and the time at which it was observed.
     pub metadata: Metadata,
-    /// `sha256:` and a hash of the kubeconfig context, the server URL, the units in their order with their devices, the
-    /// identity of these devices, and the UIDs and outcomes of the pods that use them.
-    pub digest: String,
     /// What was requested: the kind and the number of the units, and further conditions.
     pub requested_plan: RequestedPlan,
     /// The units (devices or nodes) of the set, the cheapest first.

@@ -22,7 +22,7 @@ impl DrainRequest {
     ///
     /// # Errors
     ///
-    /// If the drain cannot succeed, does more than its limits allow, or is of a plan that the cluster has left behind.
+    /// If the drain cannot succeed, or does more than its limits allow.
     pub(super) fn assess(
         &self,
         prepared: &Prepared,
@@ -34,7 +34,6 @@ impl DrainRequest {
         let proposed = prepared.hypothetical(now);
         let impact = basis.impact(&proposed);
         let pods = pods_of(&impact, basis);
-        self.refuse_outdated(&prepared.units, &prepared.settled, &pods, basis)?;
         let (_, unknown) = workload_states(&reading.snapshot.pods, reading);
         let unread: Vec<String> = unread(reading).into_iter().chain(unknown).collect();
         let leaving: Vec<&UnitPod> = pods
@@ -137,14 +136,12 @@ mod tests {
         DrainRequest {
             targets: Vec::new(),
             nodes: Vec::new(),
-            plan: None,
             with_partitions: false,
             kind: UnitKind::Device,
             name: Some("fw".to_owned()),
             reason: None,
             limits,
             parallel: 1,
-            debug_namespace: None,
             mode: None,
         }
     }

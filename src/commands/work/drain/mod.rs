@@ -5,18 +5,15 @@
 //! | The work of a drain, and reasons to refuse it before anything is tainted | `prepare` |
 //! | What it does to pods, and further reasons to refuse it | `assess` |
 //! | Permissions that are asked for before that | `permission` |
-//! | Comparison with the controller before the first taint | `announce` |
 //! | The units to drain, and how | `order` |
 //! | What units share that are drained at the same time | `board` |
 //! | Observations of a unit while it is drained | `look` |
 //! | Restarts of Deployments | `restart` |
-//! | The kubelets of a unit, before its devices are called safe to pull | `verify` |
 //! | One unit, from its first eviction until it is done | `unit` |
 //! | All units of a drain | `units` |
 //! | How many of them are drained at the same time | `concurrent` |
 //! | Force deletions in units that wait | `waiting_units` |
 
-mod announce;
 mod assess;
 mod board;
 mod concurrent;
@@ -28,8 +25,7 @@ mod prepared;
 mod restart;
 mod unit;
 mod units;
-mod verify;
 mod waiting_units;
 
-pub(crate) use order::{DrainOrder, KubeletQuery};
-pub(crate) use prepare::{DrainRequest, NamedPlan};
+pub(crate) use order::DrainOrder;
+pub(crate) use prepare::DrainRequest;

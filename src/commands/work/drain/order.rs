@@ -3,14 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::assess::Guard;
 use crate::commands::context::Context;
 use crate::commands::work::connect::Live;
-use crate::commands::work::kubelet::Stop;
-use crate::decide::RuleDraft;
-use crate::decide::drain::{
-    AbortAction, RecordedWorkloads, RestartPlan, Unit, UnitLimits, UnitProgress,
-};
+use crate::decide::drain::{RecordedWorkloads, RestartPlan, Unit, UnitLimits, UnitProgress};
+use crate::decide::{RuleDraft, Version};
 use crate::engine::Semantics;
 use crate::model::RuleMetadata;
 
@@ -21,10 +17,6 @@ pub(crate) struct DrainOrder<'a> {
     pub(crate) live: &'a Live,
     pub(crate) semantics: Semantics,
     pub(crate) limits: UnitLimits,
-    /// Guards that pause the drain before a unit starts.
-    pub(crate) pauses: Vec<Guard>,
-    /// What becomes of units that have not started when a guard ends the drain.
-    pub(crate) on_abort: AbortAction,
     /// Owners that are restarted, as announced before the question.
     pub(crate) restarts: RestartPlan,
     /// How many units are drained at the same time.
@@ -37,24 +29,9 @@ pub(crate) struct DrainOrder<'a> {
     pub(crate) workloads: BTreeMap<String, RecordedWorkloads>,
     /// Whether the same command with `--with-partitions` would drain more devices that keep units from becoming idle.
     pub(crate) leaves_partitions: bool,
-    /// How kubelets are asked at the end of a unit, if they are.
-    pub(crate) kubelets: Option<KubeletQuery>,
     /// How long devices must be idle, and how long the scheduler has to observe taints.
     pub(crate) settle: Duration,
     pub(crate) context: &'a Context,
-}
-
-/// How kubelets are asked.
-#[derive(Clone, Debug)]
-pub(crate) struct KubeletQuery {
-    /// Image of the debug pods.
-    pub(crate) image: String,
-    /// Their namespace.
-    pub(crate) namespace: String,
-    /// How long one of them may take.
-    pub(crate) timeout: Option<Duration>,
-    /// Ends when the program is told to stop.
-    pub(crate) stop: Stop,
 }
 
 /// A unit to drain.

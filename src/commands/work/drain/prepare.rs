@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::order::{DrainRun, begun_first, names_by_unit};
-use super::prepared::{CheckedDrain, Prepared, hypothetical, of_units};
+use super::prepared::{CheckedDrain, Prepared, hypothetical};
 use super::restart::{both_allowed, may_restart};
 use crate::assess::DeviceBasis;
 use crate::cluster::{NodeDetail, WriteMode};
@@ -19,18 +19,15 @@ use crate::decide::choice::{
 };
 use crate::decide::drafts::RuleAnnotations;
 use crate::decide::drain::{
-    DrainTerms, OpenUnits, PlanFile, PlannedFacts, PublishedHardware, Unit, UnitKind, UnitLimits,
-    UnitPod, drains as drain_states, in_planned_order, joined, planned_devices, progress_now,
-    refuse_aborted, refuse_other_cluster, refuse_outdated, refuse_shared_hardware,
-    refuse_unpublished, scope, units, wanted,
+    DrainTerms, OpenUnits, PublishedHardware, Unit, UnitKind, UnitLimits, drains as drain_states,
+    progress_now, refuse_unpublished, scope, units, wanted,
 };
-use crate::decide::identity::{identities, with_identities};
+use crate::decide::identity::with_identities;
 use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
 use crate::decide::{Existing, Proposal, RuleDraft, Terms, add};
-use crate::engine::hardware::Hardware;
 use crate::engine::{self, ProposedTaint};
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, RuleMetadata, Source};
+use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, RuleMetadata};
 use crate::naming::phrase::few;
 
 /// Flags and arguments of a drain.
@@ -39,8 +36,6 @@ pub(crate) struct DrainRequest {
     pub(crate) targets: Vec<String>,
     /// Nodes.
     pub(crate) nodes: Vec<String>,
-    /// The plan that is carried out instead of what was typed.
-    pub(crate) plan: Option<NamedPlan>,
     /// Whether devices of the same hardware are drained too.
     pub(crate) with_partitions: bool,
     pub(crate) kind: UnitKind,
@@ -49,25 +44,13 @@ pub(crate) struct DrainRequest {
     pub(crate) limits: UnitLimits,
     /// How many units are drained at the same time.
     pub(crate) parallel: usize,
-    /// The namespace of debug pods that ask kubelets; absent if kubelets are not asked.
-    pub(crate) debug_namespace: Option<String>,
     /// How changes are sent; absent if they are not sent.
     pub(crate) mode: Option<WriteMode>,
 }
 
-/// A plan that was read from a file.
-pub(crate) struct NamedPlan {
-    /// The name of the file.
-    pub(crate) name: String,
-    pub(crate) file: PlanFile,
-}
-
 impl DrainRequest {
-    /// The selected devices: one choice for each node, or one for all devices; none where a plan names them.
+    /// The selected devices: one choice for each node, or one for all devices.
     pub(crate) fn choices(&self) -> Result<Vec<Choice>, Failure> {
-        if self.plan.is_some() {
-            return Ok(Vec::new());
-        }
         let filters = |node: Option<&String>| DeviceFilterFlags {
             node: node.cloned(),
             with_partitions: self.with_partitions,
@@ -112,12 +95,6 @@ impl DrainRequest {
         mutation: MutationContext,
         context: &Context,
     ) -> Result<(MutationContext, BTreeSet<DeviceId>), Failure> {
-        if let Some(plan) = &self.plan {
-            let view = &mutation.view;
-            let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
-            let devices = planned_devices(&plan.file, &inventory);
-            return Ok((mutation, devices));
-        }
         let mut mutation = mutation;
         let mut devices = BTreeSet::new();
         for choice in choices {
@@ -149,14 +126,11 @@ impl DrainRequest {
         rules: &[DeviceTaintRule],
         basis: &DeviceBasis<'_>,
     ) -> Result<Prepared, Failure> {
-        self.refuse_other_cluster(&basis.reading.source)?;
         let published = PublishedHardware::of(basis);
-        let units = self.units(devices, &published)?;
-        let terms = self.terms(devices)?;
+        let units = units(devices, published.devices(), published.hardware(), self.kind)?;
+        let nodes: BTreeSet<String> = self.nodes.iter().cloned().collect();
+        let terms = DrainTerms::new(self.name.as_deref(), &nodes, devices)?;
         let known = drain_states(rules);
-        if let Some(drain) = known.iter().find(|drain| drain.name == terms.name) {
-            refuse_aborted(&drain.name, &drain.units)?;
-        }
         let drafts = self.drafts(&units, &terms)?;
         let (drafts, left_out) = wanted(drafts, &units, &known, &terms.name)?;
         let drafts = self.with_scope(drafts);
@@ -171,13 +145,7 @@ impl DrainRequest {
         let state = known.iter().find(|drain| drain.name == terms.name);
         let rules_of = |unit: &Unit| names.get(&unit.name).cloned().unwrap_or_default();
         let progress = |unit: &Unit| progress_now(state, unit, &rules_of(unit), &published, basis);
-        let OpenUnits {
-            open,
-            settled,
-            count,
-        } = OpenUnits::new(units.clone(), &left_out, state, progress);
-        // Only devices so far, before anything else is read; `check` compares the pods.
-        self.refuse_outdated(&units, &settled, &[], basis)?;
+        let OpenUnits { open, count } = OpenUnits::new(units, &left_out, state, progress);
         let open = open.into_iter().map(|(unit, progress)| DrainRun {
             rules: rules_of(&unit),
             progress,
@@ -186,7 +154,7 @@ impl DrainRequest {
         let runs: Vec<DrainRun> = open.collect();
         // While the driver of a node is away, only its allocated devices are known.
         let open = runs.iter().map(|run| &run.unit);
-        refuse_unpublished(open, &basis.reading.snapshot.slices, self.unit_kind())?;
+        refuse_unpublished(open, &basis.reading.snapshot.slices, self.kind)?;
         Ok(Prepared {
             units: runs.iter().map(|run| run.unit.clone()).collect(),
             terms,
@@ -195,51 +163,12 @@ impl DrainRequest {
             runs: begun_first(runs),
             count,
             skipped: left_out,
-            settled,
         })
-    }
-
-    /// Refuses a plan of another cluster.
-    fn refuse_other_cluster(&self, source: &Source) -> Result<(), Failure> {
-        let server = match source {
-            Source::Cluster { server, .. } => server.as_deref(),
-            Source::Files => None,
-        };
-        match &self.plan {
-            Some(plan) => refuse_other_cluster(&plan.name, &plan.file, server.unwrap_or_default()),
-            None => Ok(()),
-        }
-    }
-
-    /// The units in the order in which they are drained.
-    fn units(
-        &self,
-        devices: &BTreeSet<DeviceId>,
-        published: &PublishedHardware<'_>,
-    ) -> Result<Vec<Unit>, Failure> {
-        let kind = self.unit_kind();
-        let inventory = published.devices();
-        Ok(match &self.plan {
-            // The plan says what its units are.
-            Some(plan) => {
-                let together = units(devices, inventory, published.hardware(), kind)?;
-                refuse_shared_hardware(&plan.name, &together, &plan.file)?;
-                let units = units(devices, inventory, &Hardware::default(), kind)?;
-                in_planned_order(&plan.file, units)
-            }
-            None => units(devices, inventory, published.hardware(), kind)?,
-        })
-    }
-
-    fn unit_kind(&self) -> UnitKind {
-        let planned = self.plan.as_ref().map(|plan| plan.file.unit_kind);
-        planned.unwrap_or(self.kind)
     }
 
     /// The drafts, on which is recorded what the drain selects of its nodes.
     fn with_scope(&self, mut drafts: Vec<RuleDraft>) -> Vec<RuleDraft> {
-        let scope = match self.unit_kind() {
-            // The devices of a planned node are all of its devices.
+        let scope = match self.kind {
             UnitKind::Node => scope(&self.targets),
             UnitKind::Device | UnitKind::Pool => None,
         };
@@ -249,42 +178,6 @@ impl DrainRequest {
             draft.annotations.extend(note);
         }
         drafts
-    }
-
-    fn terms(&self, devices: &BTreeSet<DeviceId>) -> Result<DrainTerms, Failure> {
-        let Some(plan) = &self.plan else {
-            let nodes: BTreeSet<String> = self.nodes.iter().cloned().collect();
-            return DrainTerms::new(self.name.as_deref(), &nodes, devices);
-        };
-        // By what was planned, which stays the same whatever became of the devices.
-        let units = plan.file.units.iter();
-        let nodes: BTreeSet<String> = match plan.file.unit_kind {
-            UnitKind::Node => units.clone().map(|(name, _)| name.clone()).collect(),
-            UnitKind::Device | UnitKind::Pool => BTreeSet::new(),
-        };
-        let devices = units.flat_map(|(_, devices)| devices.clone()).collect();
-        DrainTerms::new(self.name.as_deref(), &nodes, &devices)
-    }
-
-    /// Refuses a plan that was overtaken.
-    pub(super) fn refuse_outdated(
-        &self,
-        units: &[Unit],
-        settled: &BTreeSet<String>,
-        pods: &[UnitPod],
-        basis: &DeviceBasis<'_>,
-    ) -> Result<(), Failure> {
-        let Some(plan) = &self.plan else {
-            return Ok(());
-        };
-        let facts = PlannedFacts {
-            units,
-            settled,
-            hardware: &identities(&of_units(units, basis.now), &basis.reading.snapshot),
-            pods,
-            included: self.limits.included,
-        };
-        refuse_outdated(&plan.name, &plan.file, &facts)
     }
 
     /// The rules of the drain, one for each device, each with the index of its unit.

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::order::DrainRun;
 use crate::decide::AddStep;
 use crate::decide::drain::{DrainTerms, RecordedWorkloads, RestartPlan, Unit};
-use crate::engine::{ProposedTaint, Semantics};
+use crate::engine::ProposedTaint;
 use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Uid};
 
 /// What a drain does to pods, as shown before the confirmation.
@@ -36,36 +36,16 @@ pub(crate) struct Prepared {
     pub(crate) count: usize,
     /// Units that are left out, with the reasons.
     pub(crate) skipped: BTreeMap<String, String>,
-    /// Names of the units that are over or left out.
-    pub(crate) settled: BTreeSet<String>,
 }
 
 impl Prepared {
-    /// Whether no rule of the drain exists yet.
-    pub(crate) fn is_new(&self) -> bool {
-        self.steps.iter().all(|step| match step {
-            AddStep::Create(_) => true,
-            AddStep::Change { .. } | AddStep::Keep { .. } => false,
-        })
-    }
-
-    /// Whether the pods are compared with those that the controller counts before the drain begins: not if the user does
-    /// not want that, nor once its rules exist, nor for a Kubernetes without effect None.
-    pub(crate) fn is_announced(&self, unwanted: bool, semantics: &Semantics) -> bool {
-        !unwanted && self.is_new() && semantics.has_effect_none
-    }
-
-    /// Whether a rule is still to be made or changed.
-    pub(crate) fn changes_rules(&self) -> bool {
-        self.steps.iter().any(|step| match step {
-            AddStep::Create(_) | AddStep::Change { .. } => true,
-            AddStep::Keep { .. } => false,
-        })
-    }
 
     /// A NoExecute taint on each of its devices, as if it evicted by taint.
     pub(super) fn hypothetical(&self, now: Timestamp) -> Vec<ProposedTaint> {
-        of_units(&self.units, now)
+        let devices = self.units.iter().flat_map(|unit| &unit.devices);
+        devices
+            .map(|device| hypothetical(device.clone().into(), now))
+            .collect()
     }
 
     /// How many of its rules have effect NoExecute.
@@ -95,14 +75,6 @@ impl Prepared {
     }
 }
 
-/// A NoExecute taint on each device of these units.
-pub(super) fn of_units(units: &[Unit], now: Timestamp) -> Vec<ProposedTaint> {
-    let devices = units.iter().flat_map(|unit| &unit.devices);
-    devices
-        .map(|device| hypothetical(device.clone().into(), now))
-        .collect()
-}
-
 /// A NoExecute taint on these devices, as if the drain evicted by taint.
 pub(super) fn hypothetical(selector: DeviceSelector, now: Timestamp) -> ProposedTaint {
     let taint = DrainTerms {
@@ -115,23 +87,10 @@ pub(super) fn hypothetical(selector: DeviceSelector, now: Timestamp) -> Proposed
 mod tests {
     use super::*;
     use crate::decide::drain::UnitProgress;
-    use crate::decide::testing::{named, selector, taint};
-    use crate::decide::{RuleDraft, RulePatch};
-    use crate::engine::testing::semantics;
+    use crate::decide::testing::named;
 
-    fn draft(name: &str) -> RuleDraft {
-        RuleDraft {
-            name: name.to_owned(),
-            selector: selector("gpu-0"),
-            taint: taint("NoSchedule"),
-            labels: BTreeMap::new(),
-            annotations: BTreeMap::new(),
-            manifest: None,
-        }
-    }
-
-    /// A drain of one unit with the rules `a` and `b`, for which these steps are left.
-    fn prepared(steps: Vec<AddStep>) -> Prepared {
+    /// A drain of one unit with the rules `a` and `b`.
+    fn prepared() -> Prepared {
         let unit = Unit {
             name: "node-1".to_owned(),
             devices: BTreeSet::new(),
@@ -146,48 +105,16 @@ mod tests {
                 name: "fw".to_owned(),
             },
             units: Vec::new(),
-            steps,
+            steps: Vec::new(),
             runs: vec![run],
             count: 1,
             skipped: BTreeMap::new(),
-            settled: BTreeSet::new(),
-        }
-    }
-
-    #[test]
-    fn a_drain_is_new_without_rules_and_changes_some_unless_all_are_as_wanted() {
-        let create = || AddStep::Create(draft("a"));
-        let change = || AddStep::Change {
-            draft: draft("a"),
-            rule: Box::new(named("a", "None")),
-            patch: RulePatch::effect(&Effect::NoSchedule, &semantics(37), None),
-        };
-        let keep = || AddStep::Keep {
-            draft: draft("b"),
-            rule: Box::new(named("b", "NoSchedule")),
-        };
-        for (steps, is_new, changes_rules) in [
-            (vec![create(), create()], true, true),
-            (vec![create(), keep()], false, true),
-            (vec![create(), change()], false, true),
-            (vec![change(), keep()], false, true),
-            (vec![keep(), keep()], false, false),
-        ] {
-            let found = prepared(steps.clone());
-            for (unwanted, minor, expected) in
-                [(false, 37, is_new), (true, 37, false), (false, 34, false)]
-            {
-                let is_announced = found.is_announced(unwanted, &semantics(minor));
-                assert_eq!(is_announced, expected, "{unwanted} {minor} {steps:?}");
-            }
-            let found = (found.is_new(), found.changes_rules());
-            assert_eq!(found, (is_new, changes_rules), "{steps:?}");
         }
     }
 
     #[test]
     fn rules_of_its_units_count_as_raised_and_are_rules_only_together() {
-        let drain = prepared(Vec::new());
+        let drain = prepared();
         let known = [
             named("a", "NoExecute"),
             named("b", "NoSchedule"),

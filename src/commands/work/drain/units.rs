@@ -1,7 +1,5 @@
 //! All units of a drain.
 
-use tokio::time::Instant;
-
 use super::board::Board;
 use super::concurrent::few_at_a_time;
 use super::order::{DrainOrder, DrainRun};
@@ -16,24 +14,15 @@ use crate::commands::work::mutation_context::MutationContext;
 use crate::commands::work::resolve_rules::by_name;
 use crate::commands::work::stopped::stopped;
 use crate::decide::drain::{
-    AbortAction, BeforeUnit, DrainEnd, DrainSize, PauseStep, Unit, UnitEnd, UnitProgress,
-    abort_patch, before_unit, begun_run, both_records, completion_patch, interrupted, missing_rule,
-    pause_step, recording_patch, reversal_to_record, ring, rules_of, rules_of_unit, settled_in,
+    BeforeUnit, DrainEnd, DrainSize, UnitEnd, UnitProgress, before_unit, begun_run, both_records,
+    completion_patch, interrupted, missing_rule, recording_patch, reversal_to_record, ring, rules_of,
+    rules_of_unit, settled_in,
 };
 use crate::decide::effect::still_exists;
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
-use crate::output::StatusLine;
 use crate::report::change::DryRun;
-
-/// Why no further unit of a drain is started.
-enum StoppedDrain {
-    /// A unit could not be drained or started.
-    At(Failure),
-    /// A guard trips before a unit.
-    Before(Failure),
-}
 
 impl DrainOrder<'_> {
     /// Drains the units in order, until one of them cannot be drained.
@@ -83,12 +72,7 @@ impl DrainOrder<'_> {
                 end.observe(found.as_deref().map_err(String::clone));
                 Ok(end)
             }
-            Some(StoppedDrain::At(failure)) => Err(failure),
-            Some(StoppedDrain::Before(failure)) => {
-                let waiting = board.end().waiting;
-                let rest = units.iter().filter(|run| waiting.contains(&run.unit.name));
-                Err(self.abort(rest.collect(), &board, failure).await)
-            }
+            Some(failure) => Err(failure),
         }
     }
 
@@ -98,23 +82,17 @@ impl DrainOrder<'_> {
         place: usize,
         run: &DrainRun,
         board: &Board<'_, '_>,
-    ) -> Result<bool, StoppedDrain> {
+    ) -> Result<bool, Failure> {
         let name = &run.unit.name;
-        let waits = |failure| {
-            board.finish(name, |end| end.postpone(name));
-            failure
-        };
         // The confirmed report is from the start: later units may have changed since.
-        let paused = Box::pin(self.pause(run, board.mutation)).await;
-        paused.map_err(|failure| waits(StoppedDrain::At(failure)))?;
         if place > 0 {
             let checked = self.check(run, board.mutation, board.safety).await;
-            checked.map_err(|failure| waits(StoppedDrain::Before(failure)))?;
+            checked.inspect_err(|_| board.finish(name, |end| end.postpone(name)))?;
         }
         let over = Box::pin(self.drain_unit(run, board)).await;
         let over = over.map_err(|failure| {
             board.finish(name, |_| {});
-            StoppedDrain::At(stopped(failure, self.context))
+            stopped(failure, self.context)
         })?;
         let goes_on = over.may_others_start();
         let line = DrainEnd::line(name, &over);
@@ -198,72 +176,7 @@ impl DrainOrder<'_> {
         Ok(())
     }
 
-    /// Waits while a soft guard trips for the pods of a unit.
-    async fn pause(&self, run: &DrainRun, mutation: &MutationContext) -> Result<(), Failure> {
-        if self.pauses.is_empty() {
-            return Ok(());
-        }
-        let began = Instant::now();
-        let mut status = StatusLine::new(&self.context.printer);
-        loop {
-            let refusal = self.refusal(run, mutation, &self.pauses).await?;
-            let unit = &run.unit.name;
-            match pause_step(refusal, began.elapsed(), self.limits.timeout) {
-                PauseStep::Start => return Ok(()),
-                PauseStep::WaitFor(time, why) => {
-                    let line = format!("paused before unit {unit} ({why})");
-                    status.say(&line, &line);
-                    tokio::time::sleep(time).await;
-                }
-                PauseStep::GiveUp(why) => {
-                    drop(status);
-                    let failure = Failure::new(
-                        ExitStatus::TimedOut,
-                        format!("unit {unit} was not started within --timeout ({why})"),
-                    );
-                    let advice = interrupted(self.name).into_iter();
-                    return Err(advice.fold(failure, Failure::hint));
-                }
-            }
-        }
-    }
-
-    /// The failure of a drain that ends before these units start, once their rules have effect None where that is asked
-    /// for.
-    async fn abort(
-        &self,
-        rest: Vec<&DrainRun>,
-        board: &Board<'_, '_>,
-        failure: Failure,
-    ) -> Failure {
-        match self.on_abort {
-            AbortAction::Keep => return failure,
-            AbortAction::Deescalate => {}
-        }
-        let (mut failure, mutation) = (failure, board.mutation);
-        let mut changer = board.changer.lock().await;
-        let names: Vec<String> = rest.iter().flat_map(|run| run.rules.clone()).collect();
-        let rules = match by_name(&names, &mutation.rules).await {
-            Ok(rules) => rules,
-            Err(error) => return failure.detail(format!("rules were not deescalated: {error}")),
-        };
-        for rule in rules {
-            let now = self.live.client.server_time();
-            let Some(patch) = abort_patch(&rule, &self.semantics, now) else {
-                continue;
-            };
-            let changed = changer.patch(&rule, &patch, still_exists).await;
-            failure = match changed {
-                Ok(_) => failure,
-                Err(error) => {
-                    failure.detail(format!("rule {} was not deescalated: {error}", rule.name))
-                }
-            };
-        }
-        failure
-    }
-
-    /// Evaluates guards for a unit before it starts.
+    /// Evaluates guards and policies for a unit before it starts.
     async fn check(
         &self,
         run: &DrainRun,
@@ -313,7 +226,7 @@ impl DrainOrder<'_> {
             }
             BeforeUnit::Weakened(why) => return Ok(UnitEnd::Reversed(why)),
         }
-        let began = Instant::now();
+        self.happens(run, &UnitProgress::Draining, "draining");
         let rules = self.note(rules, &UnitProgress::Draining, mutation).await?;
         let restarted = self.restarts.owners.keys().cloned().collect();
         let unit_run = begun_run(self.limits, &run.progress, &rules, restarted);
@@ -332,7 +245,6 @@ impl DrainOrder<'_> {
             }
             (end, _) => end,
         };
-        let (end, safety) = self.verified(end, &run.unit, &left, began).await?;
         if let Some(progress) = end.progress() {
             // Read again, since the wait may have recorded unreleased devices on them.
             let rules = mutation.rules.list().await.map_err(failed)?.objects;
@@ -340,27 +252,7 @@ impl DrainOrder<'_> {
             let rules = rules_of_unit(&rules, self.name, &run.unit.name);
             self.note(rules, &progress, mutation).await?;
         }
-        if let Some(line) = safety {
-            self.context.printer.note(&line);
-        }
         Ok(end)
-    }
-
-    /// The result of a unit once its kubelets were asked, and the line that calls it safe to pull.
-    async fn verified(
-        &self,
-        end: UnitEnd,
-        unit: &Unit,
-        rules: &[DeviceTaintRule],
-        began: Instant,
-    ) -> Result<(UnitEnd, Option<String>), Failure> {
-        if !end.needs_kubelets() {
-            return Ok((end, None));
-        }
-        // What evictions have left of the time, and enough to ask once.
-        let until = began.checked_add(self.limits.timeout).unwrap_or(began);
-        let safety = Box::pin(self.removal_safety(unit, rules, until)).await?;
-        Ok(end.verified(safety, &unit.name))
     }
 
     /// Records the stage of the unit on its rules, and returns the patched rules.
