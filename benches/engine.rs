@@ -20,7 +20,7 @@ use jiff::Timestamp;
 use kubectl_devicetaint::assess::plan::search_problem;
 use kubectl_devicetaint::assess::{Basis, PlanUnit};
 use kubectl_devicetaint::engine::expression::DeviceExpression;
-use kubectl_devicetaint::engine::set_search::{DomainLimits, SetLimits, search};
+use kubectl_devicetaint::engine::set_search::search;
 use kubectl_devicetaint::engine::{ProposedTaint, Semantics, preview};
 use kubectl_devicetaint::model::{
     Allocation, AllocationResult, AttributeValue, BudgetStatus, ClaimSource, ConsumerReference,
@@ -176,21 +176,12 @@ fn plan_sets(mut cluster: Snapshot) {
     ] {
         let units = units.iter().map(|devices| PlanUnit {
             devices: devices.clone(),
-            ..PlanUnit::default()
         });
         let units: Vec<PlanUnit> = units.collect();
-        let limits = SetLimits {
-            count,
-            domains: vec![DomainLimits {
-                least: 0,
-                most: usize::MAX,
-            }],
-            spare: None,
-        };
         let began = Instant::now();
         let all = [proposed(None, None)];
         let impact = preview(&reading.snapshot, &all, start(), &semantics);
-        let problem = search_problem(&units, limits, &impact, &basis);
+        let problem = search_problem(&units, count, &impact, &basis);
         let prepared = began.elapsed();
         let result = search(black_box(&problem));
         let optimal = if result.is_optimal() {

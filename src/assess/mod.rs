@@ -43,7 +43,7 @@ pub use consent::{Consent, WhyWide};
 pub use disruption_facts::DisruptionFacts;
 pub use evicted_outcome::EvictedOutcome;
 pub use evidence::do_not_disrupt;
-pub use guard::{AvailabilityFloor, Guard, GuardError, GuardOutcome, Limits, Signal, Wholes};
+pub use guard::{Guard, GuardError, GuardOutcome, Limits, Signal, Wholes};
 pub use hazard::{Finding, Hazard};
 pub use impact_facts::{DeviceFacts, ImpactFacts, PodFacts};
 pub use outcome::Outcome;

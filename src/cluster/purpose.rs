@@ -162,11 +162,11 @@ purposes! {
     /// Who tolerates a taint.
     Tolerations: "tolerations", Looks, OrDump, Dedications, [FACTS, TEMPLATES];
     /// Taking devices out of service: rules, evictions of pods, and what becomes of their workloads.
-    Drain: "drain", Acts, Live, Rules, [FACTS, CLASSES, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, NODES, WATCH, Need(&["get", "create", "patch", "delete"], What::Rules), EVICTIONS, RESTARTS];
+    Drain: "drain", Acts, Live, Rules, [FACTS, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, NODES, WATCH, Need(&["get", "create", "patch"], What::Rules), EVICTIONS, RESTARTS];
     /// Looking at drains.
     DrainStatus: "drain-status", Looks, Live, Rules, [FACTS, PODS];
     /// Undoing a drain.
-    Restore: "restore", Acts, Live, Rules, [FACTS, PODS, Need(&["get", "delete"], What::Rules), WATCH, NODES, WORKLOADS];
+    Restore: "restore", Acts, Live, Rules, [FACTS, PODS, Need(&["get", "delete", "patch"], What::Rules), NODES];
     /// Evicting pods so that another one gets their devices.
     MakeRoom: "make-room", Acts, Live, Rules, [FACTS, CLASSES, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, NODES, Need(&["get", "create", "patch", "delete"], What::Rules), EVICTIONS];
     /// Asking the kubelet of a node through a pod that is made there; no role of `manifests/` allows that.
@@ -415,8 +415,6 @@ mod tests {
             let needs = budgets.contains(&purpose);
             let has = |what| resources.contains(what);
             assert_eq!(has("poddisruptionbudgets"), needs, "{purpose:?}");
-            // What is restored is ready again when its workloads are.
-            let needs = needs || purpose == Purpose::Restore;
             assert_eq!(has("jobsets"), needs, "{purpose:?}");
             // What became of evicted pods of ReplicaSets is decided by their Deployments.
             let needs = needs || purpose == Purpose::Explain;

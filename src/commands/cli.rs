@@ -213,7 +213,6 @@ impl PreparedCommand {
         let mut signals = match self.profile.signals {
             Signals::TidiesUp => return running.await,
             Signals::End => signal::Signals::listen(),
-            Signals::EndAtHangup => signal::Signals::listen_for_hangup(),
         };
         signal::stoppable_by(running, Some(&mut signals), context).await
     }
@@ -461,17 +460,14 @@ mod tests {
         "expires",
         "expressions",
         "grace",
-        "keep_available",
         "kubernetes",
         "labels",
         "lasts",
-        "max_parallel",
         "name",
         "names",
         "namespace_selector",
         "now",
         "password",
-        "per_pool",
         "plan",
         "plan nodes",
         "proxy_url",

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use clap::builder::RangedU64ValueParser;
 use clap::{Subcommand, ValueEnum};
 
 use super::context::Context;
@@ -18,9 +17,7 @@ use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline, TimeoutAction};
 use crate::cluster::Purpose;
 use crate::completion::Values;
-use crate::decide::drain::{
-    DrainEnd, Inclusions, Means, UnitKind, UnitLimits, next_line,
-};
+use crate::decide::drain::{DrainEnd, Inclusions, UnitKind, UnitLimits, next_line};
 use crate::error::{ExitStatus, Failure};
 use crate::naming::duration::parse_duration;
 use crate::naming::nearest::nearest;
@@ -30,17 +27,16 @@ use crate::render::Format;
 ///
 /// Taints all devices of the drain with devicetaint.dev/drain=NAME:NoSchedule, where NAME is the drain's name, so that no
 /// replacement pod gets a device that is drained later.
-/// Then drains one unit (a device, node or pool) after the other. If possible, Deployments are restarted (see --by).
-/// All other pods are evicted through the Eviction API, which respects PodDisruptionBudgets. After each eviction, the
-/// workload's next pod is evicted only when the replacement is ready.
+/// Then drains one unit (a device, node or pool) after the other. Pods are evicted through the Eviction API, which respects
+/// PodDisruptionBudgets. After each eviction, the workload's next pod is evicted only when the replacement is ready.
 ///
 /// A unit is done when the workloads of its pods are ready again, and its stage is `idle` (no claim holds its
 /// devices) or `held` (only pods that the drain does not remove still hold its devices). The drain does not remove
-/// pods of DaemonSets, unless --include-daemonsets is set. Nor does it remove pods that use devices only with admin
-/// access (adminAccess: true in their claims), such as monitors. Effect NoExecute (--force or --by taint) can evict
-/// both kinds of pods.
+/// pods of DaemonSets, unless --include names them. Nor does it remove pods that use devices only with admin
+/// access (adminAccess: true in their claims), such as monitors. Effect NoExecute (--force) can evict both
+/// kinds of pods.
 ///
-/// The drain is refused if pods need an --include flag that is not set: pods of Jobs or of single-replica
+/// The drain is refused if --include does not name the class of a pod: pods of Jobs or of single-replica
 /// StatefulSets, and pods that no known workload recreates. A pod that a controller recreates is allocated other devices,
 /// or stays pending if there are none.
 /// Without --accept-unplaceable, the drain begins only if other devices are available for the claims of all pods that
@@ -96,28 +92,12 @@ pub(super) struct DrainArgs {
     )]
     unit: Option<UnitArg>,
 
-    /// How pods are removed: auto, restart, evict or taint
+    /// Restart Deployments that start new pods before old ones stop, instead of evicting their pods
     ///
-    /// `auto` (the default): a Deployment is restarted if it has maxSurge above 0 (so that new pods start before old
-    /// ones stop), if budgets allow the restart, and if other devices are available. A restart replaces all pods of the
-    /// Deployment, also those on other devices. All other pods are evicted through the Eviction API; an eviction that a
-    /// budget refuses is retried.
-    ///
-    /// `restart`: no pod is evicted. The command is refused if restarts do not remove all pods that have to leave.
-    ///
-    /// `evict`: all pods are evicted through the Eviction API, and no Deployment is restarted.
-    ///
-    /// `taint`: effect NoExecute evicts the pods of a unit at once, and ignores budgets.
-    #[arg(
-        long,
-        value_enum,
-        default_value = "auto",
-        hide_default_value = true,
-        hide_possible_values = true,
-        value_name = "HOW",
-        help_heading = "Drain"
-    )]
-    by: By,
+    /// That is, Deployments with maxSurge above 0 that have pods on the devices. A restart replaces all pods of the
+    /// Deployment, also those on other devices, and does not respect budgets. Pods that are left are evicted.
+    #[arg(long, help_heading = "Drain")]
+    restart: bool,
 
     /// Evict remaining pods by NoExecute, ignoring budgets
     ///
@@ -133,25 +113,19 @@ pub(super) struct DrainArgs {
     #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = parse_duration, help_heading = "Drain")]
     timeout: Duration,
 
-    /// How long devices must stay idle; also how much time the scheduler is given to observe the taints
-    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = parse_duration, help_heading = "Drain", hide_short_help = true)]
-    settle: Duration,
-
-    /// Also evict pods of single-replica StatefulSets
-    #[arg(long, help_heading = "Pods")]
-    include_singletons: bool,
-
-    /// Also evict pods of Jobs, although a Job may fail
-    #[arg(long, help_heading = "Pods")]
-    include_jobs: bool,
-
-    /// Also evict pods that no known workload recreates
-    #[arg(long, help_heading = "Pods")]
-    include_unmanaged: bool,
-
-    /// Also evict pods of DaemonSets
-    #[arg(long, help_heading = "Pods", hide_short_help = true)]
-    include_daemonsets: bool,
+    /// Classes of pods to evict, too: daemonsets, singletons, jobs, unmanaged; repeatable
+    ///
+    /// `singletons` are pods of single-replica StatefulSets. Pods of `jobs` are evicted although a Job may fail. No known
+    /// workload recreates `unmanaged` pods.
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        hide_possible_values = true,
+        value_name = "CLASS",
+        help_heading = "Pods"
+    )]
+    include: Vec<IncludedClass>,
 
     /// Proceed even if replacements may stay pending without a device
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
@@ -178,13 +152,6 @@ pub(super) struct DrainArgs {
         hide_short_help = true
     )]
     ticket: Option<String>,
-
-    /// How many units are drained at the same time
-    ///
-    /// Pods of the same workload are evicted or restarted in only one unit at a time, unless NoExecute is
-    /// set.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = RangedU64ValueParser::<usize>::new().range(1..), help_heading = "Drain", hide_short_help = true)]
-    max_parallel: usize,
 
     #[command(flatten)]
     change: ChangeArgs,
@@ -215,35 +182,25 @@ enum UnitArg {
     Pool,
 }
 
+/// Classes of pods that are evicted only if they are named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum IncludedClass {
+    /// Pods of DaemonSets
+    Daemonsets,
+    /// Pods of single-replica StatefulSets
+    Singletons,
+    /// Pods of Jobs
+    Jobs,
+    /// Pods that no known workload recreates
+    Unmanaged,
+}
+
 impl From<UnitArg> for UnitKind {
     fn from(typed: UnitArg) -> Self {
         match typed {
             UnitArg::Device => Self::Device,
             UnitArg::Node => Self::Node,
             UnitArg::Pool => Self::Pool,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum By {
-    /// Restarts where new pods come first, else the Eviction API
-    Auto,
-    /// Restarts of Deployments
-    Restart,
-    /// The Eviction API
-    Evict,
-    /// Effect NoExecute
-    Taint,
-}
-
-impl From<By> for Means {
-    fn from(typed: By) -> Self {
-        match typed {
-            By::Auto => Self::Auto,
-            By::Restart => Self::Restart,
-            By::Evict => Self::Eviction,
-            By::Taint => Self::Taint,
         }
     }
 }
@@ -309,8 +266,9 @@ impl DrainArgs {
         let target = self.events.events.as_deref();
         let lines = events::begin_beside(target, "drain", lines, context).await?;
         if self.targets.is_empty() && self.nodes.is_empty() {
-            return Err(Failure::usage("no devices selected")
-                .hint("specify devices, or add --node NODE"));
+            return Err(
+                Failure::usage("no devices selected").hint("specify devices, or add --node NODE")
+            );
         }
         refuse_misspelled(&self.targets)?;
         let request = self.request()?;
@@ -364,12 +322,10 @@ impl DrainArgs {
             semantics: mutation.view.semantics,
             limits: request.limits,
             restarts: agreed.restarts,
-            parallel: self.max_parallel,
             units: prepared.count,
             skipped: prepared.skipped.clone(),
             leaves_partitions: agreed.leaves_partitions,
             workloads: agreed.workloads,
-            settle: self.settle,
             context,
         };
         let mut ended = None;
@@ -392,9 +348,7 @@ impl DrainArgs {
         self.print(&prepared.terms.name, &mutation, format, context)
             .await?;
         if status.is_ok() && change.dry_run.is_real() && lines == Lines::Printed {
-            context
-                .printer
-                .note(&next_line(&prepared.terms.name));
+            context.printer.note(&next_line(&prepared.terms.name));
         }
         status
     }
@@ -409,7 +363,6 @@ impl DrainArgs {
             name: self.name.clone(),
             reason: self.reason.clone(),
             limits: self.limits(),
-            parallel: self.max_parallel,
             mode: self.change.change().mode(),
         })
     }
@@ -425,12 +378,12 @@ impl DrainArgs {
 
     fn limits(&self) -> UnitLimits {
         UnitLimits {
-            means: self.by.into(),
+            restarts: self.restart,
             included: Inclusions {
-                single_replicas: self.include_singletons,
-                jobs: self.include_jobs,
-                unmanaged: self.include_unmanaged,
-                daemon_sets: self.include_daemonsets,
+                single_replicas: self.include.contains(&IncludedClass::Singletons),
+                jobs: self.include.contains(&IncludedClass::Jobs),
+                unmanaged: self.include.contains(&IncludedClass::Unmanaged),
+                daemon_sets: self.include.contains(&IncludedClass::Daemonsets),
             },
             force_after: self.force.then_some(self.grace),
             timeout: self.timeout,

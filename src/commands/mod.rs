@@ -30,7 +30,6 @@ mod help;
 mod list;
 mod make_room;
 mod open_pods;
-mod own_cleanup;
 mod plan;
 mod podresources;
 mod preview;

@@ -3,39 +3,36 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::context::Context;
-use super::flags::device_filters::DeviceFilterArgs;
-use super::flags::guards;
+use super::flags::device_choice::DeviceChoiceArgs;
 use super::flags::output::PageArgs;
 use super::flags::source::SourceArgs;
-use super::flags::words::one_of;
 use super::profile::{CommandProfile, NamespaceFilter, PODS_OF_EVERY_NAMESPACE};
 use super::work::cluster_view::{ClusterView, Disruption, ReadState};
 use super::work::hypothesis::Hypothesis;
 use super::work::present::present;
+use crate::assess::PlanUnit;
 use crate::assess::plan::search_problem;
-use crate::assess::{AvailabilityFloor, Guard};
-use crate::cluster::{self, Detail, NodeDetail};
+use crate::cluster::{self, Detail};
 use crate::completion::Values;
+use crate::decide::UnmatchedNames;
 use crate::decide::choice::{
     Choice, ChoiceBasis, DeviceArguments, Purpose, UnmatchedNames, collapsed, refuse_unmatched,
 };
-use crate::decide::identity::identities;
+use crate::decide::drain::{needed_inclusions, pods_of};
 use crate::decide::plan::{
-    PlanRequest, PlanSize, PlanSpace, Spread, devices_of, drain_command, no_set, plan_space,
-    plan_units, refuse_unread, shared_hardware_last,
+    PlanSize, devices_of, drain_command, plan_units, refuse_unread, shared_hardware_last,
 };
 use crate::engine::set_search::search;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, DeviceSelector, Effect};
 use crate::report::PlanReport;
-use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
+use crate::report::plan::{PlanFindings, RequestedPlan, UnitKind};
 
 /// Find the devices or nodes that cost least to drain
 ///
 /// Changes nothing. From the devices that you select by arguments and flags, chooses a set so that the eviction of its
-/// pods costs least. --count sets the number of devices in the set, --nodes the number of whole nodes, and --per-pool
-/// the number of devices of each pool. With --nodes, the set has all devices of the chosen nodes, including devices
-/// that you did not select. The report shows whether it is proven that no set costs less. If not, the report shows a
+/// pods costs least. --count sets the number of devices in the set, --nodes the number of whole nodes. With --nodes,
+/// the set has all devices of the chosen nodes, including devices that you did not select. The report shows whether it is proven that no set costs less. If not, the report shows a
 /// lower bound: no set can cost less than this bound.
 ///
 /// Pods are evaluated as if the devices had a NoExecute taint. Two sets are compared in these steps; the first
@@ -52,13 +49,13 @@ use crate::report::plan::{PlanFindings, RequestedPlan, SpreadOver, UnitKind};
 ///    no-replacement is not counted.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-#[command(group = clap::ArgGroup::new("size").required(true).args(["count", "nodes", "per_pool"]))]
+#[command(group = clap::ArgGroup::new("size").required(true).args(["count", "nodes"]))]
 pub(super) struct PlanArgs {
     /// Devices to choose from, and the taint they would get
     ///
     /// As in `preview`: DRIVER, DRIVER/POOL/DEVICE with `*` for any, UUID, serial number or PCI address.
     /// Without TAINT, assumes a taint that only wildcard tolerations (without a key) match. The plan assumes
-    /// effect NoExecute.
+    /// effect NoExecute, whatever effect TAINT has.
     #[arg(value_name = "DEVICE|TAINT", add = Values::DevicesThenTaint)]
     targets: Vec<String>,
 
@@ -73,44 +70,14 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "N", help_heading = "Plan")]
     nodes: Option<usize>,
 
-    /// Choose this many devices of each pool
-    #[arg(long, value_name = "N", help_heading = "Plan")]
-    per_pool: Option<usize>,
-
-    /// Keep devices available: 'devices.available>=4'
-    ///
-    /// LIMIT must be true after the devices of the plan are tainted. devices.available counts the available
-    /// devices of all DeviceClasses that the selected devices belong to. A device is available if a claim without
-    /// tolerations can get it: it has no taint with effect NoSchedule or NoExecute, and it is free or, if
-    /// claims can share it, has capacity left. In 'devices.available>=20%', the percentage refers to
-    /// all devices of these classes.
-    #[arg(long, value_name = "LIMIT", help_heading = "Plan")]
-    keep_available: Option<String>,
-
     /// Devices that must not be chosen; repeatable
     ///
     /// With --nodes, a node that has such a device is not chosen.
     #[arg(long, value_name = "DEVICE", help_heading = "Plan", add = Values::Devices)]
     exclude: Vec<String>,
 
-    /// Spread evenly over zones or nodes: zone or node
-    ///
-    /// Spreads the chosen devices, or with --nodes the chosen nodes, as evenly as possible. The zone is the label
-    /// topology.kubernetes.io/zone of the node. With `zone`, devices and nodes without a known zone are not chosen;
-    /// with `node`, devices without a known node are not chosen. Cannot be combined with --per-pool; `node` cannot be
-    /// combined with --nodes.
-    #[arg(long, hide_possible_values = true, value_name = "OVER", value_parser = one_of(&Spread::ALL), help_heading = "Plan")]
-    spread: Option<Spread>,
-
     #[command(flatten)]
     filters: DeviceFilterArgs,
-
-    /// Exit with code 4 if this is true of the plan: 'pods.evicted>20'
-    ///
-    /// The exit code is also 4 if this may be true because the value is unknown. Repeatable; for the list of
-    /// signals, such as pods.evicted: `help guards`.
-    #[arg(long, value_name = "GUARD", help_heading = "Guards")]
-    abort_if: Vec<String>,
 
     #[command(flatten)]
     source: SourceArgs,
@@ -124,27 +91,24 @@ Examples:
   # The two devices of this driver that cost least to drain
   kubectl devicetaint plan gpu.example.com --count 2
 
-  # Two nodes, spread over zones, so that at least 4 devices stay available
-  kubectl devicetaint plan gpu.example.com --nodes 2 --spread zone \\
-    --keep-available 'devices.available>=4'
+  # Two nodes, neither of which is node-7
+  kubectl devicetaint plan gpu.example.com --nodes 2 --exclude 'gpu.example.com/node-7/*'
 
-  # One device of each pool except pool node-7, as a plan file
-  kubectl devicetaint plan gpu.example.com --per-pool 1 \\
-    --exclude 'gpu.example.com/node-7/*' -o json > plan.json";
+  # Drain the devices of a plan
+  kubectl devicetaint drain $(kubectl devicetaint plan gpu.example.com --count 2 -o name)";
 
 /// The plan request, before anything was read from a cluster.
 struct Question {
-    request: PlanRequest,
+    size: PlanSize,
     choice: Choice,
     excluded: Option<Choice>,
-    guards: Vec<Guard>,
 }
 
 /// The chosen plan.
 struct ChosenPlan {
     view: ClusterView<Disruption>,
     report: PlanReport,
-    /// The command that drains the chosen units.
+    /// The command that drains the set.
     drain: String,
 }
 
@@ -167,7 +131,7 @@ pub(super) async fn run(args: PlanArgs, context: &Context) -> Result<ExitStatus,
     // Saved files are no cluster to drain.
     let drain = view.live().map(|_| drain);
     let status = present(&report, &view.into_view_warnings(), wanted, context)?;
-    if let Some(drain) = drain.filter(|_| wanted.format.is_for_people()) {
+    if wanted.format.is_for_people() {
         context.printer.note(&format!("next: {drain}"));
     }
     Ok(status)
@@ -179,35 +143,19 @@ impl PlanArgs {
         let sizes = [
             self.count.map(PlanSize::Devices),
             self.nodes.map(PlanSize::Nodes),
-            self.per_pool.map(PlanSize::PerPool),
         ];
         // clap requires exactly one of them.
         let size = sizes.into_iter().flatten().next();
         let size = size.ok_or_else(|| {
-            Failure::usage("the size of the plan is missing: set --count, --nodes or --per-pool")
+            Failure::usage("the size of the plan is missing: set --count or --nodes")
         })?;
-        let keeps = self.keep_available.as_deref().map(|text| {
-            text.parse::<AvailabilityFloor>().map_err(|error| {
-                let hint = error.hint();
-                Failure::usage(error).hint(hint)
-            })
-        });
-        let request = PlanRequest {
-            size,
-            spread: self.spread,
-            keeps: keeps.transpose()?,
-        };
-        request.check()?;
-        let typed = DeviceArguments {
-            arguments: self.targets.clone(),
-            filters: self.filters.filters(),
-            ..DeviceArguments::default()
-        };
+        size.check()?;
+        let namespace = context.namespace.as_deref();
+        let typed = self.devices.typed(&self.targets, namespace)?;
         Ok(Question {
-            request,
+            size,
             choice: Choice::parse(&typed, Purpose::Plan)?,
             excluded: self.excluded()?,
-            guards: guards::parse(&self.abort_if)?,
         })
     }
 
@@ -257,28 +205,26 @@ async fn chosen(
 ) -> Result<ChosenPlan, Failure> {
     let view = ClusterView::open_for_impact(&args.source.source(), context, Detail::Terms).await?;
     refuse_unread(&view.reading)?;
-    let (view, space) = Box::pin(space(question, view, context)).await?;
-    for note in &space.notes {
-        context.printer.note(note);
-    }
+    let (view, units) = Box::pin(candidates(question, view, context)).await?;
     let choice = evicting(&question.choice);
-    let all = of_devices(devices_of(&space.units), &choice);
+    let all = of_devices(devices_of(&units), &choice);
     let proposed = proposed(&all, &view)?;
-    let view = view.with_pods_for(&proposed, &question.guards).await?;
+    let view = view.with_pods_for(&proposed, &[]).await?;
     // Pods were read after the first check, and the cost of a set is counted from them.
     refuse_unread(&view.reading)?;
     let impact = view.impact(&proposed);
-    let problem = search_problem(&space.units, space.limits.clone(), &impact, &view.basis());
+    let problem = search_problem(&units, question.size.number(), &impact, &view.basis());
     let result = search(&problem);
     let Some(best) = &result.best else {
-        return Err(no_set(&question.request, &space, &result));
+        return Err(Failure::refused(
+            "found no set: the search ended before all sets were compared",
+        ));
     };
     let findings = PlanFindings {
-        units: &space.units,
+        units: &units,
         problem: &problem,
         result: &result,
-        requested: requested(question, &space),
-        allocatable: space.allocatable.as_ref().map(|found| found.devices.len()),
+        requested: requested(question, units.len()),
     };
     let nodes: BTreeMap<String, String> = impact
         .devices
@@ -286,17 +232,18 @@ async fn chosen(
         .filter_map(|device| Some((device.id.to_string(), device.node?.to_string())))
         .collect();
     let places = findings.in_order(best);
-    let units = places.iter().filter_map(|place| space.units.get(*place));
-    let devices = units.flat_map(|unit| unit.devices.clone());
+    let chosen: Vec<&PlanUnit> = places
+        .iter()
+        .filter_map(|place| units.get(*place))
+        .collect();
+    let devices = chosen.iter().flat_map(|unit| unit.devices.clone());
     let named = of_devices(devices, &choice);
-    // The plan file holds what identifies the hardware of each device, also where whole pools are assessed.
-    let hardware = identities(&self::proposed(&named, &view)?, view.snapshot());
     let set = set(question, named, &view);
     let proposed = self::proposed(&set, &view)?;
-    let assessed = view.report(&proposed, &question.guards);
-    let assessed = assessed.with_identities(&hardware);
-    let units = places.iter().filter_map(|place| space.units.get(*place));
-    let drain = drain_command(question.request.size, units);
+    let inclusions = needed_inclusions(&pods_of(&view.impact(&proposed), &view.basis()));
+    let names: Vec<String> = chosen.iter().map(|unit| unit.name.clone()).collect();
+    let drain = drain_command(question.size, &names, &inclusions);
+    let assessed = view.report(&proposed, &[]);
     let report = PlanReport::new(findings, best, assessed, &nodes);
     Ok(ChosenPlan {
         view,
@@ -305,12 +252,12 @@ async fn chosen(
     })
 }
 
-/// The candidate units with the requested limits.
-async fn space(
+/// The candidate units.
+async fn candidates(
     question: &Question,
     view: ClusterView,
     context: &Context,
-) -> Result<(ClusterView, PlanSpace), Failure> {
+) -> Result<(ClusterView, Vec<PlanUnit>), Failure> {
     let choice = evicting(&question.choice);
     let (mut view, candidates) = Box::pin(devices(&choice, view, context)).await?;
     let mut excluded = BTreeSet::new();
@@ -319,23 +266,18 @@ async fn space(
         (view, found) = Box::pin(devices(choice, view, context)).await?;
         excluded = found;
     }
-    if question.request.spread.is_some() || question.request.keeps.is_some() {
-        view = view.with_places(NodeDetail::Metadata).await?;
-    }
     // The warning about the taint is printed once, for the candidates.
     let warning = question.choice.warning();
     view.reading.warnings.extend(warning);
-    let size = question.request.size;
     let units = plan_units(
-        size,
+        question.size,
         &candidates,
         &excluded,
         view.snapshot(),
         &view.semantics,
     )?;
     let units = shared_hardware_last(units, view.snapshot());
-    let space = plan_space(&question.request, units, &view.device_basis())?;
-    Ok((view, space))
+    Ok((view, units))
 }
 
 /// The devices of a choice.
@@ -367,7 +309,7 @@ fn proposed(
 /// The devices of the set as the assessment names them: nodes by their pools, if all devices of the
 /// pools are in the set.
 fn set(question: &Question, choice: Choice, view: &ClusterView<Disruption>) -> Choice {
-    match (question.request.size, choice.by) {
+    match (question.size, choice.by) {
         (PlanSize::Nodes(_), ChoiceBasis::Selectors(selectors)) => {
             let selectors = collapsed(selectors, &view.reading, &view.semantics);
             Choice {
@@ -375,7 +317,7 @@ fn set(question: &Question, choice: Choice, view: &ClusterView<Disruption>) -> C
                 taint: choice.taint,
             }
         }
-        (PlanSize::Devices(_) | PlanSize::Nodes(_) | PlanSize::PerPool(_), by) => Choice {
+        (PlanSize::Devices(_) | PlanSize::Nodes(_), by) => Choice {
             by,
             taint: choice.taint,
         },
@@ -383,25 +325,13 @@ fn set(question: &Question, choice: Choice, view: &ClusterView<Disruption>) -> C
 }
 
 /// The request, as reports show it.
-fn requested(question: &Question, space: &PlanSpace) -> RequestedPlan {
-    let request = &question.request;
-    let (unit_kind, pool_unit_count) = match request.size {
-        PlanSize::Devices(_) => (UnitKind::Device, None),
-        PlanSize::Nodes(_) => (UnitKind::Node, None),
-        PlanSize::PerPool(number) => (UnitKind::Device, Some(number)),
-    };
+fn requested(question: &Question, candidates: usize) -> RequestedPlan {
     RequestedPlan {
-        unit_kind,
-        unit_count: space.limits.count,
-        pool_unit_count,
-        spread_over: request.spread.map(|spread| match spread {
-            Spread::Zone => SpreadOver::Zone,
-            Spread::Node => SpreadOver::Node,
-        }),
-        keep_available: request
-            .keeps
-            .as_ref()
-            .map(|floor| floor.expression().to_owned()),
-        candidate_unit_count: space.units.len(),
+        unit_kind: match question.size {
+            PlanSize::Devices(_) => UnitKind::Device,
+            PlanSize::Nodes(_) => UnitKind::Node,
+        },
+        unit_count: question.size.number(),
+        candidate_unit_count: candidates,
     }
 }

@@ -27,8 +27,6 @@ pub(super) enum NamespaceFilter {
 pub(super) enum Signals {
     /// It ends where it is.
     End,
-    /// It ends where it is, also when its terminal is closed, since its pods have to be removed then.
-    EndAtHangup,
     /// It listens to signals itself, since it has to ask the cluster for something then.
     TidiesUp,
 }
@@ -74,16 +72,11 @@ impl CommandProfile {
 
     /// As one that tidies up, if it has to.
     pub(super) fn tidying_up(self, tidies_up: bool) -> Self {
-        self.with_signals(tidies_up.then_some(Signals::TidiesUp))
-    }
-
-    /// As one that makes pods, if it does.
-    pub(super) fn making_pods(self, makes_pods: bool) -> Self {
-        self.with_signals(makes_pods.then_some(Signals::EndAtHangup))
-    }
-
-    fn with_signals(self, signals: Option<Signals>) -> Self {
-        let signals = signals.unwrap_or(self.signals);
+        let signals = if tidies_up {
+            Signals::TidiesUp
+        } else {
+            self.signals
+        };
         Self { signals, ..self }
     }
 }

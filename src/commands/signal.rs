@@ -149,22 +149,10 @@ pub(super) async fn stoppable_by<T>(
         },
         status = &mut stop => status,
     };
-    let mut own = None;
-    if context.own_cleanup.is_open() {
-        // It hears of the same signal, takes back what it has to, and ends.
-        tokio::select! {
-            biased;
-            outcome = &mut work => own = outcome.err(),
-            () = context.own_cleanup.over() => {}
-        }
-    }
     let failure = interrupted(status, context);
-    let details = own.iter().flat_map(Failure::details).cloned();
-    let failure = details.fold(failure, Failure::detail);
-    let hints: Vec<String> = own.iter().flat_map(Failure::hints).cloned().collect();
     // What is not carried on cannot remove its pods any more.
     let left = context.open_pods.remove().await;
-    Err(hints.into_iter().chain(left).fold(failure, Failure::hint))
+    Err(left.into_iter().fold(failure, Failure::hint))
 }
 
 /// What to tell whoever stopped the program: what was changed by then, and what was not; nothing of

@@ -92,6 +92,8 @@ pub use effect::{Downgrade, downgrade, escalate, rank};
 pub use exit_status::{Strictness, exit_status};
 pub use explain_targets::ExplainTargets;
 pub use ledger::Ledger;
+pub use next::{NextStep, RepeatedArguments, UnmatchedNames, ViewedAnswer, next};
+pub use others::Requester;
 pub use outcomes::Outcomes;
 pub use owner::{Owner, owner};
 pub use proposal::Proposal;

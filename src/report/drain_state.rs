@@ -9,7 +9,8 @@ use super::reference::ObjectReference;
 use super::time::Time;
 use crate::assess::DeviceBasis;
 use crate::decide::drain::{
-    DrainState, PublishedHardware, UnitProgress, UnitStage, UnitState, devices_of, restorer, untainted_line,
+    DrainState, PublishedHardware, UnitProgress, UnitStage, UnitState, devices_of, restorer,
+    untainted_line,
 };
 use crate::decide::identity::warnings_among;
 use crate::decide::record_reader::RecordReader;

@@ -11,7 +11,7 @@ fn what_is_wrong_with_a_drain_is_found_without_a_cluster() {
             "drain --node node-7 status",
             "`drain status` only shows drains",
         ),
-        ("drain --node a --by ballot", "invalid value 'ballot'"),
+        ("drain --node a --include pets", "invalid value 'pets'"),
         ("drain --node a --unit rack", "invalid value 'rack'"),
         ("drain --node a --timeout soon", "soon"),
         ("drain --node a --abort-if weather>3", "weather"),

@@ -41,12 +41,6 @@ pub enum GuardError {
         /// Its signal.
         signal: Signal,
     },
-    /// It is no lower bound of what stays available.
-    #[error("\"{guard}\" does not set a minimum of available devices")]
-    NoFloor {
-        /// The expression as given.
-        guard: String,
-    },
 }
 
 impl GuardError {
@@ -74,9 +68,6 @@ impl GuardError {
             }
             Self::NoWhole { signal, .. } => {
                 format!("use a whole number, such as '{signal}>1'")
-            }
-            Self::NoFloor { .. } => {
-                "use devices.available with >= or >, such as 'devices.available>=4'".to_owned()
             }
         }
     }

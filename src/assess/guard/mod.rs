@@ -11,7 +11,6 @@ mod comparison;
 mod error;
 mod evaluation;
 mod expression;
-mod floor;
 mod outcome;
 mod signal;
 
@@ -19,6 +18,5 @@ pub use error::GuardError;
 pub(in crate::assess) use evaluation::Measured;
 pub use evaluation::{Limits, Wholes};
 pub use expression::Guard;
-pub use floor::AvailabilityFloor;
 pub use outcome::GuardOutcome;
 pub use signal::Signal;

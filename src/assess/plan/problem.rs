@@ -9,7 +9,7 @@ use super::pod_burden::{EvictedPods, burdens};
 use crate::assess::basis::Basis;
 use crate::assess::completeness::{CountSubject, ReportCompleteness};
 use crate::engine::Impact;
-use crate::engine::set_search::{SearchProblem, SearchUnit, SetLimits, Tier};
+use crate::engine::set_search::{SearchProblem, SearchUnit, Tier};
 use crate::model::DeviceId;
 
 /// Devices that a plan takes together or not at all.
@@ -19,24 +19,20 @@ pub struct PlanUnit {
     pub name: String,
     /// The devices, by name.
     pub devices: Vec<DeviceId>,
-    /// The domain that it is of, by its place in [`SetLimits::domains`].
-    pub domain: usize,
-    /// How many of its devices can be allocated now.
-    pub spare: usize,
 }
 
-/// The problem of choosing among `units` within `limits`; `impact` is that of a taint on all of their devices.
+/// The problem of choosing `count` of `units`; `impact` is that of a taint on all of their devices.
 #[must_use]
 pub fn search_problem(
     units: &[PlanUnit],
-    limits: SetLimits,
+    count: usize,
     impact: &Impact<'_>,
     basis: &Basis<'_>,
 ) -> SearchProblem {
     let pods = EvictedPods::of(impact);
     let mut problem = SearchProblem {
         pods: burdens(&pods, impact, basis),
-        limits,
+        count,
         ..SearchProblem::default()
     };
     add_couplings(&mut problem, &pods, impact, basis);
@@ -59,8 +55,6 @@ pub fn search_problem(
         let is_known = unit.devices.iter().all(|device| !unknown.contains(device));
         SearchUnit {
             pods: pods.into_iter().collect(),
-            domain: unit.domain,
-            spare: unit.spare,
             tier: if is_known {
                 Tier::default()
             } else {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::assess::hazard::DecidedBy;
 use crate::assess::{Assessed, Basis, DisruptionFacts, Limits};
-use crate::engine::set_search::{Burden, DomainLimits, SetCost, SetLimits, Tier, search};
+use crate::engine::set_search::{Burden, SetCost, Tier, search};
 use crate::engine::{ProposedTaint, preview};
 use crate::model::{
     BudgetStatus, ClaimSource, CounterUse, DeviceId, DeviceSelector, DeviceTerms, Gap, Job, Kind,
@@ -129,20 +129,11 @@ fn problem(reading: &Reading, count: usize) -> crate::engine::set_search::Search
         .map(|id| PlanUnit {
             name: id.to_string(),
             devices: vec![id.clone()],
-            ..PlanUnit::default()
         })
         .collect();
-    let limits = SetLimits {
-        count,
-        domains: vec![DomainLimits {
-            least: 0,
-            most: usize::MAX,
-        }],
-        spare: None,
-    };
     let proposed = taint(&devices);
     let impact = preview(&reading.snapshot, &proposed, testing::now(), &semantics);
-    search_problem(&units, limits, &impact, &basis(reading, &semantics))
+    search_problem(&units, count, &impact, &basis(reading, &semantics))
 }
 
 /// What the assessment of a set says that it costs: what `problem` should say, by another way.

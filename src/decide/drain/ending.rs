@@ -25,8 +25,8 @@ pub struct DrainEnd {
     pub name: String,
     /// The finished units with their results.
     pub units: Vec<(String, UnitEnd)>,
-    /// Units that are being drained.
-    pub running: Vec<String>,
+    /// The unit that is being drained.
+    pub running: Option<String>,
     /// Units that the run did not start.
     pub waiting: Vec<String>,
     /// Units that were reversed before the run, or since this run has ended them, with the reasons.
@@ -51,17 +51,13 @@ impl DrainEnd {
     /// Notes that the unit is next.
     pub fn begin(&mut self, unit: &str) {
         self.waiting.retain(|name| name != unit);
-        self.running.push(unit.to_owned());
+        self.running = Some(unit.to_owned());
     }
 
-    /// Notes that the unit is not being drained any more.
-    pub fn finish(&mut self, unit: &str) {
-        self.running.retain(|name| name != unit);
-    }
-
-    /// Notes that the unit, whose turn it was, was not started.
-    pub fn postpone(&mut self, unit: &str) {
-        self.waiting.insert(0, unit.to_owned());
+    /// Notes the result of the unit that was being drained.
+    pub fn finish(&mut self, unit: &str, end: UnitEnd) {
+        self.running = None;
+        self.units.push((unit.to_owned(), end));
     }
 
     /// The line for a finished unit.
@@ -92,7 +88,6 @@ impl DrainEnd {
     ///
     /// A unit is blocked, another run has taken it over, or another user or program has reversed one.
     pub fn status(&self) -> Result<ExitStatus, Failure> {
-        // Others that ran beside it may have ended later.
         let is_open = |(_, end): &&(String, UnitEnd)| match end {
             UnitEnd::Blocked(_) | UnitEnd::TakenOver(_) => true,
             UnitEnd::Idle(_) | UnitEnd::Held(_) | UnitEnd::Reversed(_) => false,
@@ -350,10 +345,7 @@ fn restoration(name: &str) -> String {
 /// The next command after a finished drain.
 #[must_use]
 pub fn next_line(name: &str) -> String {
-    format!(
-        "next: when the work is done, run {}",
-        restoration(name)
-    )
+    format!("next: when the work is done, run {}", restoration(name))
 }
 
 #[cfg(test)]
@@ -367,33 +359,11 @@ mod tests {
     use crate::engine::testing::name;
     use crate::model::{Effect, RuleMetadata};
 
-    #[test]
-    fn a_unit_waits_is_drained_and_waits_again_if_it_was_not_started() {
-        let names =
-            |names: &[&str]| -> Vec<String> { names.iter().map(|&it| it.to_owned()).collect() };
-        let mut end = DrainEnd {
-            waiting: names(&["a", "b", "c"]),
-            ..DrainEnd::default()
-        };
-        end.begin("a");
-        end.begin("b");
-        assert_eq!(
-            (&end.running, &end.waiting),
-            (&names(&["a", "b"]), &names(&["c"]))
-        );
-        end.finish("b");
-        end.postpone("b");
-        assert_eq!(
-            (&end.running, &end.waiting),
-            (&names(&["a"]), &names(&["b", "c"]))
-        );
-    }
-
     fn ended(end: UnitEnd) -> DrainEnd {
         DrainEnd {
             name: "fw".to_owned(),
             units: vec![("node-1".to_owned(), end)],
-            running: Vec::new(),
+            running: None,
             waiting: vec!["node-2".to_owned()],
             skipped: BTreeMap::new(),
             unread: None,

@@ -64,8 +64,6 @@ pub struct UnitFacts {
     pub restarts: BTreeMap<Uid, RestartState>,
     /// An unschedulable pod of each of these workloads that has one.
     pub unschedulable: BTreeMap<Uid, UnschedulablePod>,
-    /// Workloads of which another unit that is drained at the same time has a pod leaving, or that are not ready there.
-    pub busy: BTreeSet<Uid>,
     /// What could not be read.
     pub unread: Vec<String>,
     /// Devices of the unit that none of its rules selects, in a sentence; absent if there are none.

@@ -17,14 +17,12 @@
 //! | State of drains, as recorded on the rules of the cluster | `state` |
 //! | Classes of pods, and which of them a drain evicts | `pod_class` |
 //! | The pods of a unit in the order in which they are evicted | `order` |
-//! | Owners that a drain restarts | `restart_plan` |
 //! | Reasons to refuse a drain before anything is tainted | `start` |
 //! | Pods that cannot terminate, and when the others are gone | `termination` |
-//! | Mechanisms by which pods are removed | `means` |
 //! | The next step of one unit | `unit_run` |
 //! | Steps and results of one unit | `unit_step` |
 //! | Limits of a unit | `unit_limits` |
-//! | Deployments that create new pods first, and the progress of a restart | `restart` |
+//! | Deployments that a drain restarts, and the progress of a restart | `restart` |
 //! | How each pod of a unit is removed: by a restart, an eviction, or not yet | `restart_run` |
 //! | Facts about one unit, as observed at one time | `facts` |
 //! | The size of a drain, and units whose rules were removed, as recorded on its rules | `completeness` |
@@ -38,15 +36,13 @@
 //! | The stage of a unit as it is now | `current_stage`; as reports write it: `stage` |
 //! | Name and taint of a drain | `terms` |
 //! | Result of a drain, in words | `ending` |
-//! | Progress of a drain, as a view for a terminal and as one line | `view` |
+//! | Progress of a drain, as one line | `view` |
 
 mod completeness;
 mod coverage;
 mod current_stage;
 mod ending;
 mod facts;
-mod means;
-mod occupied;
 mod open_units;
 mod order;
 mod pod_class;
@@ -55,7 +51,6 @@ mod recorded_workloads;
 mod refusing_budgets;
 mod replacements;
 mod restart;
-mod restart_plan;
 mod restart_run;
 mod restoration;
 mod stage;
@@ -85,23 +80,20 @@ pub use facts::{
     RuleState, UnitFacts, UnitPod, UnschedulablePod, WorkloadState, other_claims, pods_of,
     unschedulable_by_workload, workload_states,
 };
-pub use means::Means;
-pub use occupied::OccupiedWorkloads;
 pub use open_units::OpenUnits;
 pub use pod_class::{Inclusions, PodClass};
 pub use published_hardware::PublishedHardware;
 pub use recorded_workloads::{
-    RecordedWorkloads, recorded_names, recorded_states, recorded_workloads,
-    recording_patch, workloads_by_maker, workloads_to_record,
+    RecordedWorkloads, recorded_names, recorded_states, recorded_workloads, recording_patch,
+    workloads_by_maker, workloads_to_record,
 };
 pub use refusing_budgets::refusing_budgets;
 pub use replacements::{cordoned_nodes, drain_replacements};
-pub use restart::{RestartState, restart_states, tainted_since};
-pub use restart_plan::{RestartFacts, RestartPlan, still_to_place};
+pub use restart::{RestartPlan, RestartState, restart_states, still_to_place, tainted_since};
 pub use restart_run::RestartReply;
 pub use restoration::{RestorationRecord, restoration_record, restored_by, restorer};
 pub use stage::UnitStage;
-pub use start::{DrainPlan, failing_jobs, grace_time, plan_lines, refuse_start};
+pub use start::{DrainPlan, failing_jobs, grace_time, needed_inclusions, plan_lines, refuse_start};
 pub use state::{
     DrainState, RestoreTarget, UnitProgress, UnitState, drains, restorable, restored_part,
     rules_of, rules_of_unit, wanted,
@@ -113,5 +105,5 @@ pub use unit_begin::{BeforeUnit, before_unit, begun_run, missing_rule};
 pub use unit_limits::UnitLimits;
 pub use unit_run::UnitRun;
 pub use unit_step::{EvictionReply, UnitEnd, UnitStep};
-pub use view::{DrainProgress, DrainView, StagedUnit, combined, staged_units};
+pub use view::{DrainProgress, DrainView};
 pub use watch::{rule_state, settled_in};

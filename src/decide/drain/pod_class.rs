@@ -36,16 +36,16 @@ pub enum PodClass {
     NotEvicted,
 }
 
-/// Classes of pods that are evicted only with a flag.
+/// Classes of pods that are evicted only if --include names them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Inclusions {
-    /// `--include-singletons`
+    /// `--include singletons`
     pub single_replicas: bool,
-    /// `--include-jobs`
+    /// `--include jobs`
     pub jobs: bool,
-    /// `--include-unmanaged`
+    /// `--include unmanaged`
     pub unmanaged: bool,
-    /// `--include-daemonsets`
+    /// `--include daemonsets`
     pub daemon_sets: bool,
 }
 
@@ -56,7 +56,7 @@ pub enum Treatment {
     Evicted,
     /// They stay, and the drain continues without them.
     Kept,
-    /// The drain does not begin without a flag.
+    /// The drain does not begin unless --include names this class.
     NeedsConsent(&'static str),
     /// They stay, and the unit cannot become idle.
     Stays(&'static str),
@@ -156,18 +156,18 @@ impl PodClass {
     /// How pods of the class are treated.
     #[must_use]
     pub fn treatment(self, included: Inclusions) -> Treatment {
-        let by_consent = |is_included: bool, flag| {
+        let by_consent = |is_included: bool, name| {
             if is_included {
                 Treatment::Evicted
             } else {
-                Treatment::NeedsConsent(flag)
+                Treatment::NeedsConsent(name)
             }
         };
         match self {
             Self::Replicated => Treatment::Evicted,
-            Self::SingleReplica => by_consent(included.single_replicas, "--include-singletons"),
-            Self::Job => by_consent(included.jobs, "--include-jobs"),
-            Self::Unmanaged => by_consent(included.unmanaged, "--include-unmanaged"),
+            Self::SingleReplica => by_consent(included.single_replicas, "singletons"),
+            Self::Job => by_consent(included.jobs, "jobs"),
+            Self::Unmanaged => by_consent(included.unmanaged, "unmanaged"),
             Self::DaemonSet if included.daemon_sets => Treatment::Evicted,
             Self::DaemonSet | Self::TolerantDaemonSet | Self::Monitor | Self::TolerantMonitor => {
                 Treatment::Kept
@@ -340,12 +340,12 @@ mod tests {
             daemon_sets: true,
         };
         for (class, flag) in [
-            (PodClass::SingleReplica, "--include-singletons"),
-            (PodClass::Job, "--include-jobs"),
-            (PodClass::Unmanaged, "--include-unmanaged"),
+            (PodClass::SingleReplica, "singletons"),
+            (PodClass::Job, "jobs"),
+            (PodClass::Unmanaged, "unmanaged"),
         ] {
             let none = Inclusions::default();
-            assert_eq!(class.treatment(none), Treatment::NeedsConsent(flag));
+            assert_eq!(class.treatment(none), Treatment::NeedsConsent(name));
             assert_eq!(class.treatment(all), Treatment::Evicted);
         }
         let only_jobs = Inclusions {

@@ -11,9 +11,7 @@ use serde_json::{Value, json};
 use super::facts::{WorkloadState, workload_of};
 use crate::decide::RulePatch;
 use crate::engine::workloads::Owners;
-use crate::model::{
-    DeviceTaintRule, Kind, NamespacedName, Pod, Reading, RuleMetadata, Uid,
-};
+use crate::model::{DeviceTaintRule, Kind, NamespacedName, Pod, Reading, RuleMetadata, Uid};
 
 /// Most workloads that are recorded: an annotation may not become too long.
 const MOST: usize = 200;

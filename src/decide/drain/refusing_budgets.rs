@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::means::Means;
-use super::restart_plan::RestartPlan;
+use super::restart::RestartPlan;
 use super::unit_limits::UnitLimits;
 use crate::assess::Basis;
 use crate::engine::Impact;
@@ -23,9 +22,6 @@ pub fn refusing_budgets(
     restarts: &RestartPlan,
     limits: &UnitLimits,
 ) -> Vec<String> {
-    if limits.means == Means::Taint {
-        return Vec::new();
-    }
     let mut evicted = impact.clone();
     evicted
         .pods
@@ -86,8 +82,7 @@ mod tests {
 
     use super::*;
     use crate::decide::drain::Inclusions;
-    use crate::decide::drain::restart::{RestartProgress, RestartState};
-    use crate::decide::drain::restart_plan::PlannedRestart;
+    use crate::decide::drain::restart::{PlannedRestart, RestartProgress, RestartState};
     use crate::decide::drain::testing::budget;
     use crate::engine::Verdict;
     use crate::model::{
@@ -98,21 +93,19 @@ mod tests {
     fn lines(
         pods: &[Pod],
         budgets: &[PodDisruptionBudget],
-        means: Means,
         force_after: Option<Duration>,
     ) -> Vec<String> {
-        lines_beside(pods, budgets, &RestartPlan::default(), means, force_after)
+        lines_beside(pods, budgets, &RestartPlan::default(), force_after)
     }
 
     fn lines_beside(
         pods: &[Pod],
         budgets: &[PodDisruptionBudget],
         restarts: &RestartPlan,
-        means: Means,
         force_after: Option<Duration>,
     ) -> Vec<String> {
         let limits = UnitLimits {
-            means,
+            restarts: false,
             included: Inclusions::default(),
             force_after,
             timeout: Duration::from_secs(60),
@@ -139,8 +132,7 @@ mod tests {
         other.name.namespace = "team-b".into();
         let pods = [running("a"), running("b"), other];
         let (refusing, allowing) = (budget(2, 2, 2), budget(1, 2, 2));
-        let by_eviction =
-            |budgets: &[PodDisruptionBudget]| lines(&pods, budgets, Means::Eviction, None);
+        let by_eviction = |budgets: &[PodDisruptionBudget]| lines(&pods, budgets, None);
         assert_eq!(by_eviction(&[]), Vec::<String>::new());
         assert_eq!(
             by_eviction(std::slice::from_ref(&allowing)),
@@ -158,38 +150,26 @@ mod tests {
                 owner: pods[0].name.clone(),
                 resource_version: "7".to_owned(),
                 replicas: 2,
-                blocker: None,
                 progress: RestartProgress::NotBegun,
             },
             pods: [pods[0].uid.clone()].into(),
         };
         let restarts = RestartPlan {
             owners: [("web".into(), planned)].into(),
-            ..RestartPlan::default()
         };
         let one = std::slice::from_ref(&refusing);
         assert_eq!(
-            lines_beside(&pods, one, &restarts, Means::Auto, None),
+            lines_beside(&pods, one, &restarts, None),
             [
                 "PodDisruptionBudget team-a/budget allows no eviction now: 1 pod stays until it allows evictions"
             ]
         );
         let force = Some(Duration::from_secs(30));
         assert_eq!(
-            lines(
-                &pods[..1],
-                std::slice::from_ref(&refusing),
-                Means::Auto,
-                force
-            ),
+            lines(&pods[..1], std::slice::from_ref(&refusing), force),
             [
                 "PodDisruptionBudget team-a/budget allows no eviction now: 1 pod stays until it allows evictions, or until --force evicts by taint"
             ]
-        );
-        // The controller asks no budget.
-        assert_eq!(
-            lines(&pods, std::slice::from_ref(&refusing), Means::Taint, None),
-            Vec::<String>::new()
         );
         assert_eq!(
             by_eviction(&[allowing.clone(), allowing]),
@@ -203,12 +183,7 @@ mod tests {
             ..running("a")
         }];
         assert_eq!(
-            lines(
-                &pending,
-                &[refusing.clone(), refusing],
-                Means::Eviction,
-                None
-            ),
+            lines(&pending, &[refusing.clone(), refusing], None),
             Vec::<String>::new()
         );
         let unknown = PodDisruptionBudget {
@@ -222,7 +197,7 @@ mod tests {
             }),
             ..budget(2, 2, 2)
         };
-        let told = lines(&pods, &[unknown], Means::Eviction, None);
+        let told = lines(&pods, &[unknown], None);
         assert!(
             told.len() == 1 && told[0].contains("unknown operator"),
             "{told:?}"

@@ -66,7 +66,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::decide::drain::{Inclusions, Means, UnitLimits};
+    use crate::decide::drain::{Inclusions, UnitLimits};
     use crate::engine::preview;
     use crate::engine::testing::{claim_in_use, node, pod, published, reading, semantics, slice};
     use crate::model::{
@@ -76,9 +76,9 @@ mod tests {
     };
     use crate::report::testing::{device, now};
 
-    fn limits(means: Means, force_after: Option<Duration>) -> UnitLimits {
+    fn limits(force_after: Option<Duration>) -> UnitLimits {
         UnitLimits {
-            means,
+            restarts: false,
             included: Inclusions::default(),
             force_after,
             timeout: Duration::from_secs(60),
@@ -97,8 +97,8 @@ mod tests {
     }
 
     /// Whether the only device of the cluster could be given to a claim with this toleration again.
-    fn is_placeable(effect: Effect, means: Means, force_after: Option<Duration>) -> Option<bool> {
-        let by_taint = limits(means, force_after).may_evict_by_taint();
+    fn is_placeable(effect: Effect, force_after: Option<Duration>) -> Option<bool> {
+        let by_taint = limits(force_after).may_evict_by_taint();
         let found = of_pod(&pod("ml", "notebook"), effect, by_taint);
         found.claims.first().and_then(|claim| claim.placeable)
     }
@@ -269,30 +269,8 @@ mod tests {
     #[test]
     fn a_replacement_is_blocked_by_the_effect_that_the_rules_really_have() {
         let force = Some(Duration::from_secs(30));
-        for means in [Means::Auto, Means::Restart, Means::Eviction] {
-            assert_eq!(
-                is_placeable(Effect::NoExecute, means, None),
-                Some(false),
-                "{means:?}"
-            );
-            assert_eq!(
-                is_placeable(Effect::NoSchedule, means, None),
-                Some(true),
-                "{means:?}"
-            );
-            assert_eq!(
-                is_placeable(Effect::NoSchedule, means, force),
-                Some(false),
-                "{means:?}"
-            );
-        }
-        assert_eq!(
-            is_placeable(Effect::NoSchedule, Means::Taint, None),
-            Some(false)
-        );
-        assert_eq!(
-            is_placeable(Effect::NoExecute, Means::Taint, None),
-            Some(false)
-        );
+        assert_eq!(is_placeable(Effect::NoExecute, None), Some(false));
+        assert_eq!(is_placeable(Effect::NoSchedule, None), Some(true));
+        assert_eq!(is_placeable(Effect::NoSchedule, force), Some(false));
     }
 }

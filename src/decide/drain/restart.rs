@@ -1,21 +1,19 @@
-//! Restarts of Deployments: which bring new pods up before they remove old ones, and how far a restart is.
+//! Restarts of Deployments that bring new pods up before they remove old ones, and the progress of a restart.
 //!
-//! A restart replaces all pods of a Deployment, and asks no budget: what its rollout may take away at a time is compared
-//! with what budgets need before it begins. Facts that could not be read are a reason not to restart.
+//! A restart replaces all pods of its Deployment, also those whose devices are not drained.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::means::Means;
+use crate::engine::Impact;
 use crate::engine::workloads::Owners;
 use crate::model::{
-    DeviceTaintRule, Kind, NamespacedName, Pod, PodDisruptionBudget, Reading, Rollout,
-    RolloutStrategy, Uid, Workload,
+    DeviceTaintRule, Kind, NamespacedName, Pod, Reading, Rollout, RolloutStrategy, Uid, Workload,
 };
 use crate::naming::phrase::counted;
 
-/// A Deployment whose pods a drain could have replaced by a restart.
+/// A Deployment that starts new pods before old ones stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestartState {
     /// Its namespace and name.
@@ -24,13 +22,11 @@ pub struct RestartState {
     pub resource_version: String,
     /// How many pods it wants.
     pub replicas: i32,
-    /// Why it cannot be restarted, or not safely now.
-    pub blocker: Option<RestartBlocker>,
     /// How far its restart is.
     pub progress: RestartProgress,
 }
 
-/// How far the restart of a Deployment is that was made after the taints of a drain.
+/// Progress of the restart of a Deployment that was made after the taints of a drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestartProgress {
     /// It was not restarted since.
@@ -48,108 +44,6 @@ pub enum RestartProgress {
     Complete,
 }
 
-/// Why an owner of pods is not restarted.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum RestartBlocker {
-    /// The pod has no controller.
-    NoController,
-    /// The topmost controller is of this kind.
-    OtherKind(String),
-    /// An owner could not be read, or is gone.
-    OwnerUnknown,
-    /// Old pods go first.
-    Recreate,
-    /// The strategy is of a newer API.
-    UnknownStrategy(String),
-    /// No new pod comes up before an old one goes.
-    NoSurge,
-    /// Numbers of its strategy are not understood.
-    UnknownSurge,
-    /// A change of the template is not rolled out.
-    Paused,
-    /// A claim outlives its pod, so that the new pod uses the same devices.
-    LastingClaim(NamespacedName),
-    /// It was restarted by this drain, and the pod is there all the same.
-    AlreadyRestarted,
-    /// Which budgets there are is unknown.
-    BudgetsUnread,
-    /// What this budget needs is unknown.
-    BudgetUnknown(NamespacedName),
-    /// This budget covers pods of others, whose evictions would count on pods that the rollout takes away again.
-    BudgetShared(NamespacedName),
-    /// The rollout may take away more pods than this budget allows.
-    BudgetViolated(NamespacedName, i32),
-    /// Other devices may not be available for all its pods.
-    Unplaceable,
-    /// Pods are not available, or a rollout is in progress.
-    Unsettled,
-}
-
-impl RestartBlocker {
-    /// Whether it keeps only a drain from restarting that may evict instead. What a user asks for explicitly is judged
-    /// by what a budget or the Deployment itself rules out; where claims find no device, a drain does not begin anyway.
-    #[must_use]
-    pub fn is_preference(&self) -> bool {
-        match self {
-            Self::Unplaceable | Self::Unsettled => true,
-            Self::NoController
-            | Self::OtherKind(_)
-            | Self::OwnerUnknown
-            | Self::Recreate
-            | Self::UnknownStrategy(_)
-            | Self::NoSurge
-            | Self::UnknownSurge
-            | Self::Paused
-            | Self::LastingClaim(_)
-            | Self::AlreadyRestarted
-            | Self::BudgetsUnread
-            | Self::BudgetUnknown(_)
-            | Self::BudgetShared(_)
-            | Self::BudgetViolated(..) => false,
-        }
-    }
-
-    /// Whether it keeps a drain from restarting that lets pods leave by these means.
-    #[must_use]
-    pub fn applies(&self, means: Means) -> bool {
-        match means {
-            Means::Restart => !self.is_preference(),
-            Means::Auto | Means::Eviction | Means::Taint => true,
-        }
-    }
-
-    /// In words, about the owner.
-    #[must_use]
-    pub fn describe(&self) -> String {
-        match self {
-            Self::NoController => "no controller".to_owned(),
-            Self::OtherKind(kind) => format!("controlled by {kind}"),
-            Self::OwnerUnknown => "the Deployment could not be read or is gone".to_owned(),
-            Self::Recreate => "strategy Recreate removes old pods first".to_owned(),
-            Self::UnknownStrategy(strategy) => format!("strategy {strategy} is unknown"),
-            Self::NoSurge => "maxSurge is 0".to_owned(),
-            Self::UnknownSurge => "maxSurge or maxUnavailable cannot be parsed".to_owned(),
-            Self::Paused => "the Deployment is paused".to_owned(),
-            Self::LastingClaim(claim) => format!("new pods would use claim {claim} too"),
-            Self::AlreadyRestarted => "the Deployment was already restarted".to_owned(),
-            Self::BudgetsUnread => "PodDisruptionBudgets could not be read".to_owned(),
-            Self::BudgetUnknown(budget) => {
-                format!("it is unknown whether PodDisruptionBudget {budget} allows the restart")
-            }
-            Self::BudgetShared(budget) => {
-                format!("PodDisruptionBudget {budget} also covers other pods")
-            }
-            Self::BudgetViolated(budget, unavailable) => {
-                format!(
-                    "PodDisruptionBudget {budget} does not allow the Deployment's maxUnavailable of {unavailable}"
-                )
-            }
-            Self::Unplaceable => "other devices may not be available".to_owned(),
-            Self::Unsettled => "pods are unavailable or a rollout is in progress".to_owned(),
-        }
-    }
-}
-
 impl RestartState {
     /// Its kind, namespace and name.
     #[must_use]
@@ -157,7 +51,7 @@ impl RestartState {
         format!("{} {}", Kind::Deployment, self.owner)
     }
 
-    /// How far its restart is, in words; nothing where none is going on.
+    /// Progress of its restart, in words; absent if none is going on.
     #[must_use]
     pub fn ongoing(&self) -> Option<String> {
         match self.progress {
@@ -189,8 +83,8 @@ pub fn tainted_since(rules: &[DeviceTaintRule]) -> Option<Timestamp> {
     created?.into_iter().max()
 }
 
-/// The Deployments at the top of `pods`, by the UID of their workloads, with what may keep them from being restarted.
-/// A restart counts as one of the drain where it was made `since` its taints.
+/// The Deployments at the top of `pods` that start new pods first, by UID. A restart counts as one of the drain where it
+/// was made `since` its taints.
 #[must_use]
 pub fn restart_states(
     pods: &[Pod],
@@ -198,53 +92,29 @@ pub fn restart_states(
     since: Option<Timestamp>,
 ) -> BTreeMap<Uid, RestartState> {
     let owners = Owners::new(reading);
-    let mut by_owner: BTreeMap<&Uid, (&Workload, Vec<&Pod>)> = BTreeMap::new();
-    for pod in pods {
-        // Only the topmost owner decides: one above the Deployment may take a change of its template back.
-        if let Ok(deployment) = deployment_of(pod, &owners) {
-            let entry = by_owner.entry(&deployment.uid);
-            entry.or_insert((deployment, Vec::new())).1.push(pod);
-        }
-    }
-    let states = by_owner.into_iter().filter_map(|(uid, (workload, pods))| {
-        Some((uid.clone(), state(workload, &pods, reading, since)?))
-    });
-    states.collect()
+    let deployments = pods.iter().filter_map(|pod| deployment_of(pod, &owners));
+    deployments
+        .filter_map(|workload| Some((workload.uid.clone(), state(workload, since)?)))
+        .collect()
 }
 
-/// The Deployment at the top of the pod's owners.
-///
-/// # Errors
-///
-/// Why it is none.
-pub(super) fn deployment_of<'a>(
-    pod: &'a Pod,
-    owners: &Owners<'a>,
-) -> Result<&'a Workload, RestartBlocker> {
-    let top = owners.top(pod).ok_or(RestartBlocker::NoController)?;
-    match top.workload {
-        Some((Kind::Deployment, workload)) if workload.rollout.is_some() => Ok(workload),
-        Some((Kind::Deployment, _)) => Err(RestartBlocker::OwnerUnknown),
-        // A Deployment that is gone or unread has no rollout to look at; its kind alone is no reason to
-        // restart it.
-        None if top.gap.is_some() || &*top.owner.kind == Kind::Deployment.as_str() => {
-            Err(RestartBlocker::OwnerUnknown)
-        }
-        Some(_) | None => Err(RestartBlocker::OtherKind(top.owner.kind.to_string())),
+/// The Deployment at the top of the pod's owners. Only the topmost owner decides: one above the Deployment may take a
+/// change of its template back.
+fn deployment_of<'a>(pod: &'a Pod, owners: &Owners<'a>) -> Option<&'a Workload> {
+    match owners.top(pod)?.workload {
+        Some((Kind::Deployment, workload)) => Some(workload),
+        Some(_) | None => None,
     }
 }
 
-fn state(
-    workload: &Workload,
-    pods: &[&Pod],
-    reading: &Reading,
-    since: Option<Timestamp>,
-) -> Option<RestartState> {
+fn state(workload: &Workload, since: Option<Timestamp>) -> Option<RestartState> {
     let (rollout, replicas) = (workload.rollout.as_ref()?, workload.replicas?);
+    if !surges(rollout, replicas) {
+        return None;
+    }
     let is_later = |at: Timestamp| since.is_some_and(|since| at >= since);
-    let is_complete = rollout.is_complete(replicas);
     let progress = match rollout.restarted {
-        Some(at) if is_later(at) && is_complete => RestartProgress::Complete,
+        Some(at) if is_later(at) && rollout.is_complete(replicas) => RestartProgress::Complete,
         Some(at) if is_later(at) => RestartProgress::Ongoing {
             updated: rollout.updated,
             available: rollout.available,
@@ -252,111 +122,161 @@ fn state(
         },
         Some(_) | None => RestartProgress::NotBegun,
     };
-    let blocker = max_unavailable(rollout, replicas)
-        .and_then(|unavailable| {
-            // Budgets come first: a rollout that they do not allow stays forbidden once it has settled.
-            allowed_by_budgets(pods, reading, replicas, unavailable)?;
-            if is_complete {
-                Ok(())
-            } else {
-                Err(RestartBlocker::Unsettled)
-            }
-        })
-        .err();
     Some(RestartState {
         owner: workload.name.clone(),
         resource_version: rollout.resource_version.clone(),
         replicas,
-        blocker,
         progress,
     })
 }
 
-/// How many pods the rollout of a Deployment that wants `replicas` may take away before new ones are available.
-///
-/// # Errors
-///
-/// Why it does not bring new pods up first.
+/// Whether the rollout of a Deployment that wants `replicas` starts new pods before old ones stop.
 ///
 /// Upstream: `ResolveFenceposts` in `pkg/controller/deployment/util/deployment_util.go`, and `defaultObjectRestarter`
 /// of kubectl, which refuses what is paused.
-fn max_unavailable(rollout: &Rollout, replicas: i32) -> Result<i32, RestartBlocker> {
-    if rollout.is_paused {
-        return Err(RestartBlocker::Paused);
-    }
-    let (max_surge, max_unavailable) = match &rollout.strategy {
-        RolloutStrategy::Recreate => return Err(RestartBlocker::Recreate),
-        RolloutStrategy::Unknown(strategy) => {
-            return Err(RestartBlocker::UnknownStrategy(strategy.clone()));
+fn surges(rollout: &Rollout, replicas: i32) -> bool {
+    match &rollout.strategy {
+        RolloutStrategy::RollingUpdate { max_surge, .. } => {
+            let surge = max_surge.rounded_up(replicas);
+            !rollout.is_paused && surge.is_some_and(|surge| surge > 0)
         }
-        RolloutStrategy::RollingUpdate {
-            max_surge,
-            max_unavailable,
-        } => (max_surge, max_unavailable),
-    };
-    let surge = max_surge.rounded_up(replicas);
-    let unavailable = max_unavailable.rounded_down(replicas);
-    match (surge, unavailable) {
-        (Some(surge), Some(_)) if surge < 1 => Err(RestartBlocker::NoSurge),
-        (Some(_), Some(unavailable)) => Ok(unavailable),
-        (None, _) | (_, None) => Err(RestartBlocker::UnknownSurge),
+        RolloutStrategy::Recreate | RolloutStrategy::Unknown(_) => false,
     }
 }
 
-/// Whether every budget of the pods still has enough ready ones while a rollout of `replicas` has taken `unavailable`
-/// away.
-fn allowed_by_budgets(
-    pods: &[&Pod],
+/// Owners that a drain is going to restart.
+#[derive(Clone, Debug, Default)]
+pub struct RestartPlan {
+    /// The owners by UID.
+    pub owners: BTreeMap<Uid, PlannedRestart>,
+}
+
+/// An owner that is going to be restarted.
+#[derive(Clone, Debug)]
+pub struct PlannedRestart {
+    /// How it is now.
+    pub state: RestartState,
+    /// Its pods that have to leave.
+    pub pods: BTreeSet<Uid>,
+}
+
+impl RestartPlan {
+    /// The owners of the pods of `impact`, which leave, that were not restarted since the `rules` of the drain were made.
+    #[must_use]
+    pub fn of(impact: &Impact<'_>, reading: &Reading, rules: &[DeviceTaintRule]) -> Self {
+        let restarts = restarting(impact, reading, rules);
+        let owners = restarts
+            .into_iter()
+            .filter(|(_, restart)| restart.state.progress == RestartProgress::NotBegun);
+        Self {
+            owners: owners.collect(),
+        }
+    }
+
+    /// How many pods the restarts replace, on these devices and on others.
+    #[must_use]
+    pub fn replaced(&self) -> usize {
+        let owners = self.owners.values();
+        owners.map(PlannedRestart::replicas).sum()
+    }
+
+    /// Whether the pod leaves by a restart.
+    #[must_use]
+    pub fn restarts(&self, pod: &Uid) -> bool {
+        let mut owners = self.owners.values();
+        owners.any(|restart| restart.pods.contains(pod))
+    }
+
+    /// A line for each owner that is going to be restarted.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let owners = self.owners.values();
+        let mut lines: Vec<String> = owners.map(PlannedRestart::line).collect();
+        lines.sort();
+        lines
+    }
+}
+
+impl PlannedRestart {
+    fn replicas(&self) -> usize {
+        usize::try_from(self.state.replicas).unwrap_or_default()
+    }
+
+    fn line(&self) -> String {
+        let replicas = self.replicas();
+        let others = match replicas.saturating_sub(self.pods.len()) {
+            0 => String::new(),
+            elsewhere => format!(", {elsewhere} of them on other devices"),
+        };
+        format!(
+            "restarts {} ({}{others})",
+            self.state.describe(),
+            counted(replicas, "pod")
+        )
+    }
+}
+
+/// The Deployments at the top of the pods of `impact`, by UID.
+fn restarting(
+    impact: &Impact<'_>,
     reading: &Reading,
-    replicas: i32,
-    unavailable: i32,
-) -> Result<(), RestartBlocker> {
-    if !reading.known.contains(&Kind::PodDisruptionBudget) {
-        return Err(RestartBlocker::BudgetsUnread);
-    }
-    for budget in &reading.snapshot.budgets {
-        let covers: Vec<Option<bool>> = pods.iter().map(|pod| budget.covers(pod)).collect();
-        if covers.contains(&None) {
-            return Err(RestartBlocker::BudgetUnknown(budget.name.clone()));
+    rules: &[DeviceTaintRule],
+) -> BTreeMap<Uid, PlannedRestart> {
+    let owners = Owners::new(reading);
+    let since = tainted_since(rules);
+    let mut found: BTreeMap<Uid, PlannedRestart> = BTreeMap::new();
+    for pod in impact.pods.iter().map(|impact| impact.pod) {
+        if let Some(deployment) = deployment_of(pod, &owners)
+            && let Some(state) = state(deployment, since)
+        {
+            let restart = found.entry(deployment.uid.clone());
+            let restart = restart.or_insert(PlannedRestart {
+                state,
+                pods: BTreeSet::new(),
+            });
+            restart.pods.insert(pod.uid.clone());
         }
-        if covers.contains(&Some(true)) {
-            allowed_by(budget, replicas, unavailable)?;
-        }
     }
-    Ok(())
+    found
 }
 
-fn allowed_by(
-    budget: &PodDisruptionBudget,
-    replicas: i32,
-    unavailable: i32,
-) -> Result<(), RestartBlocker> {
-    let status = &budget.status;
-    if !budget.is_counted() || status.failure.is_some() {
-        return Err(RestartBlocker::BudgetUnknown(budget.name.clone()));
+/// `impact` without the pods that need no other device: a restart since the `rules` were made is bringing up their
+/// replacements, which have devices or wait for them already. Of the pods of such an owner, as many as are not updated yet
+/// still need one.
+#[must_use]
+pub fn still_to_place<'a>(
+    impact: &Impact<'a>,
+    reading: &Reading,
+    rules: &[DeviceTaintRule],
+) -> Impact<'a> {
+    let restarts = restarting(impact, reading, rules).into_values();
+    let replaced = restarts.flat_map(|PlannedRestart { state, pods }| {
+        let missing = match state.progress {
+            RestartProgress::Ongoing { updated, .. } => {
+                usize::try_from(state.replicas.saturating_sub(updated)).unwrap_or_default()
+            }
+            RestartProgress::NotBegun | RestartProgress::Complete => pods.len(),
+        };
+        let surplus = pods.len().saturating_sub(missing);
+        // Which of them is arbitrary: what counts is how many still need devices.
+        pods.into_iter().take(surplus)
+    });
+    let replaced: BTreeSet<Uid> = replaced.collect();
+    let pods = impact.pods.iter();
+    let pods = pods.filter(|pod| !replaced.contains(&pod.pod.uid));
+    Impact {
+        pods: pods.cloned().collect(),
+        ..impact.clone()
     }
-    // While a rollout surges, the budget allows evictions of other pods by as much, and it would be violated when the
-    // rollout takes its old pods away.
-    if status.expected_pods > replicas {
-        return Err(RestartBlocker::BudgetShared(budget.name.clone()));
-    }
-    // Pods beyond those that are wanted go again.
-    let healthy = status.current_healthy.min(replicas);
-    let is_enough = healthy.saturating_sub(unavailable) >= status.desired_healthy;
-    // A rollout that takes away no ready pod violates no budget, also one that is violated already.
-    if unavailable > 0 && !is_enough {
-        let budget = budget.name.clone();
-        return Err(RestartBlocker::BudgetViolated(budget, unavailable));
-    }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::drain::testing::{Cluster, budget, owned, rolling};
-    use crate::model::{Amount, Gap, LabelOperator, LabelRequirement, LabelSelector};
-    use crate::report::testing::{controller, name, now};
+    use crate::decide::drain::testing::{Cluster, owned, rolling};
+    use crate::engine::Verdict;
+    use crate::model::Amount;
+    use crate::report::testing::{controller, impact, now, with_verdict};
 
     fn web() -> Cluster {
         let mut cluster = Cluster::default();
@@ -368,133 +288,50 @@ mod tests {
         owned("web-1", Some(("ReplicaSet", "web-6d")))
     }
 
-    fn found(cluster: &Cluster) -> RestartState {
-        let states = restart_states(&[pod()], &cluster.reading, Some(now()));
-        let mut states = states.into_iter();
-        let (uid, state) = states.next().expect("a Deployment");
-        assert_eq!((uid, states.next()), (Uid::from("uid-of-web"), None));
-        state
+    fn found(cluster: &Cluster) -> Option<RestartState> {
+        let mut states = restart_states(&[pod()], &cluster.reading, Some(now()));
+        states.remove(&Uid::from("uid-of-web"))
     }
 
-    fn blocker(change: impl FnOnce(&mut Rollout)) -> Option<RestartBlocker> {
-        let mut cluster = web();
-        cluster.roll(change);
-        found(&cluster).blocker
+    fn rule(seconds: i64) -> DeviceTaintRule {
+        let mut rule = crate::decide::testing::named("a", "NoSchedule");
+        rule.metadata.created = Some(now() + jiff::SignedDuration::from_secs(seconds));
+        rule
     }
 
-    fn part(text: &str) -> Amount {
-        Amount::Part(text.to_owned())
+    /// What `read` gives of two of the four pods of a Deployment and one of a StatefulSet.
+    fn of_pods<T>(read: impl FnOnce(&Impact<'_>) -> T) -> T {
+        let web = Some(("ReplicaSet", "web-6d"));
+        let db = Some(("StatefulSet", "db"));
+        let pods = [owned("web-1", web), owned("web-2", web), owned("db-0", db)];
+        let impacts = pods.iter();
+        let impacts = impacts.map(|pod| with_verdict(pod, Verdict::Evicted { at: now() }));
+        read(&impact(impacts.collect()))
     }
 
     #[test]
     fn a_deployment_that_brings_new_pods_up_first_can_be_restarted() {
-        let state = found(&web());
-        assert_eq!(state.blocker, None);
+        let state = found(&web()).expect("a Deployment");
         assert_eq!(state.progress, RestartProgress::NotBegun);
-        assert_eq!(state.describe(), "Deployment team-a/web");
         assert_eq!((state.replicas, state.resource_version.as_str()), (4, "7"));
+        let part = |text: &str| Amount::Part(text.to_owned());
+        let can_restart = |change: &dyn Fn(&mut Rollout)| {
+            let mut cluster = web();
+            cluster.roll(|rollout| change(rollout));
+            found(&cluster).is_some()
+        };
         for (strategy, expected) in [
-            (RolloutStrategy::Recreate, Some(RestartBlocker::Recreate)),
-            (
-                RolloutStrategy::Unknown("Canary".to_owned()),
-                Some(RestartBlocker::UnknownStrategy("Canary".to_owned())),
-            ),
-            (
-                rolling(Amount::Pods(0), Amount::Pods(1)),
-                Some(RestartBlocker::NoSurge),
-            ),
-            (
-                rolling(part("0%"), part("25%")),
-                Some(RestartBlocker::NoSurge),
-            ),
-            (rolling(part("1%"), Amount::Pods(0)), None),
-            (
-                rolling(part("some"), Amount::Pods(0)),
-                Some(RestartBlocker::UnknownSurge),
-            ),
-            (
-                rolling(Amount::Pods(1), part("some")),
-                Some(RestartBlocker::UnknownSurge),
-            ),
+            (RolloutStrategy::Recreate, false),
+            (RolloutStrategy::Unknown("Canary".to_owned()), false),
+            (rolling(Amount::Pods(0), Amount::Pods(1)), false),
+            (rolling(part("0%"), part("25%")), false),
+            (rolling(part("some"), Amount::Pods(0)), false),
+            (rolling(part("1%"), Amount::Pods(0)), true),
         ] {
-            let found = blocker(|rollout| rollout.strategy = strategy.clone());
+            let found = can_restart(&|rollout| rollout.strategy = strategy.clone());
             assert_eq!(found, expected, "{strategy:?}");
         }
-        assert_eq!(
-            blocker(|rollout| rollout.is_paused = true),
-            Some(RestartBlocker::Paused)
-        );
-        assert_eq!(
-            blocker(|rollout| rollout.available = 3),
-            Some(RestartBlocker::Unsettled)
-        );
-    }
-
-    #[test]
-    fn a_rollout_takes_no_pod_away_that_a_budget_needs() {
-        let name = || name("team-a", "budget");
-        let violated = |pods| Some(RestartBlocker::BudgetViolated(name(), pods));
-        let shared = Some(RestartBlocker::BudgetShared(name()));
-        for (unavailable, needed, ready, expected_pods, expected) in [
-            (Amount::Pods(1), 3, 4, 4, None),
-            (Amount::Pods(1), 4, 4, 4, violated(1)),
-            (Amount::Pods(2), 3, 4, 4, violated(2)),
-            // Rounded down to none, or to one.
-            (part("24%"), 4, 4, 4, None),
-            (part("25%"), 4, 4, 4, violated(1)),
-            (part("25%"), 3, 4, 4, None),
-            // What never lacks a pod violates nothing, and what is beyond the wanted pods goes again.
-            (Amount::Pods(0), 5, 4, 4, None),
-            (Amount::Pods(1), 4, 5, 4, violated(1)),
-            (Amount::Pods(0), 3, 5, 5, shared),
-        ] {
-            let mut cluster = web();
-            cluster.roll(|it| it.strategy = rolling(Amount::Pods(1), unavailable.clone()));
-            let budget = budget(needed, ready, expected_pods);
-            cluster.reading.snapshot.budgets = vec![budget];
-            assert_eq!(
-                found(&cluster).blocker,
-                expected,
-                "{unavailable:?} of {ready} of which {needed} are needed"
-            );
-        }
-    }
-
-    #[test]
-    fn what_is_not_known_of_budgets_keeps_a_deployment_from_being_restarted() {
-        let unknown = Some(RestartBlocker::BudgetUnknown(name("team-a", "budget")));
-        let with = |change: fn(&mut PodDisruptionBudget)| {
-            let mut cluster = web();
-            let mut budget = budget(3, 4, 4);
-            change(&mut budget);
-            cluster.reading.snapshot.budgets = vec![budget];
-            found(&cluster).blocker
-        };
-        assert_eq!(with(|_| {}), None);
-        assert_eq!(with(|budget| budget.generation = 2), unknown);
-        let failed = with(|budget| budget.status.failure = Some("x".to_owned()));
-        assert_eq!(failed, unknown);
-        let odd = with(|budget| {
-            budget.selector = Some(LabelSelector {
-                expressions: vec![LabelRequirement {
-                    key: "app".to_owned(),
-                    operator: LabelOperator::Unknown("Sounds".to_owned()),
-                    values: Vec::new(),
-                }],
-                ..LabelSelector::default()
-            });
-        });
-        assert_eq!(odd, unknown);
-        // One that covers other pods only says nothing.
-        let other = |budget: &mut PodDisruptionBudget| {
-            budget.generation = 2;
-            budget.name = name("team-b", "budget");
-        };
-        assert_eq!(with(other), None);
-        let mut unread = web();
-        let known = &mut unread.reading.known;
-        known.remove(&Kind::PodDisruptionBudget);
-        assert_eq!(found(&unread).blocker, Some(RestartBlocker::BudgetsUnread));
+        assert!(!can_restart(&|rollout| rollout.is_paused = true));
     }
 
     #[test]
@@ -515,11 +352,9 @@ mod tests {
         ] {
             let mut cluster = web();
             cluster.roll(|rollout| (rollout.restarted, rollout.updated) = (restarted, updated));
-            let state = found(&cluster);
+            let state = found(&cluster).expect("a Deployment");
             assert_eq!(state.progress, expected, "{restarted:?}");
-            let line = "Deployment team-a/web: restarted, 2 of 4 pods updated, 4 available, 2 old pods left";
-            let line = (expected == ongoing).then(|| line.to_owned());
-            assert_eq!(state.ongoing(), line);
+            assert_eq!(state.ongoing().is_some(), expected == ongoing);
         }
         let mut cluster = web();
         cluster.roll(|rollout| rollout.restarted = Some(after));
@@ -530,81 +365,74 @@ mod tests {
 
     #[test]
     fn the_taints_are_there_since_the_last_rule_and_unknown_where_one_does_not_say() {
-        let rule = |seconds: Option<i64>| {
-            let mut rule = crate::decide::testing::named("a", "NoSchedule");
-            rule.metadata.created =
-                seconds.map(|seconds| now() + jiff::SignedDuration::from_secs(seconds));
-            rule
-        };
+        let mut silent = rule(0);
+        silent.metadata.created = None;
         let later = now() + jiff::SignedDuration::from_secs(5);
-        assert_eq!(tainted_since(&[rule(Some(5)), rule(Some(0))]), Some(later));
-        assert_eq!(tainted_since(&[rule(Some(5)), rule(None)]), None);
+        assert_eq!(tainted_since(&[rule(5), rule(0)]), Some(later));
+        assert_eq!(tainted_since(&[rule(5), silent]), None);
         assert_eq!(tainted_since(&[]), None);
     }
 
     #[test]
-    fn only_a_deployment_at_the_top_can_be_restarted_so() {
+    fn only_a_deployment_at_the_top_can_be_restarted() {
         let mut cluster = web();
         cluster.replica_set("alone", 2, 2);
         cluster.stateful_set("db", 2, 2);
-        let why = |owner, cluster: &Cluster| {
-            let pod = owned("x", owner);
-            let owners = Owners::new(&cluster.reading);
-            let found = deployment_of(&pod, &owners);
-            found.map(|it| it.name.to_string())
+        let can_restart = |owner, cluster: &Cluster| {
+            let pods = [owned("x", owner)];
+            !restart_states(&pods, &cluster.reading, None).is_empty()
         };
-        let other = |kind: &str| Err(RestartBlocker::OtherKind(kind.to_owned()));
-        for (owner, expected) in [
-            (Some(("ReplicaSet", "web-6d")), Ok("team-a/web".to_owned())),
-            (Some(("ReplicaSet", "alone")), other("ReplicaSet")),
-            (Some(("StatefulSet", "db")), other("StatefulSet")),
-            (Some(("Job", "train")), other("Job")),
-            (
-                Some(("Deployment", "gone")),
-                Err(RestartBlocker::OwnerUnknown),
-            ),
-            (None, Err(RestartBlocker::NoController)),
-        ] {
-            assert_eq!(why(owner, &cluster), expected, "{owner:?}");
-        }
-        let states = restart_states(
-            &[owned("x", Some(("StatefulSet", "db")))],
-            &cluster.reading,
+        let web = Some(("ReplicaSet", "web-6d"));
+        assert!(can_restart(web, &cluster));
+        for owner in [
+            Some(("ReplicaSet", "alone")),
+            Some(("StatefulSet", "db")),
+            Some(("Job", "train")),
+            Some(("Deployment", "gone")),
             None,
-        );
-        assert!(states.is_empty());
-        // What is above it may take the change back.
+        ] {
+            assert!(!can_restart(owner, &cluster), "{owner:?}");
+        }
         let above = &mut cluster.reading.snapshot.deployments[0].0.controller;
         *above = Some(controller("Model", "llm"));
-        let web = Some(("ReplicaSet", "web-6d"));
-        assert_eq!(why(web, &cluster), other("Model"));
-        let mut unread = web_without_deployments();
-        assert_eq!(why(web, &unread), Err(RestartBlocker::OwnerUnknown));
-        unread.reading.gaps = vec![Gap::of(Kind::Deployment, "denied")];
-        assert_eq!(why(web, &unread), Err(RestartBlocker::OwnerUnknown));
-        let mut named = super::tests::web();
-        named.reading.snapshot.deployments[0].0.rollout = None;
-        assert_eq!(why(web, &named), Err(RestartBlocker::OwnerUnknown));
-    }
-
-    fn web_without_deployments() -> Cluster {
-        let mut cluster = web();
-        cluster.reading.snapshot.deployments.clear();
-        cluster.reading.known.remove(&Kind::Deployment);
-        cluster
+        assert!(!can_restart(web, &cluster), "its owner may take it back");
+        let mut unread = self::web();
+        unread.reading.snapshot.deployments.clear();
+        unread.reading.known.remove(&Kind::Deployment);
+        assert!(!can_restart(web, &unread));
     }
 
     #[test]
-    fn who_asks_for_restarts_gets_them_unless_a_budget_or_the_deployment_rules_them_out() {
-        for (blocker, is_preference) in [
-            (RestartBlocker::Unplaceable, true),
-            (RestartBlocker::Unsettled, true),
-            (RestartBlocker::NoSurge, false),
-            (RestartBlocker::BudgetsUnread, false),
-            (RestartBlocker::AlreadyRestarted, false),
-        ] {
-            assert!(blocker.applies(Means::Auto), "{blocker:?}");
-            assert_eq!(blocker.applies(Means::Restart), !is_preference);
+    fn owners_are_restarted_once_and_named_with_all_their_pods() {
+        let mut cluster = web();
+        cluster.stateful_set("db", 2, 2);
+        let plan = |cluster: &Cluster| {
+            let rules = [rule(0)];
+            of_pods(|impact| RestartPlan::of(impact, &cluster.reading, &rules))
+        };
+        let found = plan(&cluster);
+        assert_eq!(
+            found.lines(),
+            ["restarts Deployment team-a/web (4 pods, 2 of them on other devices)"]
+        );
+        assert_eq!(found.replaced(), 4);
+        cluster.roll(|rollout| rollout.restarted = Some(now()));
+        assert!(plan(&cluster).owners.is_empty(), "it was restarted");
+    }
+
+    #[test]
+    fn pods_whose_replacements_were_made_by_an_earlier_run_need_no_other_device() {
+        for (updated, since, expected) in [(0, 0, 3), (2, 0, 3), (3, 0, 2), (4, 0, 1), (3, 9, 3)] {
+            let mut cluster = web();
+            cluster.roll(|rollout| {
+                rollout.restarted = Some(now());
+                (rollout.total, rollout.updated) = (5, updated);
+            });
+            let rest = of_pods(|impact| {
+                let rest = still_to_place(impact, &cluster.reading, &[rule(since)]);
+                rest.pods.len()
+            });
+            assert_eq!(rest, expected, "{updated} since {since}");
         }
     }
 }

@@ -7,8 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::facts::{UnitFacts, UnitPod};
-use super::means::Means;
-use super::restart::{RestartBlocker, RestartProgress, RestartState};
+use super::restart::{RestartProgress, RestartState};
 use crate::model::Uid;
 
 /// How long to wait before a restart is tried again that was not made.
@@ -36,8 +35,8 @@ pub enum RestartReply {
     Accepted,
     /// The owner was changed meanwhile.
     Changed,
-    /// It may not be restarted, in the server's words.
-    Refused(String),
+    /// It may not be restarted.
+    Refused,
     /// It is not known whether it was restarted.
     Unknown,
 }
@@ -48,9 +47,8 @@ pub(super) struct RestartRun {
     /// Owners of which a restart was announced.
     planned: BTreeSet<Uid>,
     restarted: BTreeSet<Uid>,
-    /// Owners of which a pod was evicted.
-    evicted: BTreeSet<Uid>,
-    refused: BTreeMap<Uid, String>,
+    /// Owners that are not restarted any more: a pod was evicted, or a restart was refused.
+    excluded: BTreeSet<Uid>,
     retry_at: BTreeMap<Uid, Duration>,
     /// When the restart of an owner was first seen complete, and whether that was longer ago than reads lag.
     complete: BTreeMap<Uid, (Duration, bool)>,
@@ -81,16 +79,14 @@ impl RestartRun {
 
     /// Notes that a pod of the owner was evicted.
     pub(super) fn evicted(&mut self, owner: Option<&Uid>) {
-        self.evicted.extend(owner.cloned());
+        self.excluded.extend(owner.cloned());
     }
 
     /// Notes what became of a restart, after the unit has lasted for `elapsed`.
     pub(super) fn replied(&mut self, owner: &Uid, reply: &RestartReply, elapsed: Duration) {
         match reply {
             RestartReply::Accepted => drop(self.restarted.insert(owner.clone())),
-            RestartReply::Refused(message) => {
-                self.refused.insert(owner.clone(), message.clone());
-            }
+            RestartReply::Refused => drop(self.excluded.insert(owner.clone())),
             RestartReply::Changed | RestartReply::Unknown => {}
         }
         // After success, too: the restart is not in the next reading for certain, and must not be sent twice.
@@ -99,19 +95,10 @@ impl RestartRun {
     }
 
     /// How the pod leaves.
-    pub(super) fn departure<'a>(
-        &self,
-        means: Means,
-        pod: &'a UnitPod,
-        facts: &UnitFacts,
-    ) -> Departure<'a> {
-        match means {
-            Means::Eviction | Means::Taint => return Departure::Eviction,
-            Means::Auto | Means::Restart => {}
-        }
+    pub(super) fn departure<'a>(&self, pod: &'a UnitPod, facts: &UnitFacts) -> Departure<'a> {
         let owner = pod.workload.as_ref();
         let Some((uid, state)) = owner.and_then(|uid| Some((uid, facts.restarts.get(uid)?))) else {
-            return evicted_or(means, "no restart replaces it".to_owned());
+            return Departure::Eviction;
         };
         match self.progress(uid, state) {
             RestartProgress::Ongoing { .. } => {
@@ -121,36 +108,19 @@ impl RestartRun {
             RestartProgress::Complete if !self.is_settled(uid) => {
                 Departure::Waits("deleted by the restart that has just completed".to_owned())
             }
-            RestartProgress::Complete => {
-                evicted_or(means, RestartBlocker::AlreadyRestarted.describe())
+            // Once evictions have begun, few pods are left, and a restart would replace those that were replaced already.
+            RestartProgress::NotBegun
+                if self.planned.contains(uid) && !self.excluded.contains(uid) =>
+            {
+                Departure::Restart(uid)
             }
-            RestartProgress::NotBegun => self.first_restart(means, uid, state),
+            RestartProgress::Complete | RestartProgress::NotBegun => Departure::Eviction,
         }
-    }
-
-    fn first_restart<'a>(&self, means: Means, uid: &'a Uid, state: &RestartState) -> Departure<'a> {
-        let blocker = state.blocker.as_ref();
-        if let Some(blocker) = blocker.filter(|blocker| blocker.applies(means)) {
-            return evicted_or(means, blocker.describe());
-        }
-        // Once evictions have begun, few pods are left, and a restart would replace those that were replaced already.
-        let is_planned = self.planned.contains(uid)
-            && !self.evicted.contains(uid)
-            && !self.refused.contains_key(uid);
-        if means == Means::Auto && !is_planned {
-            return Departure::Eviction;
-        }
-        Departure::Restart(uid)
     }
 
     /// Whether the restart of the owner may be tried now.
     pub(super) fn is_due(&self, owner: &Uid, elapsed: Duration) -> bool {
         self.retry_at.get(owner).is_none_or(|at| *at <= elapsed)
-    }
-
-    /// Why the owner was not restarted, in the server's words.
-    pub(super) fn refusal(&self, owner: &Uid) -> Option<&String> {
-        self.refused.get(owner)
     }
 
     /// Whether the owner is replacing its pods.
@@ -181,14 +151,6 @@ impl RestartRun {
     }
 }
 
-/// An eviction where any means will do.
-fn evicted_or<'a>(means: Means, why: String) -> Departure<'a> {
-    match means {
-        Means::Restart => Departure::Waits(why),
-        Means::Auto | Means::Eviction | Means::Taint => Departure::Eviction,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,12 +171,11 @@ mod tests {
         }
     }
 
-    fn facts(progress: RestartProgress, blocker: Option<RestartBlocker>) -> UnitFacts {
+    fn facts(progress: RestartProgress) -> UnitFacts {
         let state = RestartState {
             owner: name("team-a", "web"),
             resource_version: "7".to_owned(),
             replicas: 3,
-            blocker,
             progress,
         };
         UnitFacts {
@@ -231,95 +192,53 @@ mod tests {
     enum Way {
         Evicted,
         Restarted,
-        Waits(String),
+        Waits,
     }
 
-    fn way(run: &RestartRun, means: Means, facts: &UnitFacts) -> Way {
-        match run.departure(means, &web(), facts) {
+    fn way(run: &RestartRun, facts: &UnitFacts) -> Way {
+        match run.departure(&web(), facts) {
             Departure::Eviction => Way::Evicted,
             Departure::Restart(owner) => {
                 assert_eq!(*owner, Uid::from("web"));
                 Way::Restarted
             }
-            Departure::Waits(why) => Way::Waits(why),
+            Departure::Waits(_) => Way::Waits,
         }
     }
 
-    fn waits(why: &str) -> Way {
-        Way::Waits(why.to_owned())
-    }
-
     #[test]
-    fn how_a_pod_leaves_depends_on_the_means_and_on_its_owner() {
-        let restarting = "Deployment team-a/web: restarted, 1 of 3 pods updated, 3 available";
-        let none = || UnitFacts::default();
-        let new = |blocker| facts(RestartProgress::NotBegun, blocker);
-        let paused = || Some(RestartBlocker::Paused);
-        let unsettled = || Some(RestartBlocker::Unsettled);
-        let complete = || facts(RestartProgress::Complete, None);
-        for (facts, auto, restart) in [
-            (none(), Way::Evicted, waits("no restart replaces it")),
-            (new(None), Way::Restarted, Way::Restarted),
-            (
-                new(paused()),
-                Way::Evicted,
-                waits("the Deployment is paused"),
-            ),
-            (new(unsettled()), Way::Evicted, Way::Restarted),
-            (facts(ONGOING, None), waits(restarting), waits(restarting)),
-            // What keeps another restart from beginning does not concern one that goes on.
-            (
-                facts(ONGOING, unsettled()),
-                waits(restarting),
-                waits(restarting),
-            ),
-            (
-                complete(),
-                Way::Evicted,
-                waits("the Deployment was already restarted"),
-            ),
+    fn how_a_pod_leaves_depends_on_its_owner() {
+        for (facts, expected) in [
+            (UnitFacts::default(), Way::Evicted),
+            (facts(RestartProgress::NotBegun), Way::Restarted),
+            (facts(ONGOING), Way::Waits),
+            (facts(RestartProgress::Complete), Way::Evicted),
         ] {
             let mut run = planned();
             run.note(&facts, Duration::ZERO);
             run.note(&facts, READ_LAG);
-            assert_eq!(way(&run, Means::Auto, &facts), auto, "{facts:?}");
-            assert_eq!(way(&run, Means::Restart, &facts), restart, "{facts:?}");
-            assert_eq!(way(&run, Means::Eviction, &facts), Way::Evicted);
-            assert_eq!(way(&run, Means::Taint, &facts), Way::Evicted);
+            assert_eq!(way(&run, &facts), expected, "{facts:?}");
         }
     }
 
     #[test]
     fn a_pod_that_is_read_before_its_rollout_deleted_it_is_not_evicted() {
         let mut run = planned();
-        let complete = facts(RestartProgress::Complete, None);
-        let deleted = waits("deleted by the restart that has just completed");
+        let complete = facts(RestartProgress::Complete);
         let at = Duration::from_secs;
-        for (seconds, expected) in [(20, &deleted), (24, &deleted), (25, &Way::Evicted)] {
+        for (seconds, expected) in [(20, Way::Waits), (24, Way::Waits), (25, Way::Evicted)] {
             run.note(&complete, at(seconds));
-            assert_eq!(way(&run, Means::Auto, &complete), *expected, "{seconds}");
+            assert_eq!(way(&run, &complete), expected, "{seconds}");
         }
         // Another restart begins a time of its own.
-        run.note(&facts(ONGOING, None), at(30));
+        run.note(&facts(ONGOING), at(30));
         run.note(&complete, at(31));
-        assert_eq!(way(&run, Means::Auto, &complete), deleted);
-        assert_eq!(way(&run, Means::Eviction, &complete), Way::Evicted);
+        assert_eq!(way(&run, &complete), Way::Waits);
     }
 
     #[test]
-    fn a_pod_without_an_owner_is_evicted_unless_only_restarts_are_asked_for() {
-        let bare = UnitPod {
-            workload: None,
-            ..web()
-        };
-        let facts = facts(RestartProgress::NotBegun, None);
-        let of = |means| planned().departure(means, &bare, &facts) == Departure::Eviction;
-        assert!(of(Means::Auto) && !of(Means::Restart));
-    }
-
-    #[test]
-    fn unasked_only_what_was_announced_is_restarted_and_nothing_that_was_evicted_or_refused() {
-        let facts = facts(RestartProgress::NotBegun, None);
+    fn only_what_was_announced_is_restarted_and_nothing_that_was_evicted_or_refused() {
+        let facts = facts(RestartProgress::NotBegun);
         let evicted = {
             let mut run = planned();
             run.evicted(Some(&"web".into()));
@@ -327,30 +246,27 @@ mod tests {
         };
         let refused = {
             let mut run = planned();
-            let reply = RestartReply::Refused("no".to_owned());
-            run.replied(&"web".into(), &reply, Duration::ZERO);
-            assert_eq!(run.refusal(&"web".into()).map(String::as_str), Some("no"));
+            run.replied(&"web".into(), &RestartReply::Refused, Duration::ZERO);
             run
         };
         for run in [RestartRun::default(), evicted, refused] {
-            assert_eq!(way(&run, Means::Auto, &facts), Way::Evicted, "{run:?}");
-            assert_eq!(way(&run, Means::Restart, &facts), Way::Restarted);
+            assert_eq!(way(&run, &facts), Way::Evicted, "{run:?}");
         }
         let mut other = planned();
         other.evicted(Some(&"api".into()));
         other.evicted(None);
-        assert_eq!(way(&other, Means::Auto, &facts), Way::Restarted);
+        assert_eq!(way(&other, &facts), Way::Restarted);
     }
 
     #[test]
     fn a_restart_that_was_made_is_going_on_although_an_older_read_does_not_show_it() {
-        let before = facts(RestartProgress::NotBegun, None);
+        let before = facts(RestartProgress::NotBegun);
         let uid = Uid::from("web");
         for (reply, is_ongoing) in [
             (RestartReply::Accepted, true),
             (RestartReply::Changed, false),
             (RestartReply::Unknown, false),
-            (RestartReply::Refused("no".to_owned()), false),
+            (RestartReply::Refused, false),
         ] {
             let mut run = planned();
             assert!(run.is_due(&uid, Duration::ZERO));
@@ -358,9 +274,8 @@ mod tests {
             assert_eq!(run.is_ongoing(&uid, &before), is_ongoing, "{reply:?}");
             assert!(!run.is_due(&uid, Duration::from_secs(5)));
             assert!(run.is_due(&uid, Duration::from_secs(6)));
-            let complete = facts(RestartProgress::Complete, None);
-            assert!(!run.is_ongoing(&uid, &complete));
-            assert!(run.is_ongoing(&uid, &facts(ONGOING, None)));
+            assert!(!run.is_ongoing(&uid, &facts(RestartProgress::Complete)));
+            assert!(run.is_ongoing(&uid, &facts(ONGOING)));
             assert!(!run.is_ongoing(&uid, &UnitFacts::default()));
         }
     }

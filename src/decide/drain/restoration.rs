@@ -94,7 +94,10 @@ mod tests {
         );
         before.metadata.annotations.extend([note]);
         let known = drains(&[rule("a-0", "a", "NoSchedule"), before]);
-        assert_eq!(restoration_record(&known, "fw", &[named("a-0")]).units, ["a"]);
+        assert_eq!(
+            restoration_record(&known, "fw", &[named("a-0")]).units,
+            ["a"]
+        );
         let other = restoration_record(&known, "other", &[]);
         assert_eq!(other, RestorationRecord::default());
         assert_eq!(restored_by(Some("anna")), "restored by anna");

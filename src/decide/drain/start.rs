@@ -6,9 +6,8 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::facts::UnitPod;
-use super::means::Means;
 use super::pod_class::{Inclusions, PodClass, Treatment};
-use super::restart_plan::RestartPlan;
+use super::restart::RestartPlan;
 use super::termination::Terminations;
 use super::unit::Unit;
 use super::unit_limits::UnitLimits;
@@ -27,8 +26,6 @@ pub struct DrainPlan<'a> {
     pub name: &'a str,
     /// Its units that are not done.
     pub units: &'a [Unit],
-    /// How many of them are drained at the same time.
-    pub parallel: usize,
     /// The pods that use their devices.
     pub pods: &'a [UnitPod],
     /// Whether the claims of evicted pods can be reallocated with all units tainted.
@@ -79,7 +76,6 @@ pub fn refuse_start(plan: &DrainPlan<'_>) -> Result<(), Failure> {
     // Missing flags come first. With them more pods would be evicted, and more claims would need devices.
     refuse_unasked(plan)?;
     refuse_endless(plan.limits, plan.pods)?;
-    plan.restarts.refuse_others(plan.limits.means)?;
     if plan.limits.accepts_unplaceable {
         return Ok(());
     }
@@ -107,7 +103,16 @@ pub fn refuse_start(plan: &DrainPlan<'_>) -> Result<(), Failure> {
         .hint("to drain anyway: --accept-unplaceable"))
 }
 
-/// The flag without which the drain does not begin.
+/// The classes that --include has to name so that a drain of the pods begins.
+#[must_use]
+pub fn needed_inclusions(pods: &[UnitPod]) -> Vec<&'static str> {
+    let included = Inclusions::default();
+    let unasked = by_class(unasked(pods, included));
+    let classes = unasked.keys().filter_map(|class| flag(*class, included));
+    classes.collect()
+}
+
+/// The value of --include without which the drain does not begin.
 fn flag(class: PodClass, included: Inclusions) -> Option<&'static str> {
     match class.treatment(included) {
         Treatment::NeedsConsent(flag) => Some(flag),
@@ -128,16 +133,13 @@ fn refuse_unasked(plan: &DrainPlan<'_>) -> Result<(), Failure> {
     if unasked.is_empty() {
         return Ok(());
     }
-    let flags: Vec<&str> = unasked
-        .keys()
-        .filter_map(|class| flag(*class, included))
-        .collect();
+    let classes = unasked.keys().filter_map(|class| flag(*class, included));
     let hint = format!(
-        "to evict these pods too (they are evicted last): {}",
-        flags.join(" ")
+        "to evict these pods too (they are evicted last): --include {}",
+        classes.collect::<Vec<_>>().join(",")
     );
     let failure = Failure::refused(
-        "some of the pods are evicted only with an --include flag; nothing was changed",
+        "some of the pods are evicted only if --include names their class; nothing was changed",
     );
     Err(with_classes(failure, &unasked).hint(hint))
 }
@@ -180,7 +182,7 @@ fn refuse_endless(limits: &UnitLimits, pods: &[UnitPod]) -> Result<(), Failure> 
     );
     let hints = claims.into_iter().chain(tolerations);
     let failure = hints.fold(failure, Failure::hint);
-    Err(failure.hint("to drain without effect NoExecute: omit --force and --by taint"))
+    Err(failure.hint("to drain without effect NoExecute: omit --force"))
 }
 
 /// Claims that have no other devices, or may have none.
@@ -216,13 +218,9 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
     let names: Vec<String> = units.iter().map(|unit| unit.name.clone()).collect();
     let mut lines = vec![
         format!(
-            "Drain {name}: {} in {}, {} at a time ({})",
+            "Drain {name}: {} in {} ({})",
             counted(devices, "device"),
             counted(units.len(), "unit"),
-            match plan.parallel {
-                0 | 1 => "one unit".to_owned(),
-                several => format!("up to {several} units"),
-            },
             few(&names)
         ),
         format!("Pods are removed {}", departure(limits, restarts)),
@@ -332,18 +330,12 @@ fn unchecked_line(replacements: &Replacements) -> Option<String> {
 
 /// By what pods leave, in words.
 fn departure(limits: &UnitLimits, restarts: &RestartPlan) -> String {
-    let means = match limits.means {
-        Means::Taint => return "with effect NoExecute, which ignores budgets".to_owned(),
-        Means::Restart => "by restarting their Deployments, which start new pods first",
-        Means::Auto if !restarts.owners.is_empty() => {
-            "by restarting their Deployments, which start new pods first; other pods through the Eviction \
-             API"
-        }
-        Means::Auto | Means::Eviction => "through the Eviction API",
+    let means = if restarts.owners.is_empty() {
+        "through the Eviction API"
+    } else {
+        "by restarting their Deployments, which start new pods first; other pods through the Eviction API"
     };
     match limits.force_after {
-        // A rollout ignores budgets: they are only checked before it begins.
-        None if limits.means == Means::Restart => means.to_owned(),
         None => format!("{means}, which respects budgets"),
         Some(after) => format!(
             "{means}, and after {}s with effect NoExecute, which ignores budgets",
@@ -449,12 +441,10 @@ fn treated(class: PodClass, limits: &UnitLimits) -> (&'static str, &'static str)
     match treatment {
         Treatment::Evicted => ("evicts", ""),
         Treatment::Kept | Treatment::Stays(_) | Treatment::NeedsConsent(_) => {
-            let by_taint = limits.means == Means::Taint;
-            match (class.leaves_by_taint(), by_taint, limits.force_after) {
+            match (class.leaves_by_taint(), limits.force_after) {
                 // Effect NoExecute does not ask about classes.
-                (true, true, _) => ("evicts", " too (effect NoExecute evicts them)"),
-                (true, false, Some(_)) => ("does not evict", " before effect NoExecute is set"),
-                (true, false, None) | (false, ..) => match treatment {
+                (true, Some(_)) => ("does not evict", " before effect NoExecute is set"),
+                (true, None) | (false, _) => match treatment {
                     Treatment::Stays(_) => ("does not evict", ", so the unit cannot become idle"),
                     Treatment::Evicted | Treatment::Kept | Treatment::NeedsConsent(_) => {
                         ("does not evict", "")
@@ -471,8 +461,7 @@ mod tests {
 
     use super::*;
     use crate::assess::ClaimReplacement;
-    use crate::decide::drain::restart::{RestartBlocker, RestartProgress, RestartState};
-    use crate::decide::drain::restart_plan::PlannedRestart;
+    use crate::decide::drain::restart::{PlannedRestart, RestartProgress, RestartState};
     use crate::decide::drain::testing::{limits, unit_pod, used};
     use crate::engine::allocator::UnmodelledTerm;
     use crate::report::testing::{after, device, evicted, impact, name, pod as running};
@@ -515,7 +504,6 @@ mod tests {
             raised: 0,
             name: "fw",
             units: &[],
-            parallel: 1,
             pods,
             replacements,
             limits,
@@ -567,10 +555,10 @@ mod tests {
         ];
         let none = replacements(&[], 0);
         insta::assert_snapshot!(refused(&pods, &none, &limits()).unwrap(), @"
-        some of the pods are evicted only with an --include flag; nothing was changed
+        some of the pods are evicted only if --include names their class; nothing was changed
         pods of Jobs: team-a/train
         pods that no known workload recreates: team-a/bare
-        to evict these pods too (they are evicted last): --include-jobs --include-unmanaged
+        to evict these pods too (they are evicted last): --include jobs,unmanaged
         ");
         let mut both = limits();
         both.included.jobs = true;
@@ -588,7 +576,6 @@ mod tests {
             owner: name("team-a", "web"),
             resource_version: "7".to_owned(),
             replicas: 3,
-            blocker: None,
             progress: RestartProgress::NotBegun,
         };
         let planned = PlannedRestart {
@@ -597,11 +584,13 @@ mod tests {
         };
         let restarts = RestartPlan {
             owners: [("web".into(), planned)].into(),
-            others: vec![(name("team-a", "api"), RestartBlocker::NoSurge)],
         };
         let none = replacements(&[], 0);
-        let of = |means| {
-            let limits = UnitLimits { means, ..limits() };
+        let lines = {
+            let limits = UnitLimits {
+                restarts: true,
+                ..limits()
+            };
             let plan = DrainPlan {
                 cordoned: &BTreeSet::new(),
                 refusing_budgets: &[
@@ -616,18 +605,15 @@ mod tests {
                 raised: 0,
                 name: "fw",
                 units: &[],
-                parallel: 1,
                 pods: &pods,
                 replacements: &none,
                 limits: &limits,
                 restarts: &restarts,
                 unread: &[],
             };
-            let refused = refuse_start(&plan).err().map(|failure| failure.to_string());
-            (plan_lines(&plan).split_off(1).join("\n"), refused)
+            assert!(refuse_start(&plan).is_ok());
+            plan_lines(&plan).split_off(1).join("\n")
         };
-        let (lines, refused) = of(Means::Auto);
-        assert_eq!(refused, None);
         insta::assert_snapshot!(lines, @"
         Pods are removed by restarting their Deployments, which start new pods first; other pods through the Eviction API, which respects budgets
           restarts Deployment team-a/web (3 pods, 2 of them on other devices)
@@ -636,15 +622,22 @@ mod tests {
           PodDisruptionBudget team-a/api allows no eviction now
           expected time: up to 30s for grace periods, plus the time until replacements are ready; at most 60s for each unit (--timeout)
         ");
-        let (lines, refused) = of(Means::Restart);
-        assert!(lines.starts_with(
-            "Pods are removed by restarting their Deployments, which start new pods first\n"
-        ));
-        let refused = refused.expect("a pod would stay");
-        assert!(
-            refused.contains("`--by restart` cannot replace some pods"),
-            "{refused}"
-        );
+    }
+
+    #[test]
+    fn flags_are_needed_for_pods_that_are_evicted_with_consent_only() {
+        let pods = [
+            pod("web", PodClass::Replicated),
+            pod("db", PodClass::SingleReplica),
+            pod("train", PodClass::Job),
+            pod("monitor", PodClass::DaemonSet),
+            UnitPod {
+                is_terminating: true,
+                ..pod("notebook", PodClass::Unmanaged)
+            },
+        ];
+        assert_eq!(needed_inclusions(&pods), ["singletons", "jobs"]);
+        assert_eq!(needed_inclusions(&pods[..1]), [""; 0]);
     }
 
     #[test]
@@ -669,47 +662,40 @@ mod tests {
             is_evicted_again: true,
             ..unit_pod(&running("team-a", "web"), PodClass::KeepsClaim)
         };
-        let refused = |web: &UnitPod, means, force_after| {
+        let refused = |web: &UnitPod, force_after| {
             let limits = UnitLimits {
-                means,
                 force_after,
                 ..limits()
             };
             refuse_endless(&limits, std::slice::from_ref(web)).err()
         };
         let later = Some(Duration::from_secs(60));
-        assert!(refused(&web, Means::Auto, None).is_none(), "they stay");
-        for (means, force_after) in [(Means::Auto, later), (Means::Taint, None)] {
-            let failure = refused(&web, means, force_after).expect("a refusal");
-            assert_eq!(failure.status(), ExitStatus::Refused);
-            assert!(failure.details()[0].ends_with("team-a/web"), "{failure}");
-        }
+        assert!(refused(&web, None).is_none(), "they stay");
+        let failure = refused(&web, later).expect("a refusal");
+        assert_eq!(failure.status(), ExitStatus::Refused);
+        assert!(failure.details()[0].ends_with("team-a/web"), "{failure}");
         let monitor = UnitPod {
             class: PodClass::Monitor,
             ..web.clone()
         };
-        let failure = refused(&monitor, Means::Taint, None).expect("a refusal");
+        let failure = refused(&monitor, later).expect("a refusal");
         assert!(
             failure.hints()[0].starts_with("to keep pods on these devices"),
             "{failure}"
         );
         web.is_terminating = true;
-        assert!(refused(&web, Means::Taint, None).is_none(), "it leaves");
+        assert!(refused(&web, later).is_none(), "it leaves");
         let once = UnitPod {
             is_evicted_again: false,
             ..monitor
         };
-        assert!(
-            refused(&once, Means::Taint, None).is_none(),
-            "it is evicted once"
-        );
+        assert!(refused(&once, later).is_none(), "it is evicted once");
     }
 
     #[test]
     fn classes_that_stay_leave_by_effect_no_execute() {
-        let by = |class, means, force_after| {
+        let by = |class, force_after| {
             let limits = UnitLimits {
-                means,
                 force_after,
                 ..limits()
             };
@@ -718,16 +704,14 @@ mod tests {
         let force = Some(Duration::from_secs(30));
         let stays = ("does not evict", "");
         for class in [PodClass::DaemonSet, PodClass::Monitor] {
-            assert_eq!(by(class, Means::Eviction, None), stays);
-            let evicted = ("evicts", " too (effect NoExecute evicts them)");
-            assert_eq!(by(class, Means::Taint, None), evicted);
+            assert_eq!(by(class, None), stays);
             let later = ("does not evict", " before effect NoExecute is set");
-            assert_eq!(by(class, Means::Auto, force), later);
+            assert_eq!(by(class, force), later);
         }
-        assert_eq!(by(PodClass::TolerantMonitor, Means::Taint, force), stays);
+        assert_eq!(by(PodClass::TolerantMonitor, force), stays);
         let blocks = ("does not evict", ", so the unit cannot become idle");
-        assert_eq!(by(PodClass::Tolerant, Means::Taint, force), blocks);
-        assert_eq!(by(PodClass::Replicated, Means::Taint, None), ("evicts", ""));
+        assert_eq!(by(PodClass::Tolerant, force), blocks);
+        assert_eq!(by(PodClass::Replicated, None), ("evicts", ""));
     }
 
     #[test]
@@ -754,7 +738,6 @@ mod tests {
             terminations: &stuck,
             name: "fw",
             units: &[],
-            parallel: 1,
             pods: &pods,
             replacements: &replacements(&[], 0),
             limits: &limits,
@@ -826,7 +809,6 @@ mod tests {
             raised: 0,
             name: "fw",
             units: &[],
-            parallel: 1,
             pods: &[],
             replacements: &none,
             limits: &accepting,
@@ -865,7 +847,6 @@ mod tests {
             raised: 0,
             name: "fw",
             units: &units,
-            parallel: 1,
             pods: &pods,
             replacements: &replacements(&[None], 1),
             limits: &limits,
@@ -873,7 +854,7 @@ mod tests {
             unread: &[],
         };
         insta::assert_snapshot!(plan_lines(&plan).join("\n"), @"
-        Drain fw: 2 devices in 1 unit, one unit at a time (node-7)
+        Drain fw: 2 devices in 1 unit (node-7)
         Pods are removed through the Eviction API, and after 30s with effect NoExecute, which ignores budgets
           evicts pods that their workload recreates: team-a/web
           evicts pods of Jobs: team-a/train
@@ -890,7 +871,7 @@ mod tests {
         again.is_evicted_again = true;
         let none = replacements(&[], 0);
         let by_taint = UnitLimits {
-            means: Means::Taint,
+            force_after: Some(Duration::ZERO),
             ..limits()
         };
         let pods = [again.clone()];

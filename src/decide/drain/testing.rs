@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::facts::{UnitPod, UnschedulablePod};
-use super::means::Means;
 use super::order::{BudgetState, Harm};
 use super::pod_class::{Inclusions, PodClass};
 use super::state::{DrainState, drains};
@@ -20,7 +19,7 @@ use crate::model::{
 /// A unit that is drained by evictions, without any further flag.
 pub fn limits() -> UnitLimits {
     UnitLimits {
-        means: Means::Eviction,
+        restarts: false,
         included: Inclusions::default(),
         force_after: None,
         timeout: Duration::from_secs(60),

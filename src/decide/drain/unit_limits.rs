@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use super::facts::UnitPod;
-use super::means::Means;
 use super::pod_class::Inclusions;
 
-/// Limits of a unit: which pods it evicts, by which mechanism, and for how long.
+/// Limits of a unit: which pods it evicts, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub struct UnitLimits {
-    /// Mechanism by which pods are evicted.
-    pub means: Means,
+    /// Whether Deployments are restarted that start new pods first, instead of evicting their pods.
+    pub restarts: bool,
     /// Classes of pods that are evicted only with a flag.
     pub included: Inclusions,
     /// When pods that could not be evicted are evicted with effect NoExecute; absent if never.
@@ -33,10 +32,6 @@ impl UnitLimits {
     #[must_use]
     pub fn may_evict_by_taint(&self) -> bool {
         self.force_after.is_some()
-            || match self.means {
-                Means::Taint => true,
-                Means::Auto | Means::Restart | Means::Eviction => false,
-            }
     }
 }
 
@@ -48,8 +43,8 @@ mod tests {
 
     #[test]
     fn effect_no_execute_evicts_where_this_run_may_set_it_or_a_rule_has_it() {
-        let limits = |means, force_after| UnitLimits {
-            means,
+        let limits = |force_after| UnitLimits {
+            restarts: false,
             included: Inclusions::default(),
             force_after,
             timeout: Duration::ZERO,
@@ -58,17 +53,15 @@ mod tests {
         let pod = unit_pod(&owned("web-0", None), PodClass::Replicated);
         let mut by_rule = pod.clone();
         by_rule.is_evicted_by_rule = true;
-        let evicts = |means, force_after| {
-            let limits = limits(means, force_after);
+        let evicts = |force_after| {
+            let limits = limits(force_after);
             (
                 limits.evict_by_taint(&[&pod]),
                 limits.evict_by_taint(&[&pod, &by_rule]),
             )
         };
         let force = Some(Duration::from_secs(60));
-        assert_eq!(evicts(Means::Eviction, None), (false, true));
-        assert_eq!(evicts(Means::Restart, None), (false, true));
-        assert_eq!(evicts(Means::Taint, None), (true, true));
-        assert_eq!(evicts(Means::Eviction, force), (true, true));
+        assert_eq!(evicts(None), (false, true));
+        assert_eq!(evicts(force), (true, true));
     }
 }

@@ -12,7 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::facts::{EvictionObstacle, RuleState, UnitFacts, UnitPod, WorkloadState, not_named};
-use super::means::Means;
 use super::pod_class::{PodClass, Treatment};
 use super::recorded_workloads::RecordedWorkloads;
 use super::restart::RestartState;
@@ -152,11 +151,6 @@ impl UnitRun {
         Some(&pod.name)
     }
 
-    /// Why the owner was not restarted, in the server's words.
-    pub(super) fn restart_refusal(&self, owner: &Uid) -> Option<&String> {
-        self.restarts.refusal(owner)
-    }
-
     /// Notes that all rules of the unit have effect NoExecute.
     pub fn raised(&mut self) {
         self.is_raised = true;
@@ -194,7 +188,7 @@ impl UnitRun {
             RestartReply::Accepted | RestartReply::Unknown => {
                 self.touched.insert(owner.clone());
             }
-            RestartReply::Changed | RestartReply::Refused(_) => {}
+            RestartReply::Changed | RestartReply::Refused => {}
         }
         self.restarts.replied(owner, reply, elapsed);
     }
@@ -303,13 +297,8 @@ impl UnitRun {
         if self.is_raised || staying.is_empty() && !facts.pods.iter().any(needs_taint) {
             return false;
         }
-        match self.limits.means {
-            Means::Taint => true,
-            Means::Auto | Means::Restart | Means::Eviction => self
-                .limits
-                .force_after
-                .is_some_and(|after| elapsed >= after),
-        }
+        let force_after = self.limits.force_after;
+        force_after.is_some_and(|after| elapsed >= after)
     }
 
     /// The next owner to restart.
@@ -326,9 +315,7 @@ impl UnitRun {
         staying
             .iter()
             .find_map(|pod| match self.departure(facts, pod) {
-                Departure::Restart(owner)
-                    if self.restarts.is_due(owner, elapsed) && !facts.busy.contains(owner) =>
-                {
+                Departure::Restart(owner) if self.restarts.is_due(owner, elapsed) => {
                     Some(owner.clone())
                 }
                 Departure::Restart(_) | Departure::Eviction | Departure::Waits(_) => None,
@@ -337,7 +324,10 @@ impl UnitRun {
 
     /// How the pod leaves.
     pub(super) fn departure<'a>(&self, facts: &UnitFacts, pod: &'a UnitPod) -> Departure<'a> {
-        self.restarts.departure(self.limits.means, pod, facts)
+        match self.limits.restarts {
+            true => self.restarts.departure(pod, facts),
+            false => Departure::Eviction,
+        }
     }
 
     /// The next pod to evict, whether its eviction was refused before or not.
@@ -394,28 +384,14 @@ impl UnitRun {
                 broken.find(|broken| Some(*broken) == workload),
             )
         };
-        let busy = workload.and_then(|workload| facts.busy.get(workload));
         let other = other.map(EvictionObstacle::Pod);
-        other.or_else(|| broken.or(busy).map(EvictionObstacle::Workload))
-    }
-
-    /// The workloads of which pods are leaving, or that are not ready again: no other unit takes pods of them meanwhile.
-    #[must_use]
-    pub fn busy(&self, facts: &UnitFacts) -> BTreeSet<Uid> {
-        let leaving = facts.pods.iter().filter(|pod| pod.is_terminating);
-        let leaving = leaving.filter_map(|pod| pod.workload.clone());
-        self.broken(facts).cloned().chain(leaving).collect()
+        other.or_else(|| broken.map(EvictionObstacle::Workload))
     }
 
     /// The workloads that lost pods to this drain and are not ready again.
     fn broken<'a>(&'a self, facts: &'a UnitFacts) -> impl Iterator<Item = &'a Uid> {
         let touched = self.touched.iter();
         touched.filter(|uid| !self.is_whole(facts, uid))
-    }
-
-    /// Whether the workload lost pods to this drain and is not ready again.
-    pub(super) fn is_broken(&self, facts: &UnitFacts, uid: &Uid) -> bool {
-        self.broken(facts).any(|broken| broken == uid)
     }
 
     fn is_whole(&self, facts: &UnitFacts, uid: &Uid) -> bool {
@@ -597,10 +573,7 @@ impl UnitRun {
         let name = &pod.name;
         match self.departure(facts, pod) {
             Departure::Waits(why) => format!("pod {name}: {why}"),
-            Departure::Restart(owner) => match self.restarts.refusal(owner) {
-                Some(message) => format!("the owner of pod {name} cannot be restarted: {message}"),
-                None => format!("the owner of pod {name} was not restarted yet"),
-            },
+            Departure::Restart(_) => format!("the owner of pod {name} was not restarted yet"),
             Departure::Eviction => format!("pod {name} was not evicted yet"),
         }
     }
@@ -708,7 +681,7 @@ mod tests {
     /// A run by taint that has raised the effect of the rules first, and waits.
     fn raised_at_once(at: &UnitFacts) -> UnitRun {
         let mut by_taint = UnitRun::new(UnitLimits {
-            means: Means::Taint,
+            force_after: Some(Duration::ZERO),
             ..limits()
         });
         assert_eq!(by_taint.next(at, seconds(0)), UnitStep::RaiseEffect);
@@ -738,13 +711,8 @@ mod tests {
             blocked(run.next(&only_raised, seconds(60))),
             ["pod team-a/web-1 will be evicted by the NoExecute taint"]
         );
-        for (means, force_after, due) in [
-            (Means::Taint, None, true),
-            (Means::Eviction, Some(2), true),
-            (Means::Eviction, Some(4), false),
-        ] {
+        for (force_after, due) in [(Some(0), true), (Some(2), true), (Some(4), false)] {
             let limits = UnitLimits {
-                means,
                 force_after: force_after.map(seconds),
                 ..limits()
             };
@@ -752,8 +720,8 @@ mod tests {
                 let mut run = UnitRun::resumed(limits);
                 run.next(at, seconds(3)) == UnitStep::RaiseEffect
             };
-            assert_eq!(raises(&both), due, "{means:?} {force_after:?}");
-            assert!(!raises(&only_raised), "{means:?}: nothing is left to raise");
+            assert_eq!(raises(&both), due, "{force_after:?}");
+            assert!(!raises(&only_raised), "nothing is left to raise");
         }
     }
 
@@ -1049,37 +1017,6 @@ mod tests {
             ..facts(Vec::new(), workloads)
         };
         assert_eq!(run.next(&idle, seconds(1)), UnitStep::WaitUntil(seconds(2)));
-    }
-
-    #[test]
-    fn a_pod_waits_while_another_unit_takes_one_of_its_workload() {
-        let (one, api) = (
-            web("web-1"),
-            pod("api-1", PodClass::Replicated, Some("api")),
-        );
-        let mut run = UnitRun::new(limits());
-        let mut at = facts(vec![one.clone(), api], ready(3));
-        at.busy = [Uid::from("web")].into();
-        assert_eq!(evicts(&run.next(&at, seconds(0))), Some("api-1"));
-        assert_eq!(run.busy(&at), BTreeSet::new());
-        at.busy.clear();
-        assert_eq!(evicts(&run.next(&at, seconds(1))), Some("web-1"));
-        // What this unit takes, others leave, until it is ready again.
-        accept(&mut run, &one);
-        let web = BTreeSet::from([Uid::from("web")]);
-        assert_eq!(run.busy(&facts(Vec::new(), ready(2))), web);
-        let mut leaving = one;
-        leaving.is_terminating = true;
-        assert_eq!(run.busy(&facts(vec![leaving], ready(3))), web);
-        assert_eq!(run.busy(&facts(Vec::new(), ready(3))), BTreeSet::new());
-        let mut restarting = by_restart(Means::Auto);
-        let mut begun =
-            super::tests::restarting(vec![self::web("web-1")], RestartProgress::NotBegun);
-        begun.busy = web;
-        assert_eq!(
-            restarting.next(&begun, seconds(0)),
-            UnitStep::WaitUntil(seconds(1))
-        );
     }
 
     #[test]
@@ -1452,7 +1389,6 @@ mod tests {
             owner: crate::report::testing::name("team-a", "web"),
             resource_version: "7".to_owned(),
             replicas: 3,
-            blocker: None,
             progress,
         }
     }
@@ -1470,8 +1406,11 @@ mod tests {
         old: 1,
     };
 
-    fn by_restart(means: Means) -> UnitRun {
-        let run = UnitRun::new(UnitLimits { means, ..limits() });
+    fn by_restart() -> UnitRun {
+        let run = UnitRun::new(UnitLimits {
+            restarts: true,
+            ..limits()
+        });
         run.restarting([Uid::from("web")].into())
     }
 
@@ -1480,7 +1419,7 @@ mod tests {
         let (one, two) = (web("web-1"), web("web-2"));
         let api = pod("api-1", PodClass::Replicated, Some("api"));
         let db = pod("db-0", PodClass::SingleReplica, None);
-        let mut run = by_restart(Means::Auto);
+        let mut run = by_restart();
         run.limits.included.single_replicas = true;
         let pods = || vec![one.clone(), two.clone(), db.clone()];
         let with_api = [pods(), vec![api.clone()]].concat();
@@ -1503,7 +1442,7 @@ mod tests {
         let complete = run.next(&gone(RestartProgress::Complete), seconds(9));
         assert_eq!(evicts(&complete), Some("db-0"));
         // No unit is over before the rollout is.
-        let mut run = by_restart(Means::Auto);
+        let mut run = by_restart();
         run.restarted(&uid, &RestartReply::Unknown, seconds(0));
         let empty = |progress| UnitFacts {
             is_idle: true,
@@ -1517,7 +1456,7 @@ mod tests {
 
     #[test]
     fn a_restarted_owner_that_is_not_ready_in_time_blocks_the_unit() {
-        let mut run = by_restart(Means::Auto);
+        let mut run = by_restart();
         run.restarted(&Uid::from("web"), &RestartReply::Accepted, seconds(0));
         let starved = UnitFacts {
             unschedulable: BTreeMap::from([(Uid::from("web"), unschedulable("team-a/web-3"))]),
@@ -1534,7 +1473,7 @@ mod tests {
             ]
         );
         // With force it is raised like any other.
-        let mut forced = by_restart(Means::Restart);
+        let mut forced = by_restart();
         forced.limits.force_after = Some(seconds(10));
         assert_eq!(forced.next(&starved, seconds(10)), UnitStep::RaiseEffect);
     }
@@ -1543,7 +1482,7 @@ mod tests {
     fn a_restart_that_was_not_made_is_tried_later_and_not_when_the_time_is_over() {
         let begun = restarting(vec![web("web-1")], RestartProgress::NotBegun);
         let uid = Uid::from("web");
-        let mut run = by_restart(Means::Restart);
+        let mut run = by_restart();
         run.restarted(&uid, &RestartReply::Changed, seconds(1));
         assert_eq!(
             run.next(&begun, seconds(5)),
@@ -1556,14 +1495,8 @@ mod tests {
             reasons,
             ["the owner of pod team-a/web-1 was not restarted yet"]
         );
-        run.restarted(&uid, &RestartReply::Refused("no".to_owned()), seconds(50));
-        assert_eq!(
-            blocked(run.next(&begun, seconds(60))),
-            ["the owner of pod team-a/web-1 cannot be restarted: no"]
-        );
-        let mut auto = by_restart(Means::Auto);
-        auto.restarted(&uid, &RestartReply::Refused("no".to_owned()), seconds(0));
-        assert_eq!(evicts(&auto.next(&begun, seconds(1))), Some("web-1"));
+        run.restarted(&uid, &RestartReply::Refused, seconds(50));
+        assert_eq!(evicts(&run.next(&begun, seconds(51))), Some("web-1"));
     }
 
     #[test]
@@ -1576,7 +1509,7 @@ mod tests {
             unschedulable: BTreeMap::from([(Uid::from("web"), unschedulable("team-a/web-3"))]),
             ..restarting(vec![one.clone(), api.clone()], progress)
         };
-        let mut run = by_restart(Means::Auto);
+        let mut run = by_restart();
         run.restarted(&Uid::from("web"), &RestartReply::Accepted, seconds(0));
         let refused = EvictionReply::Refused("no".to_owned());
         run.replied(&api, &refused, seconds(0));
@@ -1595,9 +1528,9 @@ mod tests {
             ..restarting(vec![one], RestartProgress::NotBegun)
         };
         let restart = UnitStep::Restart(Uid::from("web"));
-        let mut unrelated = by_restart(Means::Auto);
+        let mut unrelated = by_restart();
         assert_eq!(unrelated.next(&begun, seconds(0)), restart);
-        let mut run = by_restart(Means::Auto);
+        let mut run = by_restart();
         accept(&mut run, &api);
         assert_eq!(
             run.next(&begun, seconds(0)),
@@ -1609,7 +1542,7 @@ mod tests {
 
     #[test]
     fn a_pod_that_stays_after_a_complete_restart_is_evicted_once_reads_have_caught_up() {
-        let mut run = by_restart(Means::Auto);
+        let mut run = by_restart();
         run.restarted(&Uid::from("web"), &RestartReply::Accepted, seconds(0));
         let complete = restarting(vec![web("web-1")], RestartProgress::Complete);
         assert_eq!(evicts(&run.next(&complete, seconds(1))), None);
@@ -1618,7 +1551,7 @@ mod tests {
 
     #[test]
     fn an_owner_of_which_a_pod_was_evicted_is_not_restarted_any_more() {
-        let mut run = by_restart(Means::Auto);
+        let mut run = by_restart();
         let (one, two) = (web("web-1"), web("web-2"));
         accept(&mut run, &one);
         let begun = restarting(vec![two], RestartProgress::NotBegun);
@@ -1702,20 +1635,5 @@ mod tests {
         raised.raised();
         let step = raised.wait_or_block(false, seconds(5), Vec::new());
         assert_eq!(step, UnitStep::WaitUntil(seconds(6)));
-    }
-
-    #[test]
-    fn a_workload_is_broken_that_lost_a_pod_and_is_not_whole_again() {
-        let (one, two) = (web("web-1"), web("web-2"));
-        let mut run = UnitRun::new(limits());
-        let uid = Uid::from("web");
-        let both = facts(vec![one.clone(), two.clone()], ready(3));
-        assert_eq!(evicts(&run.next(&both, seconds(0))), Some("web-1"));
-        let short = facts(vec![two], ready(2));
-        assert!(!run.is_broken(&short, &uid));
-        accept(&mut run, &one);
-        assert!(run.is_broken(&short, &uid));
-        assert!(!run.is_broken(&short, &Uid::from("other")));
-        assert!(!run.is_broken(&both, &uid));
     }
 }

@@ -1,18 +1,7 @@
-//! Request, candidate units and limits of a plan.
-//!
-//! | what | module |
-//! |---|---|
-//! | Request: number and kind of units, and conditions | [`mod@request`] |
-//! | Candidate units: devices, or complete nodes, without excluded ones | `units` |
-//! | Limits of a set: pools, zones, nodes, and devices that stay allocatable | `limits` |
-//! | Why no set meets the limits | `refusal` |
+//! Candidate units of a plan, and the command that drains the chosen ones.
 
-mod limits;
-mod refusal;
-pub mod request;
 mod units;
 
-pub use limits::{PlanSpace, plan_space};
-pub use refusal::{no_set, refuse_unread};
-pub use request::{PlanRequest, PlanSize, Spread};
-pub use units::{devices_of, drain_command, plan_units, shared_hardware_last};
+pub use units::{
+    PlanSize, devices_of, drain_command, plan_units, refuse_unread, shared_hardware_last,
+};

@@ -2,14 +2,98 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::request::PlanSize;
 use crate::assess::PlanUnit;
 use crate::engine::hardware::Hardware;
 use crate::engine::{self, Semantics};
-use crate::error::Failure;
-use crate::model::{DeviceId, NodeName, ResourceClaim, Snapshot};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceId, Kind, NodeName, Reading, ResourceClaim, Snapshot};
 use crate::naming::phrase::counted;
 use crate::naming::shell::word;
+
+/// Number and kind of units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanSize {
+    /// Any devices (`--count`).
+    Devices(usize),
+    /// Any nodes, with all of their devices (`--nodes`).
+    Nodes(usize),
+}
+
+impl PlanSize {
+    /// The given number.
+    #[must_use]
+    pub fn number(self) -> usize {
+        match self {
+            Self::Devices(number) | Self::Nodes(number) => number,
+        }
+    }
+
+    /// The flag that sets it.
+    fn flag(self) -> &'static str {
+        match self {
+            Self::Devices(_) => "--count",
+            Self::Nodes(_) => "--nodes",
+        }
+    }
+
+    /// What one unit is.
+    fn noun(self) -> &'static str {
+        match self {
+            Self::Devices(_) => "device",
+            Self::Nodes(_) => "node",
+        }
+    }
+
+    /// Refuses zero units; needs no cluster.
+    ///
+    /// # Errors
+    ///
+    /// Zero units.
+    pub fn check(self) -> Result<(), Failure> {
+        if self.number() > 0 {
+            return Ok(());
+        }
+        Err(Failure::usage(format!("{} 0 plans nothing", self.flag()))
+            .hint("use a whole number of 1 or more"))
+    }
+}
+
+/// Refuses a plan whose costs are unknown: without claims and pods every device looks unused, and without slices devices
+/// are missing.
+///
+/// # Errors
+///
+/// One of these lists could not be read, or the input does not have it.
+pub fn refuse_unread(reading: &Reading) -> Result<(), Failure> {
+    let needed = [Kind::ResourceSlice, Kind::ResourceClaim, Kind::Pod];
+    let gaps = reading.gaps.iter();
+    let missing: Vec<String> = gaps
+        .filter(|gap| gap.kind().is_some_and(|kind| needed.contains(&kind)))
+        .map(|gap| format!("{}: {}", gap.what, gap.why))
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let failure = Failure::new(
+        ExitStatus::Incomplete,
+        "cannot compare the devices for a plan, because some objects could not be read",
+    );
+    Err(missing.into_iter().fold(failure, Failure::detail))
+}
+
+/// The command that drains the `units` with these names, including the classes of pods that a drain evicts only if they are
+/// named.
+#[must_use]
+pub fn drain_command(size: PlanSize, units: &[String], inclusions: &[&str]) -> String {
+    let flag = match size {
+        PlanSize::Devices(_) => "",
+        PlanSize::Nodes(_) => "--node ",
+    };
+    let units = units.iter().map(|unit| format!(" {flag}{}", word(unit)));
+    let include = (!inclusions.is_empty()).then(|| format!(" --include {}", inclusions.join(",")));
+    let words: String = units.chain(include).collect();
+    format!("kubectl devicetaint drain{words} --dry-run")
+}
 
 /// Every device of these units, by name.
 #[must_use]
@@ -33,7 +117,7 @@ pub fn drain_command<'a>(size: PlanSize, units: impl IntoIterator<Item = &'a Pla
 ///
 /// # Errors
 ///
-/// No candidate unit is left.
+/// Fewer candidate units are left than wanted.
 pub fn plan_units(
     size: PlanSize,
     candidates: &BTreeSet<DeviceId>,
@@ -42,12 +126,11 @@ pub fn plan_units(
     semantics: &Semantics,
 ) -> Result<Vec<PlanUnit>, Failure> {
     let units = match size {
-        PlanSize::Devices(_) | PlanSize::PerPool(_) => {
+        PlanSize::Devices(_) => {
             let left = candidates.difference(excluded);
             left.map(|id| PlanUnit {
                 name: id.to_string(),
                 devices: vec![id.clone()],
-                ..PlanUnit::default()
             })
             .collect()
         }
@@ -55,6 +138,14 @@ pub fn plan_units(
     };
     if units.is_empty() {
         return Err(nothing_left(size, candidates.len()));
+    }
+    let (number, there) = (size.number(), units.len());
+    if number > there {
+        return Err(Failure::usage(format!(
+            "{} {number} exceeds the number of candidates: {}",
+            size.flag(),
+            counted(there, size.noun())
+        )));
     }
     Ok(units)
 }
@@ -106,7 +197,6 @@ fn whole_nodes(
     let units = nodes.into_iter().map(|(node, devices)| PlanUnit {
         name: node.to_string(),
         devices,
-        ..PlanUnit::default()
     });
     Ok(units.collect())
 }
@@ -114,7 +204,7 @@ fn whole_nodes(
 fn nothing_left(size: PlanSize, candidates: usize) -> Failure {
     let devices = counted(candidates, "selected device");
     Failure::usage(match size {
-        PlanSize::Devices(_) | PlanSize::PerPool(_) => {
+        PlanSize::Devices(_) => {
             format!("--exclude excludes all of {devices}")
         }
         PlanSize::Nodes(_) => format!("--exclude excludes all nodes of {devices}"),
@@ -159,7 +249,6 @@ mod tests {
         let unit = |name: &str| PlanUnit {
             name: name.to_owned(),
             devices: vec![testing::device(name)],
-            ..PlanUnit::default()
         };
         let order = |snapshot: &Snapshot| -> Vec<String> {
             let units = vec![unit("card-0"), unit("card-1"), unit("part-0")];
@@ -218,7 +307,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            names(PlanSize::PerPool(1), &both, &[one]).unwrap(),
+            names(PlanSize::Devices(1), &both, &[one]).unwrap(),
             ["gpu.example.com/node-2/gpu-1 (1)"]
         );
         assert_eq!(
@@ -230,6 +319,45 @@ mod tests {
             names(PlanSize::Nodes(1), &both, &[id("node-1", "gpu-1")]).unwrap(),
             ["node-2 (2)"]
         );
+    }
+
+    #[test]
+    fn more_units_than_there_are_are_refused() {
+        let one = [id("node-1", "gpu-0")];
+        assert!(names(PlanSize::Devices(1), &one, &[]).is_ok());
+        assert!(names(PlanSize::Devices(2), &one, &[]).is_err());
+        assert!(names(PlanSize::Nodes(2), &one, &[]).is_err());
+        assert!(PlanSize::Devices(0).check().is_err());
+    }
+
+    #[test]
+    fn the_drain_of_a_plan_names_its_units_and_the_classes_that_it_needs() {
+        let units = ["node-1".to_owned(), "node-2".to_owned()];
+        assert_eq!(
+            drain_command(PlanSize::Nodes(2), &units, &["jobs", "unmanaged"]),
+            "kubectl devicetaint drain --node node-1 --node node-2 --include jobs,unmanaged --dry-run"
+        );
+        assert_eq!(
+            drain_command(PlanSize::Devices(1), &["a/b/c".to_owned()], &[]),
+            "kubectl devicetaint drain a/b/c --dry-run"
+        );
+    }
+
+    #[test]
+    fn without_slices_claims_or_pods_there_is_no_plan() {
+        assert!(refuse_unread(&testing::reading()).is_ok());
+        for (kind, refused) in [
+            (Kind::ResourceSlice, true),
+            (Kind::ResourceClaim, true),
+            (Kind::Pod, true),
+            (Kind::Node, false),
+        ] {
+            let mut reading = testing::reading();
+            reading.gaps = vec![crate::model::Gap::of(kind, "denied")];
+            let found = refuse_unread(&reading);
+            let status = found.err().map(|failure| failure.status());
+            assert_eq!(status, refused.then_some(ExitStatus::Incomplete), "{kind}");
+        }
     }
 
     #[test]

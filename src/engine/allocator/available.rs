@@ -6,11 +6,11 @@ use foldhash::{HashMap, HashMapExt};
 
 use super::candidate_devices::{Candidacy, is_free, pools_in_reach, reached};
 use super::cluster_state::ClusterState;
-use super::completeness::{Range, SearchBasis};
+use super::completeness::Range;
 use super::demand::Choice;
 use super::usage::{Holdings, Usage};
 use crate::engine::impact::Impact;
-use crate::model::{DeviceAmount, DeviceClass, DeviceId, RequestTerms, Snapshot};
+use crate::model::{DeviceAmount, DeviceClass, RequestTerms};
 
 /// What stays allocatable of the classes of the selected devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,47 +21,6 @@ pub struct Available {
     pub devices: Range,
     /// All devices of these classes.
     pub whole: Range,
-}
-
-/// The devices of some classes that claims can get now.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AllocatableDevices {
-    /// The classes, by name.
-    pub classes: Vec<String>,
-    /// The devices that are certainly allocatable, by name.
-    pub devices: BTreeSet<DeviceId>,
-    /// All devices of these classes.
-    pub whole: Range,
-}
-
-/// The devices that claims without tolerations can get now, of the classes that the `chosen` devices are of; absent
-/// where what that depends on was not read.
-#[must_use]
-pub fn allocatable_devices(
-    snapshot: &Snapshot,
-    chosen: &BTreeSet<DeviceId>,
-    basis: SearchBasis<'_>,
-) -> Option<AllocatableDevices> {
-    let state = ClusterState::new(snapshot, &[], basis);
-    let all = Holdings::of(&snapshot.claims, |id| state.identity(id));
-    let chosen = chosen.iter().filter_map(|id| state.identity(id)).collect();
-    let Members {
-        classes,
-        by_identity,
-    } = members(&chosen, &state, &all)?;
-    let is_sure = is_sure(&state);
-    let devices = state.devices.iter().filter(|at| {
-        let found = by_identity.get(&at.identity);
-        is_sure && found.is_some_and(|(_, is_left)| *is_left == Candidacy::Yes)
-    });
-    Some(AllocatableDevices {
-        classes,
-        devices: devices.map(|at| at.slice.id_of(at.device)).collect(),
-        whole: by_identity
-            .values()
-            .map(|(is_member, _)| range(*is_member))
-            .sum(),
-    })
 }
 
 /// What stays allocatable of the classes that the devices of `impact` are of; absent where nobody has

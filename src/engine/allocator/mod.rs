@@ -83,7 +83,7 @@ mod usage;
 mod tests;
 
 pub use allocation_session::replacement;
-pub use available::{AllocatableDevices, Available, allocatable_devices};
+pub use available::Available;
 pub use blocked_partitions::blocked_partitions;
 pub use candidate_claims::{CandidateClaim, candidate_claims};
 pub use completeness::{Completeness, Range, SearchBasis, Unknown};

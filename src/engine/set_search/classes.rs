@@ -9,24 +9,11 @@ use std::collections::BTreeMap;
 use super::cost::{Burden, Tier};
 use super::problem::{Coupling, SearchProblem, SearchUnit};
 
-/// Which sets one pass of the search looks at.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pass {
-    /// No set of a worse tier.
-    pub(super) tier: Tier,
-    /// Whether the limit on available devices is kept; where it is not, the result is a bound.
-    pub(super) keeps_spare: bool,
-}
-
 /// Units that stand for each other.
 #[derive(Clone, Debug)]
 pub(super) struct UnitClass {
     /// Their places, ascending.
     pub(super) members: Vec<usize>,
-    /// Their domain, where it limits how many are taken.
-    pub(super) domain: Option<usize>,
-    /// How many available devices are gone with each; zero where that is not limited.
-    pub(super) spare: usize,
     /// What each costs by the pods that only it evicts.
     pub(super) burden: Burden,
     /// How many of these pods each coupling counts.
@@ -36,36 +23,28 @@ pub(super) struct UnitClass {
 }
 
 /// What makes units of one class.
-type Signature = (
-    Option<usize>,
-    usize,
-    Burden,
-    Vec<(usize, usize)>,
-    Vec<usize>,
-);
+type Signature = (Burden, Vec<(usize, usize)>, Vec<usize>);
 
-/// The classes of the units that sets of a pass can have, with what matters of the couplings.
+/// The classes of the units that sets of a tier can have, with what matters of the couplings.
 #[derive(Clone, Debug)]
 pub(super) struct Classes {
     /// The classes, by their first members.
     pub(super) all: Vec<UnitClass>,
     /// The couplings that matter of each pod, by its place.
     pub(super) couplings_of_pods: Vec<Vec<usize>>,
-    /// Whether every domain has as many units as a set needs of it.
-    pub(super) has_enough: bool,
 }
 
 impl Classes {
-    /// Of the units that can be in a set of this pass.
-    pub(super) fn of(problem: &SearchProblem, pass: Pass) -> Self {
+    /// Of the units that can be in a set of this tier.
+    pub(super) fn of(problem: &SearchProblem, tier: Tier) -> Self {
         let units: Vec<(usize, &SearchUnit)> = problem
             .units
             .iter()
             .enumerate()
-            .filter(|(_, unit)| problem.tier_of(unit) <= pass.tier)
+            .filter(|(_, unit)| problem.tier_of(unit) <= tier)
             .collect();
         let users = users(problem, &units);
-        let matters = mattering(problem, pass, &units, &users);
+        let matters = mattering(problem, tier, &units, &users);
         let couplings_of_pods: Vec<Vec<usize>> = problem
             .pods
             .iter()
@@ -76,14 +55,6 @@ impl Classes {
                     .collect()
             })
             .collect();
-        let sizes = domain_sizes(problem, &units);
-        let domains = || problem.limits.domains.iter().zip(&sizes);
-        let count = problem.limits.count;
-        let bounded: Vec<bool> = domains()
-            .map(|(limits, size)| limits.least > 0 || limits.most < count.min(*size))
-            .collect();
-        let has_enough = domains().all(|(limits, size)| *size >= limits.least);
-        let limits_spare = pass.keeps_spare && problem.limits.spare.is_some();
         let mut members: BTreeMap<Signature, Vec<usize>> = BTreeMap::new();
         for (place, unit) in units {
             let mut burden = Burden::NONE;
@@ -110,32 +81,24 @@ impl Classes {
                 }
             }
             shared.sort_unstable();
-            let domain = Some(unit.domain)
-                .filter(|domain| bounded.get(*domain).copied().unwrap_or_default());
-            let spare = if limits_spare { unit.spare } else { 0 };
             let counted = counted.into_iter().collect();
-            let signature = (domain, spare, burden, counted, shared);
+            let signature = (burden, counted, shared);
             members.entry(signature).or_default().push(place);
         }
         let mut all: Vec<UnitClass> = members
             .into_iter()
-            .map(
-                |((domain, spare, burden, counted, shared), members)| UnitClass {
-                    members,
-                    domain,
-                    spare,
-                    burden,
-                    counted,
-                    shared,
-                },
-            )
+            .map(|((burden, counted, shared), members)| UnitClass {
+                members,
+                burden,
+                counted,
+                shared,
+            })
             .collect();
         // So that of equal sets the one with the first names is found.
         all.sort_by(|left, right| left.members.cmp(&right.members));
         Self {
             all,
             couplings_of_pods,
-            has_enough,
         }
     }
 }
@@ -156,7 +119,7 @@ fn users(problem: &SearchProblem, units: &[(usize, &SearchUnit)]) -> Vec<usize> 
 // Most budgets allow more than a set can take: without them, the pods of a workload stand for each other.
 fn mattering(
     problem: &SearchProblem,
-    pass: Pass,
+    tier: Tier,
     units: &[(usize, &SearchUnit)],
     users: &[usize],
 ) -> Vec<bool> {
@@ -195,8 +158,8 @@ fn mattering(
     let couplings = problem.couplings.iter().zip(reachable);
     couplings
         .map(|(coupling, (pods, of_one_unit))| {
-            let lost = pods.min(of_one_unit.saturating_mul(problem.limits.count));
-            matters(coupling, pass.tier, lost)
+            let lost = pods.min(of_one_unit.saturating_mul(problem.count));
+            matters(coupling, tier, lost)
         })
         .collect()
 }
@@ -206,15 +169,4 @@ fn matters(coupling: &Coupling, tier: Tier, lost: usize) -> bool {
     let adds =
         (1..=lost.min(coupling.penalties.len())).any(|lost| coupling.penalty(lost) != Burden::NONE);
     adds || (tier.respects_budgets() && coupling.is_violated_by(lost))
-}
-
-/// How many of the units are of each domain.
-fn domain_sizes(problem: &SearchProblem, units: &[(usize, &SearchUnit)]) -> Vec<usize> {
-    let mut sizes = vec![0_usize; problem.limits.domains.len()];
-    for (_, unit) in units {
-        if let Some(size) = sizes.get_mut(unit.domain) {
-            *size = size.saturating_add(1);
-        }
-    }
-    sizes
 }

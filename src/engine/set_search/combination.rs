@@ -1,6 +1,6 @@
 //! One number of units from each region, exactly.
 //!
-//! Regions are independent but for how many units they give, and how many available devices are gone. So the cheapest
+//! Regions are independent but for how many units they give. So the cheapest
 //! set is found region by region, with the two cheapest ways for each number of units so far.
 
 use std::collections::BTreeMap;
@@ -14,8 +14,6 @@ use super::frontier::{Frontier, KEPT, Way};
 pub(super) struct PlainClass {
     /// What each costs; first, since classes are taken by it.
     pub(super) burden: Burden,
-    /// How many available devices are gone with each.
-    pub(super) spare: usize,
     /// The class.
     pub(super) class: usize,
     /// How many there are.
@@ -30,73 +28,45 @@ pub(super) struct Parts<'p> {
     pub(super) plain: &'p [PlainClass],
     /// How many units are taken.
     pub(super) count: usize,
-    /// How many available devices may be gone; absent where any number may.
-    pub(super) spare: Option<usize>,
 }
 
-/// The cheapest ways so far, by units taken and available devices gone.
-type Labels = BTreeMap<(usize, usize), Vec<(Burden, Chain)>>;
+/// The cheapest ways so far, by units taken.
+type Labels = BTreeMap<usize, Vec<(Burden, Chain)>>;
 
 impl Parts<'_> {
     /// How many steps the exact combination takes, about.
     pub(super) fn steps(&self) -> usize {
         let all = self.count.saturating_add(1);
-        let spares = if self.plain.iter().any(|class| class.spare > 0) || self.spares_vary() {
-            self.spare.unwrap_or(0).saturating_add(1)
-        } else {
-            1
-        };
         let (mut states, mut steps) = (1_usize, 0_usize);
-        let most = all.saturating_mul(spares);
         let plain = self.plain.iter().map(|class| class.size.min(self.count));
         let regions = self.frontiers.iter().map(|frontier| frontier.ways.len());
         for ways in regions.chain(plain) {
             steps = steps.saturating_add(states.saturating_mul(ways));
             // Where only one way is left to take, as many partial sets go on as came.
-            states = states.saturating_mul(ways.max(1)).min(most);
+            states = states.saturating_mul(ways.max(1)).min(all);
         }
         steps
     }
 
-    fn spares_vary(&self) -> bool {
-        let mut ways = self.frontiers.iter().flat_map(|frontier| &frontier.ways);
-        ways.any(|way| way.spare > 0)
-    }
-
     /// The cheapest set and the next one, as far as there are any.
     pub(super) fn cheapest(&self, chains: &mut Chains) -> Vec<Way> {
-        let mut labels: Labels = BTreeMap::from([((0, 0), vec![(Burden::NONE, None)])]);
+        let mut labels: Labels = BTreeMap::from([(0, vec![(Burden::NONE, None)])]);
         for frontier in self.frontiers {
             labels = self.with_ways(&labels, &frontier.ways, chains);
         }
-        let is_plain = |class: &&PlainClass| class.spare == 0;
-        for class in self.plain.iter().filter(|class| !is_plain(class)) {
-            let ways: Vec<Way> = (0..=class.size.min(self.count))
-                .rev()
-                .map(|taken| Way {
-                    taken,
-                    spare: class.spare.saturating_mul(taken),
-                    burden: class.burden.times(taken),
-                    chain: chains.take(None, class.class, taken),
-                })
-                .collect();
-            labels = self.with_ways(&labels, &ways, chains);
-        }
-        let plain: Vec<PlainClass> = self.plain.iter().filter(is_plain).copied().collect();
-        self.filled(labels, &plain, chains)
+        self.filled(labels, chains)
     }
 
     fn with_ways(&self, labels: &Labels, ways: &[Way], chains: &mut Chains) -> Labels {
         let mut next = Labels::new();
         // From the most that is taken so far: of equal sets the one with the first regions is kept.
-        for ((taken, spare), sets) in labels.iter().rev() {
+        for (taken, sets) in labels.iter().rev() {
             for way in ways {
                 let taken = taken.saturating_add(way.taken);
-                let spare = spare.saturating_add(way.spare);
-                if taken > self.count || self.spare.is_some_and(|most| spare > most) {
+                if taken > self.count {
                     continue;
                 }
-                let kept = next.entry((taken, spare)).or_default();
+                let kept = next.entry(taken).or_default();
                 for (burden, chain) in sets {
                     keep(
                         kept,
@@ -110,12 +80,12 @@ impl Parts<'_> {
         next
     }
 
-    /// The partial sets with as many of the `plain` classes as are missing: the cheapest, and the next one.
-    fn filled(&self, labels: Labels, plain: &[PlainClass], chains: &mut Chains) -> Vec<Way> {
+    /// The partial sets with as many of the plain classes as are missing: the cheapest, and the next one.
+    fn filled(&self, labels: Labels, chains: &mut Chains) -> Vec<Way> {
         let mut found: Vec<(Burden, Chain)> = Vec::new();
-        for ((taken, _), sets) in labels {
+        for (taken, sets) in labels {
             let missing = self.count.saturating_sub(taken);
-            for filling in fillings(plain, missing) {
+            for filling in fillings(self.plain, missing) {
                 for (burden, chain) in &sets {
                     let more = filling.iter().fold(Burden::NONE, |sum, (class, taken)| {
                         sum.plus(class.burden.times(*taken))
@@ -137,7 +107,6 @@ impl Parts<'_> {
         }
         let ways = found.into_iter().map(|(burden, chain)| Way {
             taken: self.count,
-            spare: 0,
             burden,
             chain,
         });

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::chain::{Chain, Chains};
 use super::classes::{Classes, UnitClass};
 use super::cost::{Burden, Tier};
-use super::problem::{Coupling, DomainLimits, SearchProblem};
+use super::problem::{Coupling, SearchProblem};
 use super::regions::{Common, commons};
 
 /// So many sets that look the same to what follows are kept: the cheapest, and one for the runner-up.
@@ -23,8 +23,6 @@ pub(super) const KEPT: usize = 2;
 pub(super) struct Way {
     /// How many units.
     pub(super) taken: usize,
-    /// How many available devices are gone with them.
-    pub(super) spare: usize,
     /// What it costs.
     pub(super) burden: Burden,
     /// Which units.
@@ -78,7 +76,7 @@ pub(super) struct Space<'s> {
     pub(super) tier: Tier,
 }
 
-/// A partial set, as later classes see it: units taken, available devices gone, and the counts of what is open.
+/// A partial set, as later classes see it: units taken, and the counts of what is open.
 type Key = Vec<usize>;
 
 /// Partial sets that look the same, the cheapest first.
@@ -87,9 +85,8 @@ type Cheapest = Vec<(Burden, Chain)>;
 /// The cheapest partial sets of each key.
 type Labels = BTreeMap<Key, Cheapest>;
 
-/// Where the two numbers of a [`Key`] stand that are always there.
+/// Where the number of a [`Key`] stands that is always there.
 const TAKEN: usize = 0;
-const SPARE: usize = 1;
 
 impl Space<'_> {
     /// What can be taken from a region; of more partial sets than the `width` allows, the least promising are dropped.
@@ -120,9 +117,9 @@ impl Space<'_> {
         let units = classes.iter().map(|(_, class)| class.members.len());
         let units = units.fold(0, usize::saturating_add);
         // A partial set goes on in as many ways as units of the next class can be taken.
-        let options = units.min(self.problem.limits.count.saturating_mul(classes.len()));
+        let options = units.min(self.problem.count.saturating_mul(classes.len()));
         let options = options.checked_div(classes.len()).unwrap_or(0).max(1);
-        let mut labels: Labels = BTreeMap::from([(vec![0, 0], vec![(Burden::NONE, None)])]);
+        let mut labels: Labels = BTreeMap::from([(vec![0], vec![(Burden::NONE, None)])]);
         let mut open: Vec<Common> = Vec::new();
         let (mut is_exact, mut passed) = (true, 0_usize);
         for (place, ((number, class), commons)) in classes.iter().zip(&commons).enumerate() {
@@ -150,7 +147,7 @@ impl Space<'_> {
             let width = width.at(open.len().max(1).saturating_mul(options));
             if labels.len() > width {
                 is_exact = false;
-                let count = self.problem.limits.count;
+                let count = self.problem.count;
                 let target = count.saturating_mul(passed).checked_div(units);
                 labels = narrowed(labels, width, target.unwrap_or(count));
             }
@@ -180,37 +177,19 @@ impl Space<'_> {
         numbers
     }
 
-    /// What each number of units costs at least: couplings and shared pods aside, the cheapest that the domains
-    /// allow.
+    /// What each number of units costs at least: the cheapest, couplings and shared pods aside.
     fn separate(&self, classes: &[(usize, &UnitClass)]) -> Vec<(usize, Burden)> {
-        let mut by_domain: BTreeMap<Option<usize>, Vec<Burden>> = BTreeMap::new();
-        for (_, class) in classes {
-            let burdens = by_domain.entry(class.domain).or_default();
-            burdens.extend(class.members.iter().map(|_| class.burden));
-        }
-        let (mut forced, mut taken, mut free) = (Burden::NONE, 0_usize, Vec::new());
-        for (domain, mut burdens) in by_domain {
-            burdens.sort_unstable();
-            let limits = domain.and_then(|domain| self.problem.limits.domains.get(domain));
-            let (least, most) = limits.map_or((0, usize::MAX), |found| (found.least, found.most));
-            if burdens.len() < least {
-                // No set has enough of this domain.
-                return Vec::new();
-            }
-            taken = taken.saturating_add(least);
-            forced = burdens
-                .iter()
-                .take(least)
-                .copied()
-                .fold(forced, Burden::plus);
-            free.extend(burdens.into_iter().take(most).skip(least));
-        }
-        free.sort_unstable();
-        let mut lower = vec![(taken, forced)];
-        for burden in free.into_iter().take(self.problem.limits.count) {
-            taken = taken.saturating_add(1);
-            forced = forced.plus(burden);
-            lower.push((taken, forced));
+        let members = classes.iter().flat_map(|(_, class)| {
+            let members = class.members.iter();
+            members.map(|_| class.burden)
+        });
+        let mut burdens: Vec<Burden> = members.collect();
+        burdens.sort_unstable();
+        let mut sum = Burden::NONE;
+        let mut lower = vec![(0, sum)];
+        for (taken, burden) in (1..).zip(burdens.into_iter().take(self.problem.count)) {
+            sum = sum.plus(burden);
+            lower.push((taken, sum));
         }
         lower
     }
@@ -223,8 +202,6 @@ struct Step<'s> {
     space: &'s Space<'s>,
     number: usize,
     class: &'s UnitClass,
-    /// Where its domain is counted.
-    domain: Option<(usize, DomainLimits)>,
     /// Where couplings are counted, and how many pods of each unit they count.
     counted: Vec<(CountedAt<'s>, usize)>,
     /// Where it is noted that a pod is lost, what that costs, and which couplings count it.
@@ -240,8 +217,6 @@ type CountedAt<'s> = (usize, &'s Coupling);
 
 /// What a count comes to at its end.
 enum Ending<'s> {
-    /// So many units of a domain are enough.
-    Least(usize),
     /// What a coupling adds.
     Penalty(&'s Coupling),
     /// Nothing: a pod was paid for when it was lost.
@@ -259,16 +234,12 @@ impl<'s> Step<'s> {
         let problem = space.problem;
         let place = |common: Common| {
             let place = open.iter().position(|found| *found == common)?;
-            Some(place.saturating_add(SPARE).saturating_add(1))
+            Some(place.saturating_add(TAKEN).saturating_add(1))
         };
         let coupling = |number: usize| {
             let coupling = problem.couplings.get(number)?;
             Some((place(Common::Coupling(number))?, coupling))
         };
-        let domain = class.domain.and_then(|domain| {
-            let limits = problem.limits.domains.get(domain)?;
-            Some((place(Common::Domain(domain))?, *limits))
-        });
         let counted = class
             .counted
             .iter()
@@ -285,7 +256,6 @@ impl<'s> Step<'s> {
         });
         let ends = ending.iter().filter_map(|common| {
             let what = match common {
-                Common::Domain(domain) => Ending::Least(problem.limits.domains.get(*domain)?.least),
                 Common::Coupling(number) => Ending::Penalty(problem.couplings.get(*number)?),
                 Common::Pod(_) => Ending::Paid,
             };
@@ -296,7 +266,6 @@ impl<'s> Step<'s> {
             space,
             number,
             class,
-            domain,
             counted: counted.collect(),
             shared: shared.collect(),
             ending: ends.collect(),
@@ -332,19 +301,8 @@ impl<'s> Step<'s> {
 
     /// How many units of the class can be taken besides.
     fn most(&self, key: &[usize]) -> usize {
-        let limits = &self.space.problem.limits;
-        let mut most = self.class.members.len();
-        most = most.min(limits.count.saturating_sub(at(key, TAKEN)));
-        if let Some((place, limits)) = self.domain {
-            most = most.min(limits.most.saturating_sub(at(key, place)));
-        }
-        if self.class.spare > 0
-            && let Some(spare) = limits.spare
-        {
-            let left = spare.saturating_sub(at(key, SPARE));
-            most = most.min(left.checked_div(self.class.spare).unwrap_or(most));
-        }
-        most
+        let left = self.space.problem.count.saturating_sub(at(key, TAKEN));
+        self.class.members.len().min(left)
     }
 
     /// What a partial set looks like with so many units of the class, and what these cost; nothing where that is no
@@ -353,10 +311,6 @@ impl<'s> Step<'s> {
         let mut counts = key.to_vec();
         let mut burden = self.class.burden.times(taken);
         add(&mut counts, TAKEN, taken);
-        add(&mut counts, SPARE, self.class.spare.saturating_mul(taken));
-        if let Some((place, _)) = self.domain {
-            add(&mut counts, place, taken);
-        }
         for ((place, _), count) in &self.counted {
             add(&mut counts, *place, count.saturating_mul(taken));
         }
@@ -381,13 +335,12 @@ impl<'s> Step<'s> {
         for (place, ending) in &self.ending {
             let count = at(&counts, *place);
             match ending {
-                Ending::Least(least) if count < *least => return None,
-                Ending::Least(_) | Ending::Paid => {}
+                Ending::Paid => {}
                 Ending::Penalty(coupling) => burden = burden.plus(coupling.penalty(count)),
             }
         }
         let kept = self.staying.iter().map(|place| at(&counts, *place));
-        let always = [at(&counts, TAKEN), at(&counts, SPARE)];
+        let always = [at(&counts, TAKEN)];
         Some((always.into_iter().chain(kept).collect(), burden))
     }
 }
@@ -440,7 +393,6 @@ fn ways(labels: Labels) -> Vec<Way> {
         for (burden, chain) in sets {
             ways.push(Way {
                 taken: at(&key, TAKEN),
-                spare: at(&key, SPARE),
                 burden,
                 chain,
             });

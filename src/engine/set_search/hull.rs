@@ -134,37 +134,29 @@ pub(super) fn rounded(parts: &Parts<'_>, chains: &mut Chains) -> Option<Way> {
     let mut left = parts
         .count
         .checked_sub(base.fold(0, usize::saturating_add))?;
-    let base = of_frontiers.iter().map(|taken| taken.way.spare);
-    let base = base.fold(0, usize::saturating_add);
-    let mut spare = parts.spare.unwrap_or(usize::MAX).checked_sub(base)?;
     for step in steps(&curves, parts.plain) {
         if left == 0 {
             break;
         }
         if let Some(place) = step.curve.checked_sub(curves.len()) {
             let class = parts.plain.get(place)?;
-            let fits = spare.checked_div(class.spare).unwrap_or(usize::MAX);
-            let taken = class.size.min(left).min(fits);
+            let taken = class.size.min(left);
             *of_plain.get_mut(place)? = taken;
             left = left.saturating_sub(taken);
-            spare = spare.saturating_sub(class.spare.saturating_mul(taken));
             continue;
         }
         let taken = of_frontiers.get_mut(step.curve)?;
         let next = cheapest_of_each(taken.ways).find(|way| way.taken == step.after);
         let next = next.filter(|way| {
             // A step behind one that did not fit would take more than it says.
-            way.taken.saturating_sub(taken.way.taken) == step.units
-                && step.units <= left
-                && way.spare.saturating_sub(taken.way.spare) <= spare
+            way.taken.saturating_sub(taken.way.taken) == step.units && step.units <= left
         });
         if let Some(way) = next {
-            spare = spare.saturating_sub(way.spare.saturating_sub(taken.way.spare));
             left = left.saturating_sub(step.units);
             taken.way = way;
         }
     }
-    fill(&mut of_frontiers, left, spare)?;
+    fill(&mut of_frontiers, left)?;
     let (mut burden, mut chain) = (Burden::NONE, None);
     for taken in &of_frontiers {
         burden = burden.plus(taken.way.burden);
@@ -176,22 +168,19 @@ pub(super) fn rounded(parts: &Parts<'_>, chains: &mut Chains) -> Option<Way> {
     }
     Some(Way {
         taken: parts.count,
-        spare: 0,
         burden,
         chain,
     })
 }
 
 /// Takes the units that are missing from one frontier, where that costs least; nothing where no frontier has so many.
-fn fill(of_frontiers: &mut [Taken<'_>], left: usize, spare: usize) -> Option<()> {
+fn fill(of_frontiers: &mut [Taken<'_>], left: usize) -> Option<()> {
     if left == 0 {
         return Some(());
     }
     let ways = of_frontiers.iter().enumerate().flat_map(|(place, taken)| {
         let wanted = taken.way.taken.saturating_add(left);
-        let ways = taken.ways.iter().filter(move |way| {
-            way.taken == wanted && way.spare.saturating_sub(taken.way.spare) <= spare
-        });
+        let ways = taken.ways.iter().filter(move |way| way.taken == wanted);
         ways.map(move |way| (way.burden.minus(taken.way.burden), place, way))
     });
     let (_, place, way) = ways.min_by_key(|(more, place, _)| (*more, *place))?;

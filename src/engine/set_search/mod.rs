@@ -11,7 +11,7 @@
 //! | what | module |
 //! |---|---|
 //! | What a set costs: its tier, and what its loss does | [`cost`] |
-//! | Units, pods, couplings and limits of a search | [`problem`] |
+//! | Units, pods and couplings of a search | [`problem`] |
 //! | Units that stand for each other | `classes` |
 //! | Classes that have to be decided together | `regions` |
 //! | Chosen units, as chains that share their beginnings | `chain` |
@@ -38,5 +38,5 @@ mod search;
 mod tests;
 
 pub use cost::{Burden, SetCost, Tier};
-pub use problem::{Coupling, DomainLimits, SearchPod, SearchProblem, SearchUnit, SetLimits};
+pub use problem::{Coupling, SearchPod, SearchProblem, SearchUnit};
 pub use search::{FoundSet, SearchResult, search};

@@ -1,4 +1,4 @@
-//! Units, pods, couplings and limits of a search.
+//! Units, pods and couplings of a search.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,8 @@ pub struct SearchProblem {
     pub pods: Vec<SearchPod>,
     /// What several pods have in common, so that the loss of one makes that of another worse.
     pub couplings: Vec<Coupling>,
-    /// What a set has to be like.
-    pub limits: SetLimits,
+    /// How many units are taken.
+    pub count: usize,
 }
 
 /// Something that can be taken wholly or not at all: a device, or all devices of a node.
@@ -22,10 +22,6 @@ pub struct SearchProblem {
 pub struct SearchUnit {
     /// Places of the pods that it evicts, each once; another unit may evict them too.
     pub pods: Vec<usize>,
-    /// The domain that it is of, by its place in [`SetLimits::domains`].
-    pub domain: usize,
-    /// How many available devices are gone with it.
-    pub spare: usize,
     /// The least tier of a set with it, its pods aside.
     pub tier: Tier,
 }
@@ -48,26 +44,6 @@ pub struct Coupling {
     pub penalties: Vec<Burden>,
     /// So many pods may be lost before a budget is violated; absent where it is no budget.
     pub within_budget: Option<usize>,
-}
-
-/// What a set has to be like.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SetLimits {
-    /// How many units are taken.
-    pub count: usize,
-    /// How many of each domain, such as a pool or a zone.
-    pub domains: Vec<DomainLimits>,
-    /// How many available devices may be gone; absent where any number may.
-    pub spare: Option<usize>,
-}
-
-/// How many units of one domain are taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DomainLimits {
-    /// At least.
-    pub least: usize,
-    /// At the most.
-    pub most: usize,
 }
 
 impl Coupling {
@@ -119,22 +95,5 @@ impl SearchProblem {
             }
         }
         cost
-    }
-
-    /// Whether a set of the units at these places keeps all limits.
-    #[must_use]
-    pub fn allows(&self, set: &[usize]) -> bool {
-        let units = || set.iter().filter_map(|place| self.units.get(*place));
-        let is_within = |(place, limits): (usize, &DomainLimits)| {
-            let taken = units().filter(|unit| unit.domain == place).count();
-            (limits.least..=limits.most).contains(&taken)
-        };
-        let mut domains = self.limits.domains.iter().enumerate();
-        let spare = units()
-            .map(|unit| unit.spare)
-            .fold(0, usize::saturating_add);
-        set.len() == self.limits.count
-            && domains.all(is_within)
-            && self.limits.spare.is_none_or(|most| spare <= most)
     }
 }

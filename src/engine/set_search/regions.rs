@@ -1,6 +1,6 @@
 //! Classes that have to be decided together: regions.
 //!
-//! Two classes belong together where a coupling, a pod or a domain that limits counts units of both. What is taken of
+//! Two classes belong together where a coupling or a pod counts units of both. What is taken of
 //! one region changes nothing about the others but how many units are left to take.
 
 use std::collections::BTreeMap;
@@ -10,8 +10,6 @@ use super::classes::{Classes, UnitClass};
 /// What units of several classes may have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Common {
-    /// A domain that limits how many of its units are taken.
-    Domain(usize),
     /// A coupling.
     Coupling(usize),
     /// A pod that several units evict.
@@ -20,13 +18,10 @@ pub(super) enum Common {
 
 /// All that a class may have in common with others.
 pub(super) fn commons(class: &UnitClass, classes: &Classes) -> Vec<Common> {
-    let mut commons: Vec<Common> = class.domain.map(Common::Domain).into_iter().collect();
-    commons.extend(
-        class
-            .counted
-            .iter()
-            .map(|(coupling, _)| Common::Coupling(*coupling)),
-    );
+    let counted = class.counted.iter();
+    let mut commons: Vec<Common> = counted
+        .map(|(coupling, _)| Common::Coupling(*coupling))
+        .collect();
     for pod in &class.shared {
         commons.push(Common::Pod(*pod));
         let couplings = classes.couplings_of_pods.get(*pod).into_iter().flatten();

@@ -1,7 +1,7 @@
 //! The search, tier by tier.
 
 use super::chain::Chains;
-use super::classes::{Classes, Pass};
+use super::classes::Classes;
 use super::combination::{Parts, PlainClass};
 use super::cost::{Burden, SetCost, Tier};
 use super::frontier::{Frontier, FrontierWidth, Space};
@@ -49,7 +49,7 @@ pub struct SearchResult {
     /// The next set that is not the same but for units that stand for each other; absent where there is none, and
     /// where too many sets are left to say which.
     pub runner_up: Option<FoundSet>,
-    /// What every set costs at least; absent where there is none that keeps the limits.
+    /// What every set costs at least; absent where there is none.
     pub lower_bound: Option<SetCost>,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct Attempt {
     pub(super) is_exact: bool,
 }
 
-/// The cheapest set that keeps the limits of `problem`.
+/// The cheapest set of `problem`.
 ///
 /// Costs about O(units log units) and a bounded number of steps beyond, however units are coupled.
 #[must_use]
@@ -84,7 +84,7 @@ pub fn search(problem: &SearchProblem) -> SearchResult {
             sets,
             lower,
             is_exact,
-        } = attempt(problem, tier);
+        } = solve(problem, tier, Effort::USUAL);
         // Of a worse tier there may be more sets, and none that is cheaper than what a gentler one may still have.
         if result.lower_bound.is_none() && result.best.is_none() {
             result.lower_bound = lower.map(|burden| SetCost { tier, burden });
@@ -107,29 +107,10 @@ pub fn search(problem: &SearchProblem) -> SearchResult {
     result
 }
 
-/// One pass; with the limit on available devices only where sets without it do not keep it.
-fn attempt(problem: &SearchProblem, tier: Tier) -> Attempt {
-    let pass = |keeps_spare| Pass { tier, keeps_spare };
-    let free = solve(problem, pass(false), Effort::USUAL);
-    let keeps = |set: &FoundSet| problem.allows(&set.units);
-    if problem.limits.spare.is_none() || free.sets.first().is_some_and(keeps) {
-        return Attempt {
-            sets: free.sets.into_iter().filter(keeps).collect(),
-            ..free
-        };
-    }
-    let mut kept = solve(problem, pass(true), Effort::USUAL);
-    kept.sets.retain(keeps);
-    kept
-}
-
-/// The sets of one pass, with so much effort.
-pub(super) fn solve(problem: &SearchProblem, pass: Pass, effort: Effort) -> Attempt {
-    let classes = Classes::of(problem, pass);
-    if !classes.has_enough {
-        return Attempt::default();
-    }
-    let count = problem.limits.count;
+/// The sets of one tier, with so much effort.
+pub(super) fn solve(problem: &SearchProblem, tier: Tier, effort: Effort) -> Attempt {
+    let classes = Classes::of(problem, tier);
+    let count = problem.count;
     let mut chains = Chains::default();
     let mut plain: Vec<PlainClass> = Vec::new();
     let mut coupled: Vec<Vec<usize>> = Vec::new();
@@ -139,12 +120,12 @@ pub(super) fn solve(problem: &SearchProblem, pass: Pass, effort: Effort) -> Atte
             _ => coupled.push(region),
         }
     }
-    plain.sort_by_key(|class| (class.burden, class.spare, class.class));
+    plain.sort_by_key(|class| (class.burden, class.class));
     let number = coupled.iter().map(Vec::len).fold(0, usize::saturating_add);
     let space = Space {
         problem,
         classes: &classes,
-        tier: pass.tier,
+        tier,
     };
     let frontiers: Vec<Frontier> = coupled
         .iter()
@@ -158,13 +139,10 @@ pub(super) fn solve(problem: &SearchProblem, pass: Pass, effort: Effort) -> Atte
             space.frontier(region, width, &mut chains)
         })
         .collect();
-    let spare = problem.limits.spare.filter(|_| pass.keeps_spare);
-    limit_only_spare(&mut plain, &frontiers, spare);
     let parts = Parts {
         frontiers: &frontiers,
         plain: &plain,
         count,
-        spare,
     };
     let is_combined = parts.steps() <= effort.combination;
     let ways = if is_combined {
@@ -191,7 +169,7 @@ pub(super) fn solve(problem: &SearchProblem, pass: Pass, effort: Effort) -> Atte
     });
     let mut sets: Vec<FoundSet> = sets.collect();
     if !is_exact {
-        let units = greedy(problem, pass);
+        let units = greedy(problem, tier);
         sets.extend(units.map(|units| FoundSet {
             cost: problem.cost(&units),
             units,
@@ -215,21 +193,7 @@ fn plain_class(place: usize, classes: &Classes) -> Option<PlainClass> {
     let class = classes.all.get(place)?;
     Some(PlainClass {
         burden: class.burden,
-        spare: class.spare,
         class: place,
         size: class.members.len(),
     })
-}
-
-/// Where only one class takes available devices, there are simply fewer of it.
-fn limit_only_spare(plain: &mut [PlainClass], frontiers: &[Frontier], most: Option<usize>) {
-    let mut ways = frontiers.iter().flat_map(|frontier| &frontier.ways);
-    if ways.any(|way| way.spare > 0) {
-        return;
-    }
-    let mut taking = plain.iter_mut().filter(|class| class.spare > 0);
-    if let (Some(most), Some(only), None) = (most, taking.next(), taking.next()) {
-        only.size = only.size.min(most.checked_div(only.spare).unwrap_or(0));
-        only.spare = 0;
-    }
 }

@@ -71,7 +71,6 @@ impl Numbers {
             couplings,
             ..SearchProblem::default()
         };
-        let domains = 1 + self.below(3);
         for _ in 0..units {
             let mut pods: Vec<usize> = Vec::new();
             for _ in 0..self.below(3) {
@@ -93,8 +92,6 @@ impl Numbers {
             pods.dedup();
             problem.units.push(SearchUnit {
                 pods,
-                domain: self.below(domains),
-                spare: self.below(3),
                 tier: if self.is_one_of(12) {
                     Tier::Unknown
                 } else {
@@ -102,19 +99,12 @@ impl Numbers {
                 },
             });
         }
-        let is_limited = self.is_one_of(3);
-        let limits = (0..domains).map(|_| DomainLimits {
-            least: if is_limited { self.below(2) } else { 0 },
-            most: if is_limited { 1 + self.below(3) } else { 9 },
-        });
-        problem.limits.domains = limits.collect();
-        problem.limits.count = 1 + self.below(units);
-        problem.limits.spare = self.is_one_of(3).then(|| self.below(6));
+        problem.count = 1 + self.below(units);
         problem
     }
 }
 
-/// The cheapest of all sets that keep the limits.
+/// The cheapest of all sets.
 fn cheapest(problem: &SearchProblem) -> Option<SetCost> {
     sets(problem)
         .into_iter()
@@ -127,7 +117,8 @@ fn sets(problem: &SearchProblem) -> Vec<Vec<usize>> {
         let places = 0..problem.units.len();
         places.filter(|place| bits >> place & 1 == 1).collect()
     });
-    all.filter(|set: &Vec<usize>| problem.allows(set)).collect()
+    all.filter(|set: &Vec<usize>| set.len() == problem.count)
+        .collect()
 }
 
 #[test]
@@ -149,7 +140,7 @@ fn the_set_that_is_found_is_the_cheapest_of_all_and_known_to_be() {
             "{number}: {problem:#?}"
         );
         for set in best.into_iter().chain(&result.runner_up) {
-            assert!(problem.allows(&set.units), "{number}: {problem:#?}");
+            assert!(set.units.len() == problem.count, "{number}: {problem:#?}");
             assert_eq!(problem.cost(&set.units), set.cost);
         }
         found += usize::from(best.is_some());
@@ -174,32 +165,28 @@ fn apart(pods: &[i64]) -> SearchProblem {
             ..SearchUnit::default()
         });
     }
-    problem.limits.domains = vec![DomainLimits {
-        least: 0,
-        most: usize::MAX,
-    }];
     problem
 }
 
 #[test]
 fn of_equal_units_the_first_are_taken_and_the_runner_up_exchanges_a_class() {
     let mut problem = apart(&[3, 1, 1, 1, 2]);
-    problem.limits.count = 2;
+    problem.count = 2;
     let result = search(&problem);
     assert_eq!(result.best.as_ref().unwrap().units, [1, 2]);
     assert_eq!(result.runner_up.as_ref().unwrap().units, [1, 4]);
     assert!(result.is_optimal());
-    problem.limits.count = 5;
+    problem.count = 5;
     let result = search(&problem);
     assert_eq!((result.is_optimal(), result.runner_up), (true, None));
-    problem.limits.count = 6;
+    problem.count = 6;
     assert_eq!(search(&problem), SearchResult::default());
 }
 
 #[test]
 fn a_set_of_a_gentler_tier_is_taken_whatever_it_costs() {
     let mut problem = apart(&[1, 1, 9, 9]);
-    problem.limits.count = 2;
+    problem.count = 2;
     problem.pods[0].tier = Tier::BudgetsViolated;
     problem.units[1].tier = Tier::Unknown;
     problem.pods[2].tier = Tier::WithinBudgets;
@@ -214,7 +201,7 @@ fn a_set_of_a_gentler_tier_is_taken_whatever_it_costs() {
 #[test]
 fn a_budget_is_shared_by_the_pods_that_it_covers() {
     let mut problem = apart(&[1, 1, 1, 5]);
-    problem.limits.count = 3;
+    problem.count = 3;
     problem.couplings = vec![Coupling {
         penalties: vec![Burden::NONE; 4],
         within_budget: Some(2),
@@ -231,34 +218,12 @@ fn a_budget_is_shared_by_the_pods_that_it_covers() {
 #[test]
 fn a_pod_of_several_units_is_lost_once() {
     let mut problem = apart(&[1, 1, 1, 3]);
-    problem.limits.count = 3;
+    problem.count = 3;
     for unit in &mut problem.units[1..] {
         unit.pods = vec![3];
     }
     // Three units of the dear pod cost as much as one of them.
     assert_eq!(search(&problem).best.unwrap().units, [1, 2, 3]);
-}
-
-#[test]
-fn domains_and_available_devices_limit_what_is_taken() {
-    let mut problem = apart(&[0, 0, 0, 1, 1, 1]);
-    problem.limits.count = 3;
-    for (place, unit) in problem.units.iter_mut().enumerate() {
-        unit.domain = place / 3;
-        unit.spare = usize::from(place < 3);
-    }
-    let free = DomainLimits { least: 0, most: 9 };
-    problem.limits.domains = vec![free, free];
-    assert_eq!(search(&problem).best.unwrap().units, [0, 1, 2]);
-    problem.limits.spare = Some(1);
-    assert_eq!(search(&problem).best.unwrap().units, [0, 3, 4]);
-    problem.limits.spare = None;
-    problem.limits.domains[0].most = 2;
-    assert_eq!(search(&problem).best.unwrap().units, [0, 1, 3]);
-    problem.limits.domains[1].least = 2;
-    assert_eq!(search(&problem).best.unwrap().units, [0, 3, 4]);
-    problem.limits.domains[1].least = 4;
-    assert_eq!(search(&problem), SearchResult::default());
 }
 
 /// Many pods of two units each and many budgets that each cover pods of others: one region that is cut.
@@ -285,7 +250,7 @@ fn tangled(units: usize, numbers: &mut Numbers) -> SearchProblem {
         unit.pods.sort_unstable();
         unit.pods.dedup();
     }
-    problem.limits.count = units / 3;
+    problem.count = units / 3;
     problem
 }
 
@@ -295,7 +260,7 @@ fn what_is_too_tangled_is_cut_and_the_bound_says_how_good_the_set_is() {
     let problem = tangled(400, &mut numbers);
     let result = search(&problem);
     let best = result.best.as_ref().unwrap();
-    assert!(problem.allows(&best.units));
+    assert!(best.units.len() == problem.count);
     assert!(!result.is_optimal());
     assert!(result.lower_bound.unwrap() < best.cost);
 }
@@ -306,12 +271,7 @@ fn a_bound_of_hulls_is_never_above_the_cheapest_set_and_a_rounded_set_never_belo
     let mut numbers = Numbers(1);
     let mut met = 0;
     for number in 0..2_000 {
-        let mut problem = numbers.problem();
-        problem.limits.spare = None;
-        let pass = classes::Pass {
-            tier: Tier::Unknown,
-            keeps_spare: false,
-        };
+        let problem = numbers.problem();
         let Some(cheapest) = sets(&problem)
             .into_iter()
             .map(|set| problem.cost(&set).burden)
@@ -325,14 +285,14 @@ fn a_bound_of_hulls_is_never_above_the_cheapest_set_and_a_rounded_set_never_belo
             narrowest: 3,
             combination: 0,
         };
-        let found = search::solve(&problem, pass, least);
+        let found = search::solve(&problem, Tier::Unknown, least);
         let (lower, set) = (found.lower.unwrap(), found.sets.first());
         assert!(
             lower <= cheapest,
             "{number}: {lower:?} {cheapest:?} {problem:#?}"
         );
         if let Some(set) = set {
-            assert!(problem.allows(&set.units), "{number}: {problem:#?}");
+            assert!(set.units.len() == problem.count, "{number}: {problem:#?}");
             assert!(set.cost.burden >= cheapest);
             met += usize::from(set.cost.burden == cheapest);
         }

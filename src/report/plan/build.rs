@@ -20,8 +20,6 @@ pub struct PlanFindings<'f> {
     pub result: &'f SearchResult,
     /// The request.
     pub requested: RequestedPlan,
-    /// Number of devices that can be allocated now; absent without `--keep-available`.
-    pub allocatable: Option<usize>,
 }
 
 impl PlanFindings<'_> {
@@ -72,11 +70,6 @@ impl PlanReport {
             planned_units: findings.units(set, nodes),
             cost: set.cost.into(),
         });
-        let spare = best
-            .units
-            .iter()
-            .filter_map(|place| findings.units.get(*place));
-        let spare = spare.map(|unit| unit.spare).fold(0, usize::saturating_add);
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "PlanReport".to_owned(),
@@ -88,7 +81,6 @@ impl PlanReport {
             // The search gives a bound for every set that it finds; the default, zero, never claims too much.
             lower_bound: result.lower_bound.unwrap_or_default().into(),
             runner_up,
-            allocatable_device_count: findings.allocatable.map(|now| now.saturating_sub(spare)),
             summary: impact.summary.clone(),
             affected_pods: impact.affected_pods.clone(),
             selected_devices: impact.selected_devices.clone(),
@@ -96,7 +88,6 @@ impl PlanReport {
             workloads: impact.workloads.clone(),
             replacements: impact.replacements.clone(),
             siblings: impact.siblings.clone(),
-            guard_results: impact.guard_results.clone(),
             warnings: impact.warnings.clone(),
             incomplete: impact.incomplete.clone(),
             impact,
@@ -115,9 +106,5 @@ impl Answer for PlanReport {
 
     fn incomplete(&self) -> &[Incomplete] {
         &self.incomplete
-    }
-
-    fn refusal(&self) -> Option<String> {
-        self.impact.assessment.tripped()
     }
 }

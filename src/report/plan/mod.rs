@@ -14,4 +14,4 @@ pub mod view;
 
 pub use build::PlanFindings;
 pub use cost::{Cost, CostTier};
-pub use view::{Optimality, PlanReport, PlanUnit, RequestedPlan, RunnerUp, SpreadOver, UnitKind};
+pub use view::{Optimality, PlanReport, PlanUnit, RequestedPlan, RunnerUp, UnitKind};

@@ -54,33 +54,13 @@ impl View for PlanReport {
 }
 
 impl PlanReport {
-    /// The requested number of units, and the limits.
+    /// The requested number of units.
     fn question(&self) -> String {
         let asked = &self.requested_plan;
-        let (unit, limits) = (self.noun(), self.limits());
+        let unit = self.noun();
         let number = asked.unit_count;
         let of = counted(asked.candidate_unit_count, unit);
-        format!("{number} of {of}{limits}")
-    }
-
-    /// The requested limits of a set, as they follow the requested number of units.
-    fn limits(&self) -> String {
-        let asked = &self.requested_plan;
-        let pools = asked
-            .pool_unit_count
-            .map(|number| format!("{number} of each pool"));
-        let spread = asked
-            .spread_over
-            .map(|over| format!("spread over {}", over.noun()));
-        let kept = asked
-            .keep_available
-            .as_ref()
-            .map(|expression| format!("keeping {expression}"));
-        let limits: Vec<String> = pools.into_iter().chain(spread).chain(kept).collect();
-        if limits.is_empty() {
-            return String::new();
-        }
-        format!(", {}", limits.join(", "))
+        format!("{number} of {of}")
     }
 
     fn noun(&self) -> &'static str {
@@ -101,12 +81,6 @@ impl PlanReport {
             format!("Plan: {}.", few(&names)),
             format!("Cost: {}.", self.cost.line()),
         ];
-        if let Some(left) = self.allocatable_device_count {
-            sentences.push(format!(
-                "In the DeviceClasses of the selected devices, {} can still be allocated after the plan.",
-                counted(left, "device")
-            ));
-        }
         sentences.push(self.proof(&self.lower_bound));
         sentences
     }

@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cost::Cost;
-use crate::report::guard::GuardResult;
 use crate::report::impact::view::ImpactReport;
 use crate::report::impact::{Budget, Device, Pod, Replacements, Sibling, Summary, Workload};
 use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning};
@@ -26,7 +25,7 @@ pub struct PlanReport {
     pub kind: String,
     /// The cluster that the plan is for, and the time at which it was observed.
     pub metadata: Metadata,
-    /// What was requested: the kind and the number of the units, and further conditions.
+    /// What was requested: the kind and the number of the units.
     pub requested_plan: RequestedPlan,
     /// The units (devices or nodes) of the set, the cheapest first.
     pub planned_units: Vec<PlanUnit>,
@@ -34,15 +33,12 @@ pub struct PlanReport {
     pub cost: Cost,
     /// Whether another set of devices or nodes may cost less than the set of the plan.
     pub optimality: Optimality,
-    /// Lower bound of the cost: no set that meets the conditions of `requestedPlan` costs less. Equal to `cost` if
+    /// Lower bound of the cost: no set of as many units costs less. Equal to `cost` if
     /// `optimality` is Optimal.
     pub lower_bound: Cost,
     /// The cheapest other set that was found. Sets of the same cost that differ from the plan only by interchangeable
     /// units, such as unused devices, are ignored. Null if there is none, or if it was not determined.
     pub runner_up: Option<RunnerUp>,
-    /// Number of devices that are left for claims without tolerations after the plan is carried out, among the devices of
-    /// the DeviceClasses to which the selected devices belong. Includes shareable devices with capacity left; null without --keep-available.
-    pub allocatable_device_count: Option<usize>,
     /// Counts over all proposed taints; each object is counted once.
     pub summary: Summary,
     /// Every pod with a claim that holds a selected device, including pods that are not evicted. Ordered by
@@ -59,8 +55,6 @@ pub struct PlanReport {
     /// Devices that share hardware with a selected device and stay in use, each with its pods that would not be
     /// evicted. Ordered by name.
     pub siblings: Vec<Sibling>,
-    /// The guards that were given, and whether each tripped.
-    pub guard_results: Vec<GuardResult>,
     /// Warnings that do not prevent the report.
     pub warnings: Vec<Warning>,
     /// Data that could not be read or evaluated. The counts that depend on missing data are listed in the fields
@@ -77,14 +71,8 @@ pub struct PlanReport {
 pub struct RequestedPlan {
     /// Kind of the units: Device or Node.
     pub unit_kind: UnitKind,
-    /// Number of units to choose; with --per-pool, the total of all pools.
+    /// Number of units to choose.
     pub unit_count: usize,
-    /// Number of units to choose of each pool; null without --per-pool.
-    pub pool_unit_count: Option<usize>,
-    /// Domains over which the units are spread: Zone or Node; null without --spread.
-    pub spread_over: Option<SpreadOver>,
-    /// The condition that was given with --keep-available, as written; null without --keep-available.
-    pub keep_available: Option<String>,
     /// Number of units (devices or nodes) from which the plan was chosen.
     pub candidate_unit_count: usize,
 }
@@ -98,32 +86,12 @@ pub enum UnitKind {
     Node,
 }
 
-/// Domains over which the units of a plan are spread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub enum SpreadOver {
-    /// Zones of nodes.
-    Zone,
-    /// Nodes.
-    Node,
-}
-
-impl SpreadOver {
-    /// The domains in words.
-    #[must_use]
-    pub fn noun(self) -> &'static str {
-        match self {
-            Self::Zone => "zones",
-            Self::Node => "nodes",
-        }
-    }
-}
-
 /// Whether another set of devices or nodes may cost less than the set of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum Optimality {
-    /// No other set that meets the conditions of requestedPlan costs less.
+    /// No other set of as many units costs less.
     Optimal,
-    /// A cheaper set than that of the plan may exist. But no set that meets the conditions of requestedPlan costs less
+    /// A cheaper set than that of the plan may exist. But no set of as many units costs less
     /// than lowerBound.
     Bounded,
 }

@@ -35,7 +35,7 @@ const WRITES: [&str; 7] = [
     "add GPU1 KEY=new --dry-run=server -o manifest",
     "escalate soft --to NoExecute --yes --dry-run=server",
     "deescalate hard --to None --dry-run=server",
-    "drain GPU0 --yes --accept-unplaceable --include-jobs --include-unmanaged --dry-run=server",
+    "drain GPU0 --yes --accept-unplaceable --include jobs,unmanaged --dry-run=server",
     "remove soft --yes --others --dry-run=server",
     "remove -l none=such --yes --others --dry-run=server",
 ];

@@ -1,9 +1,7 @@
 //! `drain`, `drain status` and `restore` on the real control plane, with its own controllers of workloads and budgets.
 
 mod interrupted;
-mod parallel;
 mod people;
-mod planned;
 mod refused;
 mod restarts;
 pub mod stage;

@@ -40,7 +40,7 @@ impl Scene {
         stage.budget("api", 1);
         stage.node(2);
         let drain = stage.world.namespace.clone();
-        let line = format!("drain --node {one} --node {two} --name {drain} --yes --settle 1s");
+        let line = format!("drain --node {one} --node {two} --name {drain} --yes");
         Self {
             stage,
             nodes: [one, two],
@@ -79,8 +79,12 @@ impl Scene {
         [unit(begun[0]), unit(waiting[0])]
     }
 
+    /// Only a confirmation removes the rules of others.
     fn restore(&self) {
-        let line = format!("restore {} --yes --others", self.drain);
+        let line = format!("restore {}", self.drain);
+        let unasked = self.stage.run(&by(&self.bob, &line)).ended(4);
+        unasked.saying("nothing was changed");
+        let line = format!("{line} --yes");
         self.stage.run(&line).ended(0);
         assert_eq!(block_on(self.stage.world.rules()), Vec::<Value>::new());
     }
@@ -151,47 +155,4 @@ fn what_somebody_gives_back_is_left_out_by_the_run_and_by_later_ones() {
     assert_eq!(rules.len(), 1);
     assert_eq!(rules[0]["spec"]["taint"]["effect"], "None");
     scene.restore();
-}
-
-/// Two teams need the same node out of service: it stays so until both have withdrawn.
-#[test]
-fn a_drain_is_kept_until_the_last_of_its_requesters_has_withdrawn() {
-    let mut stage = Stage::new();
-    let node = stage.node(1);
-    let drain = stage.world.namespace.clone();
-    let by = |requester: &str| {
-        format!(
-            "drain --node {node} --name {drain} --requester {requester} --yes --settle 0s --timeout 30s"
-        )
-    };
-    let restore = |requester: &str, rest: &str| {
-        let line = format!("restore {drain} --requester {requester} --yes {rest}");
-        stage.run(&line)
-    };
-    let requesters = || {
-        let rules = block_on(stage.world.rules());
-        let noted = rules.iter().map(|rule| {
-            let annotations = &rule["metadata"]["annotations"];
-            annotations["devicetaint.dev/drain-requesters"].clone()
-        });
-        noted.collect::<Vec<Value>>()
-    };
-    stage.run(&by("team-a")).ended(0);
-    stage.run(&by("team-b")).ended(0);
-    assert_eq!(requesters(), ["team-a,team-b"]);
-    restore("team-c", "")
-        .ended(4)
-        .saying("team-c is not a requester");
-    let kept = "is still requested by team-b: 1 rule kept";
-    restore("team-a", "--dry-run").ended(0).saying(kept);
-    assert_eq!(requesters(), ["team-a,team-b"]);
-    restore("team-a", "").ended(0).saying(kept);
-    assert_eq!(requesters(), ["team-b"]);
-    restore("team-a", "").ended(4);
-    // Without a terminal, nobody can answer the question.
-    let unasked = format!("restore {drain} --requester team-b");
-    stage.run(&unasked).ended(4).saying("nothing was changed");
-    assert_eq!(requesters(), ["team-b"]);
-    restore("team-b", "").ended(0);
-    assert_eq!(block_on(stage.world.rules()), Vec::<Value>::new());
 }

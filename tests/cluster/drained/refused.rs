@@ -1,7 +1,5 @@
 //! Drains that do not begin: nothing is tainted, and what is in the way is named.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use super::stage::{Stage, plane};
@@ -21,7 +19,7 @@ fn claims_without_another_device_refuse_unless_that_is_accepted() {
     let node = stage.node(2);
     stage.workload("ReplicaSet", "web", 2);
     let spare = stage.node(1);
-    let line = format!("drain --node {node} --yes --settle 1s");
+    let line = format!("drain --node {node} --yes");
     stage
         .run(&line)
         .ended(4)
@@ -32,15 +30,10 @@ fn claims_without_another_device_refuse_unless_that_is_accepted() {
     assert!(run.stderr.contains("accepted: "), "{run:#?}");
     assert_eq!(stage.on(&node), Vec::<String>::new());
     assert_eq!(stage.on(&spare).len(), 1);
-    // The pod that got none is scheduled again, and is waited for.
-    stage.ready_after(Duration::from_secs(30));
-    stage
-        .run(&format!("restore {node} --yes --timeout 2s"))
-        .ended(5)
-        .saying("workloads are not ready")
-        .saying("/web: 1 of 2 ready")
-        .saying("kubectl get pods -n ");
+    stage.run(&format!("restore {node}")).ended(0);
     nothing_is_tainted(&stage);
+    // The pod that got none is scheduled again.
+    stage.until_ready("web", 2);
 }
 
 #[test]
@@ -50,7 +43,7 @@ fn a_node_whose_driver_publishes_nothing_is_refused_until_it_does() {
     stage.workload("ReplicaSet", "web", 1);
     stage.node(1);
     stage.silence(&node);
-    let line = format!("drain --node {node} --yes --settle 1s");
+    let line = format!("drain --node {node} --yes");
     for dry_run in ["", " --dry-run"] {
         stage
             .run(&format!("{line}{dry_run}"))
@@ -69,43 +62,6 @@ fn a_node_whose_driver_publishes_nothing_is_refused_until_it_does() {
     stage.run(&format!("restore {node} --yes")).ended(0);
 }
 
-#[test]
-fn restore_waits_until_workloads_are_ready_as_before() {
-    let mut stage = Stage::new();
-    let node = stage.node(1);
-    stage.workload("ReplicaSet", "web", 1);
-    let line = format!("drain --node {node} --yes --settle 1s --accept-unplaceable");
-    stage.run(&line).ended(0);
-    stage.ready_after(Duration::from_secs(2));
-    stage
-        .run(&format!("restore {node} --yes"))
-        .ended(0)
-        .saying("1 workload that had pods on the devices is ready");
-    stage.until_ready("web", 1);
-    assert_eq!(stage.on(&node).len(), 1);
-}
-
-#[test]
-fn restore_waits_for_workloads_whichever_rule_another_command_has_removed() {
-    for device in [0, 1] {
-        let mut stage = Stage::new();
-        let node = stage.node(2);
-        stage.workload("ReplicaSet", "web", 1);
-        let line = format!("drain --node {node} --yes --settle 1s --accept-unplaceable");
-        stage.run(&line).ended(0);
-        stage
-            .run(&format!(
-                "remove {}/{node}/gpu-{device} devicetaint.dev/drain --yes",
-                stage.world.driver
-            ))
-            .ended(0);
-        stage
-            .run(&format!("restore {node} --yes"))
-            .ended(0)
-            .saying("1 workload that had pods on the devices is ready");
-    }
-}
-
 /// The pod of a DaemonSet stays: it would come back to the same node.
 #[test]
 fn pods_that_stay_are_not_evicted_and_not_counted_by_guards() {
@@ -114,7 +70,7 @@ fn pods_that_stay_are_not_evicted_and_not_counted_by_guards() {
     stage.workload("ReplicaSet", "web", 1);
     stage.of_daemon_set("agent");
     stage.node(1);
-    let line = format!("drain --node {node} --yes --settle 0s --timeout 30s");
+    let line = format!("drain --node {node} --yes --timeout 30s");
     stage
         .run(&format!("{line} --abort-if pods.evicted>0"))
         .ended(4)
@@ -133,17 +89,13 @@ fn jobs_and_bare_pods_are_evicted_only_where_somebody_said_so() {
     stage.workload("Job", "train", 1);
     stage.bare("notebook");
     stage.node(2);
-    let line = format!("drain --node {node} --yes --settle 1s");
+    let line = format!("drain --node {node} --yes");
     let run = stage.run(&line).ended(4);
-    for named in [
-        "pods of Jobs: ",
-        "notebook",
-        "--include-jobs --include-unmanaged",
-    ] {
+    for named in ["pods of Jobs: ", "notebook", "--include jobs,unmanaged"] {
         assert!(run.stderr.contains(named), "{named}: {run:#?}");
     }
     nothing_is_tainted(&stage);
-    let line = format!("{line} --include-jobs --include-unmanaged");
+    let line = format!("{line} --include jobs,unmanaged");
     stage.run(&line).ended(0);
     assert_eq!(stage.on(&node), Vec::<String>::new());
     stage.until_ready("train", 1);
@@ -163,30 +115,23 @@ fn who_may_not_evict_hears_it_before_anything_is_tainted() {
             "verbs": ["create", "patch", "delete"],
         }),
     ];
-    let run_with = |rules: &[Value], by: &str| {
+    let run_with = |rules: &[Value], flags: &str| {
         let user = block_on(plane().kubeconfig_for(rules));
         let mut world = World::bare(plane(), stage.world.driver.clone(), String::new());
         world.namespace.clone_from(&stage.world.namespace);
-        let line = format!("drain --node {node} --yes --settle 1s {by}");
+        let line = format!("drain --node {node} --yes {flags}");
         let run = world.seen_by(&user.kubeconfig).run(&line).ended(1);
         nothing_is_tainted(&stage);
         run.saying("nothing was changed")
     };
-    // Its Deployment would be restarted, and its pods are evicted where that is asked for.
-    let neither = run_with(&rules, "");
     let (evictions, restarts) = ("create pods/eviction", "patch deployments.apps");
-    let way = "to evict the pods instead: --by evict";
-    let neither = neither.saying(evictions).saying(restarts);
-    assert!(!neither.stderr.contains(way), "{neither:#?}");
-    run_with(&rules, "--by evict").saying(evictions);
+    run_with(&rules, "").saying(evictions);
     let evict = json!({"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]});
     let [read, change] = rules;
-    run_with(&[read.clone(), change, evict], "")
-        .saying(restarts)
-        .saying(way);
+    run_with(&[read.clone(), change, evict], "--restart").saying(restarts);
     // Whoever may not change rules hears all that is missing there, too.
-    let run = run_with(&[read], "--by taint");
-    for verb in ["create", "patch", "delete"] {
+    let run = run_with(&[read], "");
+    for verb in ["create", "patch"] {
         let denied = format!("{verb} devicetaintrules.resource.k8s.io");
         assert!(run.stderr.contains(&denied), "{denied}: {run:#?}");
     }
@@ -204,7 +149,7 @@ fn a_rule_that_cannot_be_made_stops_the_drain_before_the_first_eviction() {
     let mut world = World::bare(plane(), stage.world.driver.clone(), String::new());
     world.namespace.clone_from(&stage.world.namespace);
     let world = world.seen_by(&proxy.kubeconfig);
-    let line = |node: &str| format!("drain --node {node} --name {drain} --yes --settle 1s");
+    let line = |node: &str| format!("drain --node {node} --name {drain} --yes");
     world.run(&line(&from)).ended(0);
     let seen = proxy.seen().into_iter();
     let posts: Vec<Seen> = seen.filter(|seen| seen.method == "POST").collect();
@@ -253,9 +198,7 @@ fn devices_of_another_drain_are_refused_by_its_name() {
     let node = stage.node(1);
     let first = format!("{}-first", stage.world.namespace);
     stage
-        .run(&format!(
-            "drain --node {node} --name {first} --yes --settle 1s"
-        ))
+        .run(&format!("drain --node {node} --name {first} --yes"))
         .ended(0);
     stage
         .run(&format!(
@@ -267,10 +210,16 @@ fn devices_of_another_drain_are_refused_by_its_name() {
     is_asked_before_the_restoration(&stage, &first);
 }
 
-/// Only a yes restores.
+/// Only a yes removes the rules of another user.
 fn is_asked_before_the_restoration(stage: &Stage, drain: &str) {
+    let all = json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]});
+    let other = block_on(plane().kubeconfig_for(&[all]));
     let mut words = vec![PLUGIN.to_owned()];
-    words.extend(stage.world.words(&format!("restore {drain}")));
+    let line = format!(
+        "restore {drain} --kubeconfig {}",
+        other.kubeconfig.display()
+    );
+    words.extend(stage.world.words(&line));
     let mut terminal = Terminal::open(plane());
     for (answer, code) in [("n", 4), ("y", 0)] {
         assert_eq!(block_on(stage.world.rules()).len(), 1);
@@ -282,29 +231,4 @@ fn is_asked_before_the_restoration(stage: &Stage, drain: &str) {
         terminal.ended(code);
     }
     nothing_is_tainted(stage);
-}
-
-/// With the default timeout: to wait would take five minutes.
-#[test]
-fn devices_that_other_rules_taint_are_not_waited_for() {
-    let mut stage = Stage::new();
-    let node = stage.node(1);
-    stage
-        .run(&format!(
-            "add --node {node} example.com/other:NoSchedule --yes"
-        ))
-        .ended(0);
-    stage
-        .run(&format!("drain --node {node} --yes --settle 1s"))
-        .ended(0);
-    let others = block_on(stage.world.rules()).len();
-    assert_eq!(others, 2);
-    let run = stage.run(&format!("restore {node} --yes")).ended(5);
-    let [other] = &block_on(stage.world.rules())[..] else {
-        panic!("{run:#?}");
-    };
-    let other = other["metadata"]["name"].as_str().expect("a name");
-    let run = run.saying(&format!("left: 1 device tainted by rule {other}"));
-    assert!(!run.stderr.contains("ready"), "{run:#?}");
-    stage.run(&format!("remove {other} --yes")).ended(0);
 }

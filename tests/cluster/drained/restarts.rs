@@ -1,4 +1,4 @@
-//! Deployments whose pods leave: restarted where new pods come first, evicted otherwise.
+//! Deployments whose pods leave: restarted with --restart where new pods come first, evicted otherwise.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn spread_deployment(stage: &mut Stage, surge: usize, unavailable: usize) -> (St
     stage.node(5);
     // Long enough for whoever goes on too early to be seen.
     stage.ready_after(Duration::from_secs(2));
-    let line = format!("drain --node {drained} --yes --settle 1s");
+    let line = format!("drain --node {drained} --yes --restart");
     (drained, line)
 }
 
@@ -51,12 +51,6 @@ fn where_new_pods_come_first_the_deployment_is_restarted_and_never_has_fewer() {
 fn where_old_pods_go_first_they_are_evicted_within_the_budget() {
     let mut stage = Stage::new();
     let (drained, line) = spread_deployment(&mut stage, 0, 1);
-    // Whoever wants a restart alone hears that it cannot be.
-    stage
-        .run(&format!("{line} --by restart"))
-        .ended(4)
-        .saying("maxSurge is 0");
-    assert_eq!(block_on(stage.world.rules()), Vec::<Value>::new());
     let run = stage.run(&line).ended(0);
     assert!(run.stderr.contains("evicted pod"), "{run:#?}");
     assert!(!run.stderr.contains("restart"), "{run:#?}");
@@ -81,5 +75,17 @@ fn a_second_run_waits_for_the_restart_of_the_first() {
     assert_eq!(block_on(restarted_at(&stage)), Some(began));
     assert_eq!(stage.fewest("web"), 4);
     assert_eq!(stage.on(&drained), Vec::<String>::new());
+    stage.run(&format!("restore {drained} --yes")).ended(0);
+}
+
+#[test]
+fn without_the_flag_pods_are_evicted_within_the_budget() {
+    let mut stage = Stage::new();
+    let (drained, line) = spread_deployment(&mut stage, 1, 0);
+    let run = stage.run(&line.replace(" --restart", "")).ended(0);
+    assert!(run.stderr.contains("evicted pod"), "{run:#?}");
+    assert!(stage.fewest("web") >= 3);
+    assert_eq!(stage.on(&drained), Vec::<String>::new());
+    assert_eq!(block_on(restarted_at(&stage)), None);
     stage.run(&format!("restore {drained} --yes")).ended(0);
 }

@@ -84,28 +84,12 @@ impl Stage {
 
     /// A node with so many devices.
     pub fn node(&mut self, devices: usize) -> String {
-        self.node_with(devices, |_, _| {})
-    }
-
-    /// A node whose devices have UUIDs: NODE-DEVICE.
-    pub fn numbered_node(&mut self, devices: usize) -> String {
-        self.node_with(devices, |node, device| {
-            let uuid = format!("{node}-{}", text(&device["name"]));
-            device["attributes"] = json!({"uuid": {"string": uuid}});
-        })
-    }
-
-    fn node_with(&mut self, devices: usize, change: impl Fn(&str, &mut Value)) -> String {
         let node = format!("node-{}", random_suffix());
         let names: Vec<String> = (0..devices).map(|number| format!("gpu-{number}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         block_on(async {
             plane().ready_node(&node).await;
-            let mut slice = slice(&self.world.driver, &node, &names);
-            let devices = slice["spec"]["devices"].as_array_mut();
-            for device in devices.expect("devices") {
-                change(&node, device);
-            }
+            let slice = slice(&self.world.driver, &node, &names);
             plane().create(&[slice]).await;
         });
         self.nodes.push(node.clone());

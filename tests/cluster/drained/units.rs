@@ -51,12 +51,12 @@ fn nodes_are_drained_one_after_the_other_and_no_budget_is_violated() {
         .run(&line)
         .ended(4)
         .saying("pods of single-replica StatefulSets")
-        .saying("--include-singletons");
-    let dry = stage.run(&format!("{line} --include-singletons --dry-run"));
+        .saying("--include singletons");
+    let dry = stage.run(&format!("{line} --include singletons --dry-run"));
     dry.ended(0).saying("Drain ");
     assert_eq!(block_on(stage.world.rules()), Vec::<Value>::new());
     let run = stage
-        .run(&format!("{line} --include-singletons --settle 6s"))
+        .run(&format!("{line} --include singletons"))
         .ended(0)
         .saying("for the scheduler to see the taints");
     assert!(
@@ -76,7 +76,7 @@ fn nodes_are_drained_one_after_the_other_and_no_budget_is_violated() {
     assert_eq!(stage.on(&spare).len(), 6);
     // Nothing is left to do, and the same command says so.
     stage
-        .run(&format!("{line} --include-singletons"))
+        .run(&format!("{line} --include singletons"))
         .ended(0)
         .saying("no device, node or pool is left to drain");
     stage.run(&format!("restore {one} --yes")).ended(0);
@@ -97,7 +97,7 @@ fn a_budget_that_never_allows_ends_with_what_is_left_and_the_same_command_contin
     stage.budget("web", 2);
     stage.node(2);
     let drain = stage.world.namespace.clone();
-    let line = format!("drain --node {node} --name {drain} --yes --settle 1s");
+    let line = format!("drain --node {node} --name {drain} --yes");
     stage
         .run(&format!("{line} --timeout 5s"))
         .ended(5)
@@ -132,7 +132,7 @@ fn who_reverses_a_unit_is_heeded_also_by_the_same_command() {
     let empty = stage.node(1);
     stage.node(1);
     let drain = stage.world.namespace.clone();
-    let line = format!("drain --node {node},{empty} --name {drain} --yes --settle 1s");
+    let line = format!("drain --node {node},{empty} --name {drain} --yes");
     let running = stage.begin(&line);
     let name = block_on(begun(&stage, &node));
     block_on(plane().delete(&Reference::rule(&name)));
@@ -166,7 +166,7 @@ fn a_pod_that_is_deleted_by_force_on_a_waiting_unit_keeps_it_from_being_done() {
     stage.node(3);
     stage.ready_after(Duration::from_secs(12));
     let drain = stage.world.namespace.clone();
-    let line = format!("drain --node {one},{two} --name {drain} --by evict --yes --settle 1s");
+    let line = format!("drain --node {one},{two} --name {drain} --yes");
     let running = stage.begin(&line);
     block_on(begun(&stage, &one));
     while !stage.on(&one).is_empty() {
@@ -195,8 +195,8 @@ fn a_unit_whose_turn_comes_when_a_guard_trips_is_not_started_and_neither_are_lat
     stage.ready_after(Duration::from_secs(12));
     let drain = stage.world.namespace.clone();
     let line = format!(
-        "drain --node {one},{two},{three} --name {drain} --by evict --yes --settle 1s --timeout 60s \
-         --abort-if budgets.violated>0 --on-abort deescalate"
+        "drain --node {one},{two},{three} --name {drain} --yes --timeout 60s \
+         --abort-if budgets.violated>0"
     );
     let running = stage.begin(&line);
     block_on(begun(&stage, &one));
@@ -215,55 +215,7 @@ fn a_unit_whose_turn_comes_when_a_guard_trips_is_not_started_and_neither_are_lat
     for node in [&two, &three] {
         assert_eq!(stage.on(node).len(), 1, "{node}");
     }
-    // The unit at which the guard trips, and those after it.
-    let rules = block_on(stage.world.rules());
-    let effects = rules.iter().map(|rule| &rule["spec"]["taint"]["effect"]);
-    let lowered = effects.filter(|effect| *effect == "None").count();
-    assert_eq!((rules.len(), lowered), (3, 2), "{rules:#?}");
-    stage
-        .run(&line)
-        .ended(4)
-        .saying("a guard aborted an earlier run");
-    stage.run(&format!("restore {drain} --yes")).ended(0);
-}
-
-#[test]
-fn a_unit_is_restored_while_the_drain_goes_on_with_another() {
-    let mut stage = Stage::new();
-    let node = stage.node(1);
-    stage.workload("ReplicaSet", "web", 1);
-    stage.budget("web", 1);
-    let empty = stage.node(1);
-    stage.node(1);
-    let drain = stage.world.namespace.clone();
-    let line = format!(
-        "drain --node {node},{empty} --name {drain} --yes --settle 1s --max-parallel 2 --timeout 20s"
-    );
-    let running = stage.begin(&line);
-    block_on(begun(&stage, &node));
-    block_on(wait_for("the other is idle", DEADLINE, async || {
-        (unit(&stage, &drain, &empty)["unitStage"] == "Idle").then_some(())
-    }));
-    stage.run(&format!("restore {empty} --yes")).ended(0);
-    let restored = unit(&stage, &drain, &empty);
-    assert_eq!(restored["unitStage"], "Reversed", "{restored:#}");
-    let why = restored["messages"][0]
-        .as_str()
-        .expect("a message")
-        .to_owned();
-    assert!(why.starts_with("restored by "), "{why}");
-    let output = running.wait_with_output().expect("it ends");
-    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
-    // The record is on the rules that this run works with, and it does not take them for another run's.
-    assert_eq!(output.status.code(), Some(5), "{messages}");
-    for line in [
-        format!("warning: the drain of unit {empty} was reversed: "),
-        format!("no longer drained: unit {empty}: "),
-        "run the command with --force".to_owned(),
-    ] {
-        assert!(messages.contains(&line), "{line}: {messages}");
-    }
-    assert_eq!(unit(&stage, &drain, &node)["unitStage"], "Blocked");
+    assert_eq!(block_on(stage.world.rules()).len(), 3);
     stage.run(&format!("restore {drain} --yes")).ended(0);
 }
 
@@ -272,7 +224,7 @@ fn a_device_that_came_later_is_drained_by_the_same_command() {
     let mut stage = Stage::new();
     let node = stage.node(1);
     let drain = stage.world.namespace.clone();
-    let line = format!("drain --node {node} --name {drain} --yes --settle 1s");
+    let line = format!("drain --node {node} --name {drain} --yes");
     stage.run(&line).ended(0);
     assert_eq!(block_on(stage.world.rules()).len(), 1);
     stage.grow(&node, 2);
@@ -294,7 +246,7 @@ fn a_device_that_came_later_is_drained_by_the_same_command() {
     assert_eq!(removed["unitStage"], "Reversed");
     assert_eq!(removed["messages"][0], format!("rule {name} was removed"));
     stage
-        .run(&format!("restore {drain} --yes --others --dry-run"))
+        .run(&format!("restore {drain} --yes --dry-run"))
         .ended(0);
     stage
         .run(&line)
@@ -309,7 +261,7 @@ fn a_node_that_gets_a_device_during_its_drain_is_not_done() {
     let node = stage.node(1);
     let drain = stage.world.namespace.clone();
     let line = format!("drain --node {node} --name {drain} --yes");
-    let first = stage.begin(&format!("{line} --settle 5s"));
+    let first = stage.begin(&format!("{line}"));
     block_on(wait_for("a rule", DEADLINE, async || {
         (!stage.world.rules().await.is_empty()).then_some(())
     }));
@@ -319,7 +271,7 @@ fn a_node_that_gets_a_device_during_its_drain_is_not_done() {
         .saying("left: 1 device of the node is not tainted by this drain: ")
         .saying("run the same command again");
     assert_eq!(unit(&stage, &drain, &node)["unitStage"], "Blocked");
-    stage.run(&format!("{line} --settle 1s")).ended(0);
+    stage.run(&format!("{line}")).ended(0);
     assert_eq!(unit(&stage, &drain, &node)["unitStage"], "Idle");
     stage.run(&format!("restore {drain} --yes")).ended(0);
 }
@@ -332,7 +284,7 @@ fn a_second_run_takes_over_and_the_first_says_so() {
     stage.budget("web", 1);
     stage.node(1);
     let drain = stage.world.namespace.clone();
-    let line = format!("drain --node {node} --name {drain} --yes --settle 1s");
+    let line = format!("drain --node {node} --name {drain} --yes");
     let first = stage.begin(&line);
     block_on(begun(&stage, &node));
     stage.run(&format!("{line} --timeout 8s")).ended(5);

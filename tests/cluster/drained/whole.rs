@@ -54,12 +54,12 @@ fn three_nodes_with_budgets_singletons_a_last_try_and_a_bare_pod_are_drained_wit
         "/train-",
         "pods that no known workload recreates: ",
         "/notebook",
-        "--include-singletons --include-jobs --include-unmanaged",
+        "--include singletons --include jobs,unmanaged",
         "nothing was changed",
     ] {
         assert!(run.stderr.contains(named), "{named}: {run:#?}");
     }
-    let line = format!("{line} --include-singletons --include-jobs --include-unmanaged");
+    let line = format!("{line} --include singletons --include jobs,unmanaged");
     is_asked(&stage, &line);
     assert_eq!(block_on(stage.world.rules()), Vec::<Value>::new());
 
@@ -68,7 +68,7 @@ fn three_nodes_with_budgets_singletons_a_last_try_and_a_bare_pod_are_drained_wit
     }
     // Whoever takes the next pod before the last replacement is ready violates a budget.
     stage.ready_after(Duration::from_secs(2));
-    let run = stage.run(&format!("{line} --yes --settle 1s")).ended(0);
+    let run = stage.run(&format!("{line} --yes")).ended(0);
     for (name, pods) in BUDGETS {
         let fewest = stage.fewest(name);
         assert!(fewest >= pods - 1, "{name}: {fewest} of {pods}: {run:#?}");

@@ -5,7 +5,6 @@
 
 #[allow(dead_code, reason = "the second tier uses the rest")]
 mod bench;
-mod debugged;
 mod leaving;
 mod podresources;
 mod pulling;

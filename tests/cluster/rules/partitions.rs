@@ -61,10 +61,10 @@ fn the_rules_on_partitions_are_meant_by_the_card_to_look_and_named_to_change() {
     assert_eq!(names.len(), 3, "{made:#}");
     let pod = format!("{}/train", world.namespace);
     for goal in ["evicted", "idle"] {
-        let line = format!("wait {card} --for {goal} --timeout 2s --settle 0s");
+        let line = format!("wait {card} --for {goal} --timeout 2s");
         world.run(&line).ended(5).saying(&pod);
     }
-    let keyed = format!("wait {card} {KEY} --for evicted --timeout 2s --settle 0s");
+    let keyed = format!("wait {card} {KEY} --for evicted --timeout 2s");
     world.run(&keyed).ended(5).saying(&pod);
     let listed = world.run(&format!("list {card} -o name")).ended(0).stdout;
     let described = world.run(&format!("describe {card}")).ended(0).stdout;
@@ -93,14 +93,14 @@ fn the_rules_on_partitions_are_meant_by_the_card_to_look_and_named_to_change() {
 fn a_card_is_drained_together_with_its_partitions() {
     let world = block_on(world(ControlPlane::shared()));
     let card = uuid(&world);
-    let drain = format!("drain {card} --name {} --yes --settle 1s", world.node);
-    let alone = world.run(&format!("{drain} --timeout 3s --include-unmanaged"));
+    let drain = format!("drain {card} --name {} --yes", world.node);
+    let alone = world.run(&format!("{drain} --timeout 3s --include unmanaged"));
     alone
         .ended(5)
         .saying("the unit becomes idle only when none of this hardware is in use (to drain partitions too: --with-partitions)")
         .saying("half-0 is allocated to claim");
     world.run(&format!("restore {} --yes", world.node)).ended(0);
-    let flags = "--with-partitions --include-unmanaged --accept-unplaceable --dry-run";
+    let flags = "--with-partitions --include unmanaged --accept-unplaceable --dry-run";
     world
         .run(&format!("{drain} {flags}"))
         .ended(0)
@@ -134,7 +134,7 @@ fn a_device_that_is_recorded_as_unreleased_keeps_its_card_from_being_idle() {
     let check = format!("podresources check --node {}", world.node);
     for name in &names {
         world
-            .run(&format!("wait {name} --for idle --timeout 20s --settle 0s"))
+            .run(&format!("wait {name} --for idle --timeout 20s"))
             .ended(5)
             .saying("was force-deleted before it ended")
             .saying(&check);
@@ -175,10 +175,7 @@ fn a_device_that_is_recorded_as_unreleased_keeps_its_card_from_being_idle() {
         .ended(0)
         .saying(&format!("rule {} now records", names[0]));
     world
-        .run(&format!(
-            "wait {} --for idle --timeout 20s --settle 0s",
-            names[0]
-        ))
+        .run(&format!("wait {} --for idle --timeout 20s", names[0]))
         .ended(5)
         .saying(&check);
     world

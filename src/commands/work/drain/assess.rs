@@ -7,9 +7,9 @@ use super::prepare::DrainRequest;
 use super::prepared::{CheckedDrain, Prepared};
 use crate::assess::{Basis, Sibling};
 use crate::decide::drain::{
-    DrainPlan, RestartFacts, RestartPlan, Terminations, UnitPod, cordoned_nodes,
-    drain_replacements, failing_jobs, grace_time, plan_lines, pods_of, refuse_start,
-    refusing_budgets, rest_of_grace, still_to_place, workload_states,
+    DrainPlan, RestartPlan, Terminations, UnitPod, cordoned_nodes, drain_replacements,
+    failing_jobs, grace_time, plan_lines, pods_of, refuse_start, refusing_budgets, rest_of_grace,
+    still_to_place, workload_states,
 };
 use crate::decide::unreleased_devices;
 use crate::engine::Impact;
@@ -57,13 +57,10 @@ impl DrainRequest {
         let raised = prepared.raised(rules);
         let by_taint = raised > 0 || limits.may_evict_by_taint();
         let replacements = drain_replacements(&to_place, &proposed, by_taint, basis);
-        let facts = RestartFacts {
-            impact: &of_leaving,
-            basis,
-            replacements: &replacements,
-            rules: &of_drain,
+        let restarts = match limits.restarts {
+            true => RestartPlan::of(&of_leaving, reading, &of_drain),
+            false => RestartPlan::default(),
         };
-        let restarts = RestartPlan::of(limits.means, &facts);
         let siblings = Sibling::of(&impact, basis);
         let leaves_partitions = siblings
             .iter()
@@ -96,7 +93,6 @@ impl DrainRequest {
             terminations: &terminations,
             name: &prepared.terms.name,
             units: &prepared.units,
-            parallel: self.parallel,
             pods: &pods,
             replacements: &replacements,
             cordoned: &cordoned_nodes(&reading.snapshot),
@@ -126,7 +122,7 @@ mod tests {
     use super::*;
     use crate::decide::AddStep;
     use crate::decide::drain::testing::{Cluster, budget, drain_rule, limits, owned};
-    use crate::decide::drain::{Means, UnitKind, UnitLimits};
+    use crate::decide::drain::{UnitKind, UnitLimits};
     use crate::engine::testing::{
         claim_in_use, device, drawing, node, now, published, semantics, slice,
     };
@@ -141,7 +137,6 @@ mod tests {
             name: Some("fw".to_owned()),
             reason: None,
             limits,
-            parallel: 1,
             mode: None,
         }
     }
@@ -149,7 +144,6 @@ mod tests {
     /// Replacements may stay pending.
     fn accepting() -> UnitLimits {
         UnitLimits {
-            means: Means::Auto,
             accepts_unplaceable: true,
             ..limits()
         }
@@ -232,7 +226,7 @@ mod tests {
     fn what_a_drain_does_is_a_function_of_what_was_read() {
         let daemon = || reading(owned("agent-x", Some(("DaemonSet", "agent"))));
         let by_taint = UnitLimits {
-            means: Means::Taint,
+            force_after: Some(std::time::Duration::ZERO),
             ..accepting()
         };
         let budgets = vec![budget(2, 2, 2)];
@@ -355,7 +349,7 @@ mod tests {
                 "a pod of a Job",
                 reading(owned("train-0", Some(("Job", "train")))),
                 accepting(),
-                "--include-jobs",
+                "--include jobs",
             ),
             (
                 "no other device",

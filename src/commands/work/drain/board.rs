@@ -1,53 +1,28 @@
-//! What the units of one run of a drain share while they are drained, several at a time perhaps.
+//! Results of one run of a drain, and its progress.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
-
-use tokio::sync::Mutex;
 
 use crate::commands::context::Context;
-use crate::commands::work::changer::Changer;
-use crate::commands::work::consent::SafetyLimits;
-use crate::commands::work::mutation_context::MutationContext;
-use crate::decide::drain::{
-    DrainEnd, DrainProgress, OccupiedWorkloads, StagedUnit, combined, staged_units,
-};
-use crate::model::{DeviceTaintRule, NamespacedName, Uid};
+use crate::decide::drain::{DrainEnd, DrainProgress, UnitEnd};
+use crate::model::{DeviceTaintRule, NamespacedName};
 use crate::output::StatusLine;
 
-/// What the units of one run share.
-pub(super) struct Board<'a, 'c> {
-    pub(super) mutation: &'a MutationContext,
-    pub(super) safety: &'a SafetyLimits,
-    /// Changes effects of rules, one unit after the other.
-    pub(super) changer: Mutex<&'a mut Changer<'c>>,
+/// Results of one run, which the unit that is drained and the watch of waiting units share.
+pub(super) struct Board<'a> {
     context: &'a Context,
     /// The names of the units, as they begin.
-    order: Vec<String>,
+    pub(super) units: Vec<String>,
     end: RefCell<DrainEnd>,
-    busy: RefCell<OccupiedWorkloads>,
-    shown: RefCell<BTreeMap<String, DrainProgress>>,
     status: RefCell<Option<StatusLine<'a>>>,
 }
 
-impl<'a, 'c> Board<'a, 'c> {
+impl<'a> Board<'a> {
     /// Nothing has begun.
-    pub(super) fn new(
-        end: DrainEnd,
-        mutation: &'a MutationContext,
-        safety: &'a SafetyLimits,
-        changer: &'a mut Changer<'c>,
-        context: &'a Context,
-    ) -> Self {
+    pub(super) fn new(end: DrainEnd, context: &'a Context) -> Self {
         Self {
-            mutation,
-            safety,
-            changer: Mutex::new(changer),
             context,
-            order: end.waiting.clone(),
+            units: end.waiting.clone(),
             end: RefCell::new(end),
-            busy: RefCell::default(),
-            shown: RefCell::default(),
             status: RefCell::default(),
         }
     }
@@ -80,42 +55,17 @@ impl<'a, 'c> Board<'a, 'c> {
         self.end.borrow_mut().unplaced.insert(pod);
     }
 
-    /// All units with their stages.
-    pub(super) fn units(&self) -> Vec<StagedUnit> {
-        staged_units(&self.order, &self.end.borrow())
+    /// Notes the result of the unit that was drained.
+    pub(super) fn finish(&self, unit: &str, end: UnitEnd) {
+        drop(self.status.take());
+        self.end.borrow_mut().finish(unit, end);
     }
 
-    /// Notes that the unit is over, or was not started; changes to the results are made by `note`.
-    pub(super) fn finish(&self, unit: &str, note: impl FnOnce(&mut DrainEnd)) {
-        self.busy.borrow_mut().release(unit);
-        self.shown.borrow_mut().remove(unit);
-        if self.shown.borrow().is_empty() {
-            drop(self.status.take());
-        }
-        let mut end = self.end.borrow_mut();
-        end.finish(unit);
-        note(&mut end);
-    }
-
-    /// Notes the workloads that the unit takes pods of.
-    pub(super) fn occupy(&self, unit: &str, workloads: BTreeSet<Uid>) {
-        self.busy.borrow_mut().occupy(unit, workloads);
-    }
-
-    /// The workloads that other units take pods of.
-    pub(super) fn occupied_beside(&self, unit: &str) -> BTreeSet<Uid> {
-        self.busy.borrow().beside(unit)
-    }
-
-    /// Shows how far the unit is, beside the others.
-    pub(super) fn show(&self, unit: &str, progress: DrainProgress) {
-        let mut shown = self.shown.borrow_mut();
-        shown.insert(unit.to_owned(), progress);
-        let parts: Vec<&DrainProgress> = shown.values().collect();
-        let all = combined(&parts);
-        self.context.ledger.left(&all.state);
+    /// Shows how far the unit is.
+    pub(super) fn show(&self, progress: &DrainProgress) {
+        self.context.ledger.left(&progress.state);
         let mut status = self.status.borrow_mut();
         let status = status.get_or_insert_with(|| StatusLine::new(&self.context.printer));
-        status.show(&all.state, &all.line, &all.lines);
+        status.say(&progress.state, &progress.line);
     }
 }

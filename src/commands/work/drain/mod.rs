@@ -6,17 +6,15 @@
 //! | What it does to pods, and further reasons to refuse it | `assess` |
 //! | Permissions that are asked for before that | `permission` |
 //! | The units to drain, and how | `order` |
-//! | What units share that are drained at the same time | `board` |
+//! | Results of a run, and its progress | `board` |
 //! | Observations of a unit while it is drained | `look` |
 //! | Restarts of Deployments | `restart` |
 //! | One unit, from its first eviction until it is done | `unit` |
 //! | All units of a drain | `units` |
-//! | How many of them are drained at the same time | `concurrent` |
 //! | Force deletions in units that wait | `waiting_units` |
 
 mod assess;
 mod board;
-mod concurrent;
 mod look;
 mod order;
 mod permission;

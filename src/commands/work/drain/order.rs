@@ -10,6 +10,9 @@ use crate::decide::{RuleDraft, Version};
 use crate::engine::Semantics;
 use crate::model::RuleMetadata;
 
+/// How long devices must be idle, and how long the scheduler has to observe taints.
+pub(super) const SETTLE: Duration = Duration::from_secs(5);
+
 /// Parameters that all units of a drain share.
 pub(crate) struct DrainOrder<'a> {
     /// Name of the drain.
@@ -19,8 +22,6 @@ pub(crate) struct DrainOrder<'a> {
     pub(crate) limits: UnitLimits,
     /// Owners that are restarted, as announced before the question.
     pub(crate) restarts: RestartPlan,
-    /// How many units are drained at the same time.
-    pub(crate) parallel: usize,
     /// How many units the drain has, with those that are done or reversed.
     pub(crate) units: usize,
     /// Units that are left out, with the reasons.
@@ -29,8 +30,6 @@ pub(crate) struct DrainOrder<'a> {
     pub(crate) workloads: BTreeMap<String, RecordedWorkloads>,
     /// Whether the same command with `--with-partitions` would drain more devices that keep units from becoming idle.
     pub(crate) leaves_partitions: bool,
-    /// How long devices must be idle, and how long the scheduler has to observe taints.
-    pub(crate) settle: Duration,
     pub(crate) context: &'a Context,
 }
 

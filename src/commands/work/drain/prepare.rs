@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::order::{DrainRun, begun_first, names_by_unit};
+use super::permission::check_permission;
 use super::prepared::{CheckedDrain, Prepared, hypothetical};
-use super::restart::{both_allowed, may_restart};
+use super::restart::may_restart;
 use crate::assess::DeviceBasis;
 use crate::cluster::{NodeDetail, WriteMode};
 use crate::commands::context::Context;
@@ -42,8 +43,6 @@ pub(crate) struct DrainRequest {
     pub(crate) name: Option<String>,
     pub(crate) reason: Option<String>,
     pub(crate) limits: UnitLimits,
-    /// How many units are drained at the same time.
-    pub(crate) parallel: usize,
     /// How changes are sent; absent if they are not sent.
     pub(crate) mode: Option<WriteMode>,
 }
@@ -127,7 +126,12 @@ impl DrainRequest {
         basis: &DeviceBasis<'_>,
     ) -> Result<Prepared, Failure> {
         let published = PublishedHardware::of(basis);
-        let units = units(devices, published.devices(), published.hardware(), self.kind)?;
+        let units = units(
+            devices,
+            published.devices(),
+            published.hardware(),
+            self.kind,
+        )?;
         let nodes: BTreeSet<String> = self.nodes.iter().cloned().collect();
         let terms = DrainTerms::new(self.name.as_deref(), &nodes, devices)?;
         let known = drain_states(rules);
@@ -220,11 +224,8 @@ impl DrainRequest {
         // A dry run by this plugin sends nothing that could change anything.
         if self.mode.is_some() {
             let client = &mutation.live.client;
-            let may_restart = may_restart(&checked.restarts, client, mutation.view.now).await;
-            // A way that is not open either is no way out.
-            let restartable = may_restart.is_ok().then_some(&checked.restarts);
-            let may_evict = self.check_permission(&leaving, restartable, mutation).await;
-            both_allowed(may_restart, may_evict)?;
+            may_restart(&checked.restarts, client, mutation.view.now).await?;
+            check_permission(&leaving, mutation).await?;
         }
         Ok(checked)
     }

@@ -39,7 +39,6 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-
     /// A NoExecute taint on each of its devices, as if it evicted by taint.
     pub(super) fn hypothetical(&self, now: Timestamp) -> Vec<ProposedTaint> {
         let devices = self.units.iter().flat_map(|unit| &unit.devices);

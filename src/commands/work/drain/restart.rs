@@ -9,9 +9,6 @@ use crate::decide::drain::{RestartPlan, RestartReply, RestartState, tainted_sinc
 use crate::error::Failure;
 use crate::model::Uid;
 
-/// The way on for whoever may not restart the owners of pods.
-const EVICT: &str = "to evict the pods instead: --by evict";
-
 /// Whether the user may restart all owners of the plan, asked by restarts that are not carried out.
 ///
 /// # Errors
@@ -45,22 +42,6 @@ fn may_be_restarted(owner: &str, answer: RestartAnswer) -> Result<(), Failure> {
     }
 }
 
-/// That the user may both restart owners and evict pods.
-///
-/// # Errors
-///
-/// When one is denied, with the other as the way on; when both are, both.
-pub(super) fn both_allowed(
-    may_restart: Result<(), Failure>,
-    may_evict: Result<(), Failure>,
-) -> Result<(), Failure> {
-    match (may_restart, may_evict) {
-        (Ok(()), may_evict) => may_evict,
-        (Err(refused), Ok(())) => Err(refused.hint(EVICT)),
-        (Err(refused), Err(failure)) => Err(failure.detail(format!("in addition: {refused}"))),
-    }
-}
-
 impl UnitDrain<'_, '_, '_> {
     /// Restarts the owner, and says what became of that.
     pub(super) async fn restart(
@@ -73,8 +54,10 @@ impl UnitDrain<'_, '_, '_> {
         // By this time later runs see that the drain has restarted it: it must not be before the taints.
         let at = client.server_time().max(tainted_since(&self.rules));
         let Some(at) = at else {
-            let why = "the server's time is unknown";
-            return Ok(RestartReply::Refused(why.to_owned()));
+            printer.warn(&format!(
+                "unit {unit}: {name} is not restarted: the server's time is unknown"
+            ));
+            return Ok(RestartReply::Refused);
         };
         let on = version(owner, state);
         let answer = restart(client, &state.owner, &on, at, WriteMode::Store).await;
@@ -88,7 +71,8 @@ impl UnitDrain<'_, '_, '_> {
                 printer.warn(&format!(
                     "unit {unit}: {name} cannot be restarted: {message}"
                 ));
-                RestartReply::Refused(message)
+                self.tell_restart(state, RequestResult::Refused, message);
+                RestartReply::Refused
             }
             RestartAnswer::Unknown(error) => {
                 printer.warn(&format!(
@@ -123,32 +107,6 @@ mod tests {
         assert_eq!(
             (failure.status(), &*failure.to_string()),
             (ExitStatus::Refused, text)
-        );
-    }
-
-    #[test]
-    fn whoever_may_not_restart_or_not_evict_is_refused_with_the_other_way_if_it_is_open() {
-        let denied = |what: &str| Err(Failure::refused(format!("cannot {what}")));
-        let found = |may_restart, may_evict| {
-            let failure = both_allowed(may_restart, may_evict).err()?;
-            let (details, hints) = (failure.details().to_vec(), failure.hints().to_vec());
-            Some((failure.to_string(), details, hints))
-        };
-        assert_eq!(found(Ok(()), Ok(())), None);
-        let (evict, restart) = ("cannot evict".to_owned(), "cannot restart".to_owned());
-        let hint = vec![EVICT.to_owned()];
-        assert_eq!(
-            found(denied("restart"), Ok(())),
-            Some((restart, vec![], hint))
-        );
-        assert_eq!(
-            found(Ok(()), denied("evict")),
-            Some((evict.clone(), vec![], vec![]))
-        );
-        let both = vec!["in addition: cannot restart".to_owned()];
-        assert_eq!(
-            found(denied("restart"), denied("evict")),
-            Some((evict, both, vec![]))
         );
     }
 }

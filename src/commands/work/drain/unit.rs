@@ -5,15 +5,16 @@
 //! not be released.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::future::pending;
 
 use tokio::time::Instant;
 
 use super::board::Board;
 use super::look::UnitObserver;
-use super::order::DrainOrder;
+use super::order::{DrainOrder, SETTLE};
 use crate::cluster::{Detail, EvictionAnswer, WriteMode, evict};
+use crate::commands::work::changer::Changer;
 use crate::commands::work::cluster_view::ClusterView;
 use crate::commands::work::connect::failed;
 use crate::commands::work::wait::{LastLook, ProgressLine, Wait, WaitEnd, WaitResult};
@@ -35,7 +36,9 @@ type Idleness = RefCell<Option<Result<WaitResult, Failure>>>;
 pub(super) struct UnitDrain<'a, 'b, 'c> {
     pub(super) order: &'a DrainOrder<'a>,
     pub(super) unit: &'a Unit,
-    pub(super) board: &'a Board<'b, 'c>,
+    pub(super) board: &'a Board<'b>,
+    /// Changes the effects of rules.
+    pub(super) changer: &'a mut Changer<'c>,
     /// Its rules, as last patched by this run.
     pub(super) rules: Vec<DeviceTaintRule>,
 }
@@ -67,7 +70,7 @@ impl UnitDrain<'_, '_, '_> {
             rules: &rules,
             expected: Vec::new(),
             patience: Patience {
-                settle: order.settle,
+                settle: SETTLE,
                 // The unit has its own timeout and its own messages: the wait must not end before it.
                 timeout: order.limits.timeout.saturating_mul(2),
             },
@@ -110,7 +113,6 @@ impl UnitDrain<'_, '_, '_> {
             recorded: recorded_workloads(&self.rules),
         };
         let mut told = BTreeMap::new();
-        let name = &self.unit.name;
         loop {
             let mut facts = Box::pin(observer.facts(&self.rules)).await?;
             if let Some(end) = is_idle(idle_wait.idleness, &mut facts)? {
@@ -118,20 +120,16 @@ impl UnitDrain<'_, '_, '_> {
             }
             add_last_look(&mut facts, &idle_wait.last_look.borrow());
             self.board.observe(&facts.drain_rules);
-            // Between this and the step no other unit decides anything.
-            facts.busy = self.board.occupied_beside(name);
             let step = run.next(&facts, began.elapsed());
-            self.board.occupy(name, occupied(&run, &facts, &step));
-            let units = self.board.units();
             let view = DrainView {
                 drain: order.name,
-                units: &units,
+                units: &self.board.units,
                 current: &self.unit.name,
                 run: &run,
                 facts: &facts,
                 elapsed: began.elapsed(),
             };
-            self.show(view.progress(), &step);
+            self.show(&view.progress(), &step);
             match step {
                 UnitStep::Evict(_, uid) => {
                     let Some(pod) = facts.pods.iter().find(|pod| pod.uid == uid) else {
@@ -187,7 +185,7 @@ impl UnitDrain<'_, '_, '_> {
     }
 
     /// Shows how far the drain is.
-    fn show(&self, progress: DrainProgress, step: &UnitStep) {
+    fn show(&self, progress: &DrainProgress, step: &UnitStep) {
         let context = self.order.context;
         let is_shown = match step {
             UnitStep::WaitUntil(_) => true,
@@ -199,7 +197,7 @@ impl UnitDrain<'_, '_, '_> {
             UnitStep::Finished(_) => false,
         };
         if is_shown {
-            self.board.show(&self.unit.name, progress);
+            self.board.show(progress);
         }
     }
 
@@ -224,7 +222,6 @@ impl UnitDrain<'_, '_, '_> {
 
     /// Gives the rules effect NoExecute, which was confirmed before the drain started.
     async fn raise(&mut self) -> Result<(), Failure> {
-        let mut changer = self.board.changer.lock().await;
         let order = self.order;
         order.context.printer.note(&format!(
             "unit {}: evicting the remaining pods with effect NoExecute",
@@ -234,26 +231,12 @@ impl UnitDrain<'_, '_, '_> {
         for rule in self.rules.iter_mut().filter(|rule| rule.taint.effect != to) {
             let patch = RulePatch::effect(&to, &order.semantics, order.live.client.server_time());
             let again = |found: Option<&DeviceTaintRule>| escalates_again(found, &to);
-            if let Some(stored) = changer.patch(rule, &patch, again).await? {
+            if let Some(stored) = self.changer.patch(rule, &patch, again).await? {
                 *rule = stored.fact;
             }
         }
         Ok(())
     }
-}
-
-/// The workloads that the unit takes pods of once it has taken this step.
-fn occupied(run: &UnitRun, facts: &UnitFacts, step: &UnitStep) -> BTreeSet<Uid> {
-    let mut busy = run.busy(facts);
-    match step {
-        UnitStep::Evict(_, uid) => {
-            let pod = facts.pods.iter().find(|pod| pod.uid == *uid);
-            busy.extend(pod.and_then(|pod| pod.workload.clone()));
-        }
-        UnitStep::Restart(owner) => drop(busy.insert(owner.clone())),
-        UnitStep::RaiseEffect | UnitStep::WaitUntil(_) | UnitStep::Finished(_) => {}
-    }
-    busy
 }
 
 /// Notes whether the wait has found the devices idle; returns the result of the unit if the wait has found that devices
@@ -306,8 +289,6 @@ fn messages(left: &[Blocker]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::drain::testing::{owned, unit_pod};
-    use crate::decide::drain::{Inclusions, Means, PodClass, UnitLimits};
     use crate::report::blocker::BlockerReason;
 
     fn blocker() -> Blocker {
@@ -378,30 +359,5 @@ mod tests {
         assert!(!failed(RuleState::Reversed(why())));
         assert!(!failed(RuleState::EffectChanged(why())));
         assert!(!failed(RuleState::TakenOver(why())));
-    }
-
-    #[test]
-    fn a_workload_is_occupied_from_the_step_that_takes_a_pod_of_it() {
-        let web = Uid::from("web");
-        let mut pod = unit_pod(&owned("web-0", None), PodClass::Replicated);
-        pod.workload = Some(web.clone());
-        let evict = UnitStep::Evict(pod.name.clone(), pod.uid.clone());
-        let other = UnitStep::Evict(pod.name.clone(), Uid::from("another"));
-        let facts = UnitFacts {
-            pods: vec![pod],
-            ..UnitFacts::default()
-        };
-        let run = UnitRun::new(UnitLimits {
-            means: Means::Eviction,
-            included: Inclusions::default(),
-            force_after: None,
-            timeout: std::time::Duration::ZERO,
-            accepts_unplaceable: false,
-        });
-        let is_occupied = |step: &UnitStep| occupied(&run, &facts, step).contains(&web);
-        assert!(is_occupied(&evict));
-        assert!(is_occupied(&UnitStep::Restart(web.clone())));
-        assert!(!is_occupied(&other));
-        assert!(!is_occupied(&UnitStep::RaiseEffect));
     }
 }

@@ -1,8 +1,7 @@
 //! All units of a drain.
 
 use super::board::Board;
-use super::concurrent::few_at_a_time;
-use super::order::{DrainOrder, DrainRun};
+use super::order::{DrainOrder, DrainRun, SETTLE};
 use super::unit::UnitDrain;
 use crate::assess::Guard;
 use crate::cluster::user_name;
@@ -15,8 +14,8 @@ use crate::commands::work::resolve_rules::by_name;
 use crate::commands::work::stopped::stopped;
 use crate::decide::drain::{
     BeforeUnit, DrainEnd, DrainSize, UnitEnd, UnitProgress, before_unit, begun_run, both_records,
-    completion_patch, interrupted, missing_rule, recording_patch, reversal_to_record, ring, rules_of,
-    rules_of_unit, settled_in,
+    completion_patch, interrupted, missing_rule, recording_patch, reversal_to_record, ring,
+    rules_of, rules_of_unit, settled_in,
 };
 use crate::decide::effect::still_exists;
 use crate::engine::ProposedTaint;
@@ -44,59 +43,54 @@ impl DrainOrder<'_> {
             leaves_partitions: self.leaves_partitions,
             ..DrainEnd::default()
         };
-        self.context
-            .ledger
-            .advise(interrupted(self.name));
+        self.context.ledger.advise(interrupted(self.name));
         self.complete(units, mutation).await?;
         self.settle(units, mutation).await?;
-        let board = Board::new(end, mutation, safety, changer, self.context);
-        let drained = few_at_a_time(units, self.parallel, |place, run| {
-            board.begin(&run.unit.name);
-            self.one(place, run, &board)
-        });
-        let stopped = tokio::select! {
+        let board = Board::new(end, self.context);
+        let drained = async {
+            for (index, run) in units.iter().enumerate() {
+                // The confirmed report is from the start: later units may have changed since.
+                if index > 0 {
+                    self.check(run, mutation, safety).await?;
+                }
+                board.begin(&run.unit.name);
+                if !self.one(run, &board, mutation, changer).await? {
+                    break;
+                }
+            }
+            Ok::<(), Failure>(())
+        };
+        tokio::select! {
             // The first unit begins before it is looked at which ones wait.
             biased;
-            stopped = Box::pin(drained) => stopped,
-            () = Box::pin(self.watch_waiting(units, &board)) => None,
-        };
-        match stopped {
-            None => {
-                let mut end = board.end();
-                // A unit that has ended may have been reversed while the others were drained.
-                let found = mutation.rules.list().await;
-                let found = found.map_err(|error| error.to_string()).map(|found| {
-                    let rules = found.objects.into_iter().map(|stored| stored.fact);
-                    rules.collect::<Vec<_>>()
-                });
-                end.observe(found.as_deref().map_err(String::clone));
-                Ok(end)
-            }
-            Some(failure) => Err(failure),
+            drained = Box::pin(drained) => drained?,
+            () = Box::pin(self.watch_waiting(units, &board, mutation)) => {}
         }
+        let mut end = board.end();
+        // A unit that has ended may have been reversed while the others were drained.
+        let found = mutation.rules.list().await;
+        let found = found.map_err(|error| error.to_string()).map(|found| {
+            let rules = found.objects.into_iter().map(|stored| stored.fact);
+            rules.collect::<Vec<_>>()
+        });
+        end.observe(found.as_deref().map_err(String::clone));
+        Ok(end)
     }
 
     /// Drains a unit; whether others may follow.
     async fn one(
         &self,
-        place: usize,
         run: &DrainRun,
-        board: &Board<'_, '_>,
+        board: &Board<'_>,
+        mutation: &MutationContext,
+        changer: &mut Changer<'_>,
     ) -> Result<bool, Failure> {
         let name = &run.unit.name;
-        // The confirmed report is from the start: later units may have changed since.
-        if place > 0 {
-            let checked = self.check(run, board.mutation, board.safety).await;
-            checked.inspect_err(|_| board.finish(name, |end| end.postpone(name)))?;
-        }
-        let over = Box::pin(self.drain_unit(run, board)).await;
-        let over = over.map_err(|failure| {
-            board.finish(name, |_| {});
-            stopped(failure, self.context)
-        })?;
+        let over = Box::pin(self.drain_unit(run, board, mutation, changer)).await;
+        let over = over.map_err(|failure| stopped(failure, self.context))?;
         let goes_on = over.may_others_start();
         let line = DrainEnd::line(name, &over);
-        board.finish(name, |end| end.units.push((name.clone(), over)));
+        board.finish(name, over);
         self.context.printer.note(&line);
         Ok(goes_on)
     }
@@ -165,7 +159,7 @@ impl DrainOrder<'_> {
         let names: Vec<String> = units.iter().flat_map(|run| run.rules.clone()).collect();
         let rules = by_name(&names, &mutation.rules).await.map_err(failed)?;
         let now = self.live.client.server_time().unwrap_or(mutation.view.now);
-        let rest = settled_in(&rules, now, self.settle);
+        let rest = settled_in(&rules, now, SETTLE);
         if !rest.is_zero() {
             self.context.printer.note(&format!(
                 "waiting {}s for the scheduler to see the taints",
@@ -215,8 +209,13 @@ impl DrainOrder<'_> {
         Ok(report.assessment.tripped())
     }
 
-    async fn drain_unit(&self, run: &DrainRun, board: &Board<'_, '_>) -> Result<UnitEnd, Failure> {
-        let mutation = board.mutation;
+    async fn drain_unit(
+        &self,
+        run: &DrainRun,
+        board: &Board<'_>,
+        mutation: &MutationContext,
+        changer: &mut Changer<'_>,
+    ) -> Result<UnitEnd, Failure> {
         let rules = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
         match before_unit(&run.rules, &rules) {
             BeforeUnit::Begins => {}
@@ -234,6 +233,7 @@ impl DrainOrder<'_> {
             order: self,
             unit: &run.unit,
             board,
+            changer,
             rules,
         };
         let end = Box::pin(unit.drain(unit_run)).await?;

@@ -6,10 +6,11 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::board::Board;
-use super::order::{DrainOrder, DrainRun};
+use super::order::{DrainOrder, DrainRun, SETTLE};
 use crate::cluster::Detail;
 use crate::commands::work::cluster_view::ClusterView;
 use crate::commands::work::connect::failed;
+use crate::commands::work::mutation_context::MutationContext;
 use crate::commands::work::observer::RuleObserver;
 use crate::commands::work::resolve_rules::by_name;
 use crate::commands::work::unreleased_devices::ReleaseRecords;
@@ -22,7 +23,12 @@ const PAUSE: Duration = Duration::from_secs(5);
 impl DrainOrder<'_> {
     /// Records on the rules of waiting units which devices a pod has left without its node having been seen to release
     /// them. Does not end.
-    pub(super) async fn watch_waiting(&self, units: &[DrainRun], board: &Board<'_, '_>) {
+    pub(super) async fn watch_waiting(
+        &self,
+        units: &[DrainRun],
+        board: &Board<'_>,
+        mutation: &MutationContext,
+    ) {
         loop {
             let waiting = board.end().waiting;
             let waits = |run: &&DrainRun| waiting.contains(&run.unit.name);
@@ -31,7 +37,7 @@ impl DrainOrder<'_> {
             if names.is_empty() {
                 return pending().await;
             }
-            if let Err(failure) = Box::pin(self.watch(&names, board)).await {
+            if let Err(failure) = Box::pin(self.watch(&names, mutation)).await {
                 self.context.printer.warn(&format!(
                     "force-deleted pods of units that wait for their turn are not detected at the moment, because the pods cannot be watched: {failure}"
                 ));
@@ -41,13 +47,13 @@ impl DrainOrder<'_> {
     }
 
     /// Watches until the devices of one of the rules no longer have to become idle, such as after its removal.
-    async fn watch(&self, names: &[String], board: &Board<'_, '_>) -> Result<(), Failure> {
-        let rules = by_name(names, &board.mutation.rules).await;
+    async fn watch(&self, names: &[String], mutation: &MutationContext) -> Result<(), Failure> {
+        let rules = by_name(names, &mutation.rules).await;
         let rules = rules.map_err(failed)?;
         let live = self.live.clone();
         let view = Box::pin(ClusterView::of(live, Detail::Attributes)).await?;
         let patience = Patience {
-            settle: self.settle,
+            settle: SETTLE,
             timeout: Duration::MAX,
         };
         let mut settle = Settle::new(Goal::Idle, &rules, patience, &view.semantics);

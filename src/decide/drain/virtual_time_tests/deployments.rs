@@ -6,11 +6,8 @@ use super::{FAULTS_UNTIL, Simulation, State, key, second};
 use crate::decide::drain::pod_class::PodClass;
 use crate::decide::drain::restart::{RestartState, restart_states};
 use crate::decide::drain::restart_run::RestartReply;
-use crate::decide::drain::testing::{budget, rolling};
-use crate::model::{
-    Amount, Controller, Deployment, Kind, Pod, PodDisruptionBudget, ReplicaSet, Rollout, Uid,
-    Workload,
-};
+use crate::decide::drain::testing::rolling;
+use crate::model::{Amount, Controller, Deployment, Pod, ReplicaSet, Rollout, Uid, Workload};
 use crate::report::testing::{
     controller, name as name_of, pod as running, workload as workload_of,
 };
@@ -31,13 +28,12 @@ impl Simulation {
     /// Makes a Deployment of the workload.
     pub(super) fn deploy(&mut self, number: usize) {
         let surge = usize::try_from(self.random.below(3)).unwrap();
-        let unavailable = usize::try_from(self.random.below(3)).unwrap();
         let workload = &mut self.workloads[number];
         workload.class = PodClass::Replicated;
         workload.rollout = Some(SimulatedRollout {
             surge,
-            // As upstream has it where both are zero.
-            unavailable: unavailable.max(usize::from(surge == 0)),
+            // A rollout that takes ready pods away does not respect budgets.
+            unavailable: usize::from(surge == 0),
             revision: 0,
             observed: 0,
             restarted: self.random.one_in(2).then_some(0),
@@ -71,10 +67,6 @@ impl Simulation {
             replicas: Some(pods(workload.replicas)),
             ..made(&deployment.name.to_string())
         }));
-        snapshot.budgets.push(PodDisruptionBudget {
-            name: name_of(&namespace, "budget"),
-            ..budget(pods(workload.min_available), 0, pods(workload.replicas))
-        });
         self.owned.push(Pod {
             controller: Some(set),
             ..running(&namespace, &format!("pod-{number}"))
@@ -117,7 +109,7 @@ impl Simulation {
             return if self.random.one_in(2) {
                 RestartReply::Changed
             } else {
-                RestartReply::Refused("no".to_owned())
+                RestartReply::Refused
             };
         }
         let is_lost = is_faulty && self.random.one_in(10);
@@ -146,12 +138,6 @@ impl Simulation {
             let snapshot = &mut self.reading.snapshot;
             let deployment = &mut snapshot.deployments[place].0;
             (deployment.ready, deployment.rollout) = (Some(ready), Some(rollout));
-            snapshot.budgets[place].status.current_healthy = ready;
-        }
-        if self.random.one_in(20) {
-            self.reading.known.remove(&Kind::PodDisruptionBudget);
-        } else {
-            self.reading.known.insert(Kind::PodDisruptionBudget);
         }
         let since = Some(second(self.tainted_at));
         restart_states(&self.owned, &self.reading, since)

@@ -11,7 +11,6 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::decide::drain::facts::{UnitFacts, UnitPod, WorkloadState};
-use crate::decide::drain::means::Means;
 use crate::decide::drain::pod_class::{Inclusions, PodClass};
 use crate::decide::drain::testing::{unit_pod, unschedulable};
 use crate::decide::drain::{EvictionReply, UnitEnd, UnitLimits, UnitRun, UnitStep};
@@ -363,27 +362,22 @@ fn key(workload: usize) -> Uid {
 /// Drains all units of one cluster, and gives how the last one ended, and how many Deployments were restarted.
 fn drain(seed: u64) -> (UnitEnd, u64) {
     let mut simulation = Simulation::new(seed);
-    let is_forced = seed.is_multiple_of(5);
+    let by_taint = seed.is_multiple_of(11);
+    let is_forced = by_taint || seed.is_multiple_of(5);
     let limits = UnitLimits {
-        means: match seed % 11 {
-            0 => Means::Taint,
-            1 | 2 => Means::Eviction,
-            3 | 4 => Means::Restart,
-            _ => Means::Auto,
-        },
+        restarts: seed % 11 > 2,
         included: Inclusions {
             single_replicas: true,
             jobs: true,
             ..Inclusions::default()
         },
-        force_after: is_forced.then(|| Duration::from_secs(20)),
+        force_after: is_forced.then(|| Duration::from_secs(if by_taint { 0 } else { 20 })),
         timeout: Duration::from_secs(TIMEOUT),
         accepts_unplaceable: seed.is_multiple_of(7),
     };
-    let may_violate = is_forced || limits.means == Means::Taint;
     let mut end = UnitEnd::Idle(Vec::new());
     for unit in 0..simulation.units {
-        end = drain_unit(&mut simulation, unit, limits, may_violate, seed);
+        end = drain_unit(&mut simulation, unit, limits, is_forced, seed);
         match &end {
             UnitEnd::Idle(_) => assert!(!simulation.holds(unit), "seed {seed}: idle while held"),
             UnitEnd::Blocked(reasons) => {
@@ -400,10 +394,7 @@ fn drain(seed: u64) -> (UnitEnd, u64) {
         .iter()
         .filter_map(|workload| workload.rollout.as_ref());
     let restarts: Vec<u64> = rollouts.map(|rollout| rollout.restarts).collect();
-    let most = match limits.means {
-        Means::Auto | Means::Restart => 1,
-        Means::Eviction | Means::Taint => 0,
-    };
+    let most = u64::from(limits.restarts);
     assert!(
         restarts.iter().all(|restarts| *restarts <= most),
         "seed {seed}: restarted {restarts:?}"
@@ -478,96 +469,6 @@ fn drain_unit(
         }
         simulation.check_budgets(may_violate, seed);
     }
-}
-
-/// Drains both units of a cluster at the same time, and gives how many became idle.
-fn drain_together(seed: u64) -> usize {
-    let mut simulation = Simulation::new(seed);
-    let limits = UnitLimits {
-        means: if seed.is_multiple_of(2) {
-            Means::Auto
-        } else {
-            Means::Eviction
-        },
-        included: Inclusions {
-            single_replicas: true,
-            jobs: true,
-            ..Inclusions::default()
-        },
-        force_after: None,
-        timeout: Duration::from_secs(TIMEOUT),
-        accepts_unplaceable: false,
-    };
-    let planned = simulation.planned(seed);
-    let run = UnitRun::new(limits).restarting(planned);
-    let mut runs: BTreeMap<usize, UnitRun> = (0..simulation.units)
-        .map(|unit| (unit, run.clone()))
-        .collect();
-    let mut busy: BTreeMap<usize, BTreeSet<Uid>> = BTreeMap::new();
-    let (began, mut idle) = (simulation.now, 0);
-    while !runs.is_empty() {
-        let elapsed = simulation.now - began;
-        assert!(elapsed <= TIMEOUT + 2, "seed {seed}: it does not end");
-        let elapsed = Duration::from_secs(elapsed);
-        for unit in runs.keys().copied().collect::<Vec<_>>() {
-            let run = runs.get_mut(&unit).expect("a run");
-            let others: BTreeSet<Uid> = busy
-                .iter()
-                .filter(|(other, _)| **other != unit)
-                .flat_map(|(_, uids)| uids.clone())
-                .collect();
-            let end = loop {
-                let mut facts = simulation.facts(unit);
-                facts.busy.clone_from(&others);
-                let step = run.next(&facts, elapsed);
-                busy.insert(unit, run.busy(&facts));
-                match step {
-                    UnitStep::Evict(_, uid) => {
-                        let pod = facts.pods.iter().find(|pod| pod.uid == uid);
-                        let pod = pod.expect("a pod of the unit");
-                        check_order(pod, &facts, seed);
-                        let workload = pod.workload.clone().expect("a workload");
-                        assert!(!others.contains(&workload), "seed {seed}: two at a time");
-                        busy.entry(unit).or_default().insert(workload);
-                        let reply = simulation.evict(&uid);
-                        run.replied(pod, &reply, elapsed);
-                    }
-                    UnitStep::Restart(owner) => {
-                        assert!(!others.contains(&owner), "seed {seed}: restarted beside");
-                        busy.entry(unit).or_default().insert(owner.clone());
-                        let reply = simulation.restart(&owner);
-                        run.restarted(&owner, &reply, elapsed);
-                    }
-                    UnitStep::RaiseEffect => panic!("seed {seed}: NoExecute"),
-                    UnitStep::WaitUntil(_) => break None,
-                    UnitStep::Finished(end) => break Some(end),
-                }
-                simulation.check_budgets(false, seed);
-            };
-            if let Some(end) = end {
-                assert!(
-                    !matches!(end, UnitEnd::Idle(_)) || !simulation.holds(unit),
-                    "seed {seed}"
-                );
-                idle += usize::from(matches!(end, UnitEnd::Idle(_)));
-                busy.remove(&unit);
-                runs.remove(&unit);
-            }
-        }
-        simulation.tick();
-        simulation.check_budgets(false, seed);
-    }
-    check_undone(simulation, seed);
-    idle
-}
-
-#[test]
-fn units_that_are_drained_at_the_same_time_violate_no_budget_either() {
-    let clusters = tries(CLUSTERS) / 5;
-    let idle: usize = (1..=clusters).map(drain_together).sum();
-    // The first of the clusters have fewer.
-    let least = if is_whole() { 500 } else { 33 };
-    assert!(idle > least, "{idle}");
 }
 
 /// One pod of a workload leaves after the other, and those whose loss does harm when all others are gone and replaced.
