@@ -20,7 +20,6 @@ use crate::completion::Values;
 use crate::decide::drain::{DrainEnd, Inclusions, UnitKind, UnitLimits, next_line};
 use crate::error::{ExitStatus, Failure};
 use crate::naming::duration::parse_duration;
-use crate::naming::nearest::nearest;
 use crate::render::Format;
 
 /// Drain devices or nodes one by one, within PodDisruptionBudgets
@@ -235,23 +234,6 @@ pub(super) async fn run(args: DrainArgs, context: &Context) -> Result<ExitStatus
     }
 }
 
-/// Refuses what is not a device but `status`, misspelled.
-fn refuse_misspelled(targets: &[String]) -> Result<(), Failure> {
-    let Some(first) = targets.first() else {
-        return Ok(());
-    };
-    // No hardware ID is a word.
-    let is_word = first.chars().all(|letter| letter.is_ascii_lowercase());
-    if !is_word || nearest(first, [STATUS.to_owned()]).is_empty() {
-        return Ok(());
-    }
-    let failure = Failure::usage(format!("{first} is neither a device nor a subcommand"));
-    Err(failure.hint(format!("to see drains: kubectl devicetaint drain {STATUS}")))
-}
-
-/// The subcommand that shows drains.
-const STATUS: &str = "status";
-
 impl DrainArgs {
     async fn begin(self, context: &Context) -> Result<ExitStatus, Failure> {
         let format = self
@@ -270,7 +252,6 @@ impl DrainArgs {
                 Failure::usage("no devices selected").hint("specify devices, or add --node NODE")
             );
         }
-        refuse_misspelled(&self.targets)?;
         let request = self.request()?;
         let choices = request.choices()?;
         let safety = self.safety.prepare()?;
@@ -414,28 +395,5 @@ impl DrainArgs {
             Some(format) => drains::print(name, mutation, format, context).await,
             None => Ok(()),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_word_that_is_nearly_a_subcommand_is_taken_for_one() {
-        let refused = |first: &str| refuse_misspelled(&[first.to_owned()]).is_err();
-        for word in ["staus", "statu", "stats"] {
-            assert!(refused(word), "{word}");
-        }
-        for device in [
-            "gpu.example.com/node-1/gpu-0",
-            "Status",
-            "stat-1",
-            "sta7us",
-            "gpu",
-        ] {
-            assert!(!refused(device), "{device}");
-        }
-        assert!(refuse_misspelled(&[]).is_ok());
     }
 }

@@ -36,8 +36,6 @@ pub enum RolloutStrategy {
     RollingUpdate {
         /// How many pods there may be beyond those that are wanted.
         max_surge: Amount,
-        /// How many of those that are wanted may be away.
-        max_unavailable: Amount,
     },
     /// From a newer API.
     Unknown(String),
@@ -67,22 +65,12 @@ impl Amount {
     /// Upstream: `intstr.GetScaledValueFromIntOrPercent`.
     #[must_use]
     pub fn rounded_up(&self, replicas: i32) -> Option<i32> {
-        self.scaled(replicas, 99)
-    }
-
-    /// How many of `replicas` pods it is, where a part of a pod does not count; absent where it is not understood.
-    #[must_use]
-    pub fn rounded_down(&self, replicas: i32) -> Option<i32> {
-        self.scaled(replicas, 0)
-    }
-
-    fn scaled(&self, replicas: i32, added: i64) -> Option<i32> {
         match self {
             Self::Pods(pods) => Some(*pods),
             Self::Part(text) => {
                 let percent: i32 = text.strip_suffix('%')?.parse().ok()?;
                 let hundredths = i64::from(percent).checked_mul(i64::from(replicas))?;
-                i32::try_from(hundredths.checked_add(added)?.div_euclid(100)).ok()
+                i32::try_from(hundredths.checked_add(99)?.div_euclid(100)).ok()
             }
         }
     }
@@ -93,25 +81,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_of_a_pod_counts_for_a_surge_and_not_for_pods_that_may_be_away() {
+    fn a_part_of_a_pod_counts_for_a_surge() {
         let part = |text: &str| Amount::Part(text.to_owned());
-        for (amount, replicas, up, down) in [
-            (part("25%"), 4, Some(1), Some(1)),
-            (part("25%"), 3, Some(1), Some(0)),
-            (part("25%"), 5, Some(2), Some(1)),
-            (part("25%"), 1, Some(1), Some(0)),
-            (part("0%"), 4, Some(0), Some(0)),
-            (part("100%"), 4, Some(4), Some(4)),
-            (Amount::Pods(2), 4, Some(2), Some(2)),
-            (part("25"), 4, None, None),
-            (part("many%"), 4, None, None),
+        for (amount, replicas, up) in [
+            (part("25%"), 4, Some(1)),
+            (part("25%"), 3, Some(1)),
+            (part("25%"), 5, Some(2)),
+            (part("25%"), 1, Some(1)),
+            (part("0%"), 4, Some(0)),
+            (part("100%"), 4, Some(4)),
+            (Amount::Pods(2), 4, Some(2)),
+            (part("25"), 4, None),
+            (part("many%"), 4, None),
         ] {
             assert_eq!(amount.rounded_up(replicas), up, "{amount:?} of {replicas}");
-            assert_eq!(
-                amount.rounded_down(replicas),
-                down,
-                "{amount:?} of {replicas}"
-            );
         }
     }
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::budget::amount;
 use crate::model::{Amount, Rollout, RolloutStrategy};
 
-/// What each part of a rolling update is where a Deployment does not say, as the server fills it in.
+/// `maxSurge` of a Deployment that does not set it, as the server fills it in.
 const DEFAULT_PART: &str = "25%";
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -23,7 +23,6 @@ pub(super) struct Strategy {
 #[serde(rename_all = "camelCase")]
 struct RollingUpdate {
     max_surge: Option<IntOrString>,
-    max_unavailable: Option<IntOrString>,
 }
 
 /// Of a template of pods only what `kubectl rollout restart` notes there.
@@ -43,16 +42,10 @@ pub(super) fn strategy(strategy: Option<&Strategy>) -> RolloutStrategy {
         "Recreate" => RolloutStrategy::Recreate,
         "" | "RollingUpdate" => {
             let update = strategy.and_then(|strategy| strategy.rolling_update.clone());
-            let RollingUpdate {
-                max_surge,
-                max_unavailable,
-            } = update.unwrap_or_default();
-            let part = |said: Option<IntOrString>| {
-                said.map_or_else(|| Amount::Part(DEFAULT_PART.to_owned()), amount)
-            };
+            let RollingUpdate { max_surge } = update.unwrap_or_default();
             RolloutStrategy::RollingUpdate {
-                max_surge: part(max_surge),
-                max_unavailable: part(max_unavailable),
+                max_surge: max_surge
+                    .map_or_else(|| Amount::Part(DEFAULT_PART.to_owned()), amount),
             }
         }
         other => RolloutStrategy::Unknown(other.to_owned()),
@@ -111,7 +104,6 @@ mod tests {
             resource_version: "77".to_owned(),
             strategy: RolloutStrategy::RollingUpdate {
                 max_surge: Amount::Pods(2),
-                max_unavailable: Amount::Part("10%".to_owned()),
             },
             is_paused: true,
             generation: 5,
@@ -126,10 +118,8 @@ mod tests {
 
     #[test]
     fn what_a_deployment_does_not_say_is_as_the_server_fills_it_in() {
-        let part = || Amount::Part("25%".to_owned());
         let default = RolloutStrategy::RollingUpdate {
-            max_surge: part(),
-            max_unavailable: part(),
+            max_surge: Amount::Part("25%".to_owned()),
         };
         let unknown = RolloutStrategy::Unknown("Canary".to_owned());
         for (spec, expected) in [

@@ -108,7 +108,6 @@ pub fn untainted_line(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::drain::state::drains;
     use crate::decide::testing::{named, selector};
     use crate::error::ExitStatus;
     use crate::report::testing::{device, published, slice, slice_of};

@@ -353,9 +353,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::decide::drain::stage::UnitStage;
     use crate::decide::drain::testing::drain_rule;
-    use crate::decide::drain::view::staged_units;
     use crate::engine::testing::name;
     use crate::model::{Effect, RuleMetadata};
 
@@ -508,24 +506,16 @@ mod tests {
     fn an_ended_unit_that_others_reverse_is_shown_while_the_next_is_drained() {
         let rule = |name: &str, unit: &str| drain_rule(name, unit, "NoSchedule");
         let mut end = ended(UnitEnd::Idle(Vec::new()));
-        end.running = std::mem::take(&mut end.waiting);
-        let order = ["node-1".to_owned(), "node-2".to_owned()];
-        let stages = |end: &DrainEnd| -> Vec<UnitStage> {
-            let units = staged_units(&order, end).into_iter();
-            units.map(|unit| unit.stage).collect()
-        };
+        end.begin("node-2");
         let nothing: [&str; 0] = [];
         assert_eq!(
             end.observe_ended(&[rule("a", "node-1"), rule("b", "node-2")]),
             nothing
         );
-        assert_eq!(stages(&end), [UnitStage::Idle, UnitStage::Draining]);
         let line = "the drain of unit node-1 was reversed: its rules were removed";
         assert_eq!(end.observe_ended(&[rule("b", "node-2")]), [line]);
-        assert_eq!(stages(&end), [UnitStage::Reversed, UnitStage::Draining]);
         // That of the unit that is drained is its own matter.
         assert_eq!(end.observe_ended(&[]), nothing);
-        assert_eq!(stages(&end), [UnitStage::Reversed, UnitStage::Draining]);
         end.observe(Ok(&[rule("b", "node-2")]));
         let failure = end.status().unwrap_err();
         assert_eq!(

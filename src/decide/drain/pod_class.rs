@@ -339,7 +339,7 @@ mod tests {
             unmanaged: true,
             daemon_sets: true,
         };
-        for (class, flag) in [
+        for (class, name) in [
             (PodClass::SingleReplica, "singletons"),
             (PodClass::Job, "jobs"),
             (PodClass::Unmanaged, "unmanaged"),

@@ -98,7 +98,7 @@ impl Cluster {
 pub fn rollout(wanted: i32) -> Rollout {
     Rollout {
         resource_version: "7".to_owned(),
-        strategy: rolling(Amount::Pods(1), Amount::Pods(0)),
+        strategy: rolling(Amount::Pods(1)),
         is_paused: false,
         generation: 1,
         observed_generation: 1,
@@ -109,11 +109,8 @@ pub fn rollout(wanted: i32) -> Rollout {
     }
 }
 
-pub fn rolling(max_surge: Amount, max_unavailable: Amount) -> RolloutStrategy {
-    RolloutStrategy::RollingUpdate {
-        max_surge,
-        max_unavailable,
-    }
+pub fn rolling(max_surge: Amount) -> RolloutStrategy {
+    RolloutStrategy::RollingUpdate { max_surge }
 }
 
 /// A budget of all pods of team-a, of which so many have to be ready, and are.

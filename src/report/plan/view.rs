@@ -3,7 +3,7 @@
 //! The documentation of each field is its description in the JSON Schema.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::cost::Cost;
 use crate::report::impact::view::ImpactReport;
@@ -78,7 +78,7 @@ pub struct RequestedPlan {
 }
 
 /// Kind of a unit of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum UnitKind {
     /// A device.
     Device,
@@ -97,7 +97,7 @@ pub enum Optimality {
 }
 
 /// Devices that are chosen together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanUnit {
     /// The unit: a device as DRIVER/POOL/DEVICE, or a node.

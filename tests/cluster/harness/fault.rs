@@ -1,8 +1,6 @@
 //! What can go wrong with a request or its answer.
 
 use std::{
-    fs,
-    path::{Path, PathBuf},
     sync::{Arc, Mutex, mpsc},
     time::{Duration, Instant},
 };
@@ -18,9 +16,6 @@ pub enum Fault {
     Passed,
     /// Somebody else answers; the server does not see the request.
     Answer(Reply),
-    /// What the pod that is asked about has printed, from the files in this folder of its node, where a kubelet finds logs.
-    /// The server does not see the request: no kubelet of a test lets it in.
-    Log(PathBuf),
     /// The connection is reset; the server does not see the request.
     Reset,
     /// No answer ever comes; the server does not see the request.
@@ -229,40 +224,6 @@ impl Reply {
             .collect();
         let (status, length, body) = (self.status, self.body.len(), &self.body);
         format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\n\r\n{body}").into_bytes()
-    }
-}
-
-/// The log that a request for `/api/v1/namespaces/NAMESPACE/pods/POD/log` means.
-pub(super) fn log_below(folder: &Path, path: &str) -> Reply {
-    let path = path.split('?').next().unwrap_or_default();
-    let parts: Vec<&str> = path.split('/').collect();
-    let ["", "api", "v1", "namespaces", namespace, "pods", pod, "log"] = parts[..] else {
-        return Reply::bare("400 Bad Request", &[]);
-    };
-    let below = |folder: &Path| -> Vec<PathBuf> {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).collect()
-    };
-    let is_of_pod = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with(&format!("{namespace}_{pod}_"))
-    };
-    let pods = below(folder).into_iter().filter(is_of_pod);
-    let files = pods.flat_map(|pod| below(&pod)).flat_map(|it| below(&it));
-    let texts: Vec<String> = files.filter_map(|it| fs::read_to_string(it).ok()).collect();
-    if texts.is_empty() {
-        return Reply::bare("404 Not Found", &[]);
-    }
-    // TIME STREAM F LINE
-    let line = |line: &str| line.splitn(4, ' ').nth(3).unwrap_or_default().to_owned() + "\n";
-    Reply {
-        status: "200 OK",
-        headers: vec!["Content-Type: text/plain".to_owned()],
-        body: texts
-            .iter()
-            .flat_map(|text| text.lines())
-            .map(line)
-            .collect(),
     }
 }
 

@@ -25,7 +25,7 @@ use tokio_rustls::{TlsAcceptor, rustls, server::TlsStream};
 
 use super::{
     ControlPlane, DEADLINE,
-    fault::{Another, Fault, Reply, Spoiled, Twin, log_below},
+    fault::{Another, Fault, Reply, Spoiled, Twin},
     random_suffix, wait,
     wire::Wire,
 };
@@ -301,9 +301,6 @@ async fn serve(
                 return Ok(());
             }
             Fault::Answer(reply) => write_reply(&mut stream, &reply).await?,
-            Fault::Log(folder) => {
-                write_reply(&mut stream, &log_below(&folder, &asked.seen.path)).await?;
-            }
             Fault::HeldBefore(gate, passes) => {
                 gate.hold().await;
                 if !passes {

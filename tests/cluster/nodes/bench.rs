@@ -35,13 +35,8 @@ pub(super) struct Bench<'a> {
 impl<'a> Bench<'a> {
     /// A node that is ready, and nothing on it.
     pub(super) fn start(plane: &'a ControlPlane) -> Self {
-        Self::start_with(plane, &[])
-    }
-
-    /// As [`Self::start`], with more flags of `node up`.
-    pub(super) fn start_with(plane: &'a ControlPlane, flags: &[&str]) -> Self {
         let (driver, name) = (driver_name(), format!("node-{}", random_suffix()));
-        let node = Node::try_start(plane, &name, &driver, flags);
+        let node = Node::try_start(plane, &name, &driver, &[]);
         let node = node.unwrap_or_else(|reason| panic!("{reason}"));
         let namespace = block_on(async {
             plane.create(&[class(&driver)]).await;

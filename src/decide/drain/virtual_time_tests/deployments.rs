@@ -150,10 +150,7 @@ impl Simulation {
         let is_new = |place: &&usize| self.pods[**place].revision == rollout.revision;
         Rollout {
             resource_version: String::new(),
-            strategy: rolling(
-                Amount::Pods(pods(rollout.surge)),
-                Amount::Pods(pods(rollout.unavailable)),
-            ),
+            strategy: rolling(Amount::Pods(pods(rollout.surge))),
             is_paused: false,
             generation: i64::try_from(rollout.revision).unwrap(),
             observed_generation: i64::try_from(rollout.observed).unwrap(),

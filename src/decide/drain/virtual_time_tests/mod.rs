@@ -14,7 +14,7 @@ use crate::decide::drain::facts::{UnitFacts, UnitPod, WorkloadState};
 use crate::decide::drain::pod_class::{Inclusions, PodClass};
 use crate::decide::drain::testing::{unit_pod, unschedulable};
 use crate::decide::drain::{EvictionReply, UnitEnd, UnitLimits, UnitRun, UnitStep};
-use crate::engine::testing::{is_whole, tries};
+use crate::engine::testing::tries;
 use crate::model::{Pod, Reading, Uid};
 use crate::report::testing::{pod as running, reading};
 
