@@ -15,7 +15,7 @@ use super::work::change_summary::accounted;
 use super::work::changer::{Changer, Lines};
 use super::work::connect::failed;
 use super::work::mutation_context::MutationContext;
-use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline, TimeoutAction};
+use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline};
 use super::work::resolve_rules::by_name;
 use super::work::source;
 use super::work::stopped::stopped;
@@ -230,7 +230,6 @@ impl AddArgs {
             basis: ApprovalBasis::Impact(ImpactBasis {
                 mutation: &mutation,
                 safety: &safety,
-                late: TimeoutAction::Keep,
             }),
             dry_run: change.dry_run,
             context,

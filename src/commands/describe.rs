@@ -16,7 +16,7 @@ use crate::cluster::{ClusterError, Detail, Purpose, ReadResult, eviction_events,
 use crate::decide::record_reader::RecordReader;
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::unreleased_devices;
-use crate::decide::{in_use_elsewhere, timed_effect};
+use crate::decide::in_use_elsewhere;
 use crate::engine::beside::pods_beside;
 use crate::engine::rule_lifecycle::PendingEviction;
 use crate::engine::termination_blocker::Publishers;
@@ -100,8 +100,6 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
     ));
     let elsewhere = in_use_elsewhere::warnings(&meant.rules, view.snapshot(), &view.semantics);
     view.reading.warnings.extend(elsewhere);
-    let overdue = timed_effect::warnings(&meant.rules, view.now);
-    view.reading.warnings.extend(overdue);
     let questions: Vec<DescribedRule<'_>> = meant
         .rules
         .iter()
@@ -129,9 +127,6 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
     });
     let answer = RuleDescriptions::new(described.collect());
     let status = present(&answer, view.view_warnings(), args.output.wanted(), context)?;
-    if let Some(line) = timed_effect::next_line(&meant.rules, view.now) {
-        context.printer.note(&line);
-    }
     // What is there was shown; that a rule is missing is a failure all the same.
     missing.map_or(Ok(status), Err)
 }

@@ -14,7 +14,7 @@ use super::work::changer::{Changer, Lines};
 use super::work::drain::{DrainOrder, DrainRequest};
 use super::work::events;
 use super::work::mutation_context::MutationContext;
-use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline, TimeoutAction};
+use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline};
 use crate::cluster::Purpose;
 use crate::completion::Values;
 use crate::decide::drain::{DrainEnd, Inclusions, UnitKind, UnitLimits, next_line};
@@ -292,7 +292,6 @@ impl DrainArgs {
             basis: ApprovalBasis::Impact(ImpactBasis {
                 mutation: &mutation,
                 safety: &safety,
-                late: TimeoutAction::Keep,
             }),
             dry_run: change.dry_run,
             context,

@@ -18,7 +18,7 @@ use crate::completion::Values;
 use crate::decide::identity;
 use crate::decide::record_reader::RecordReader;
 use crate::decide::rules_on::SiblingRules;
-use crate::decide::{RuleArguments, RuleWords, in_use_elsewhere, timed_effect, unreleased_devices};
+use crate::decide::{RuleArguments, RuleWords, in_use_elsewhere, unreleased_devices};
 use crate::engine::ProposedTaint;
 use crate::engine::beside::pods_beside;
 use crate::error::{ExitStatus, Failure};
@@ -105,25 +105,10 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
         typed.chooser()?;
     }
     let (view, question) = args.view(context).await?;
-    let shown = question.shown(&view.device_basis());
-    let next = timed_effect::next_line(&shown, view.now);
-    let devices = view
-        .device_basis()
-        .selected(&proposed(&shown, view.now))
-        .devices;
-    let view = view.with_pods(|id| devices.contains(id)).await?;
-    let list = question.list(&view.basis());
-    let status = present(
-        &list,
-        &view.into_view_warnings(),
-        args.output.wanted(),
-        context,
-    )?;
-    // Beside the table, which scripts cut.
-    if let Some(line) = next {
-        context.printer.note(&line);
+    if args.watch {
+        return follow(&question, view, wanted, context).await;
     }
-    Ok(status)
+    answer_once(&question, view, wanted, context).await
 }
 
 /// Which rules are listed, and how.
@@ -171,7 +156,6 @@ impl Listed<'_> {
             &basis.reading.snapshot,
             basis.semantics,
         ));
-        oddities.extend(timed_effect::warnings(&shown, basis.now));
         let proposed = proposed(&shown, basis.now);
         let impact = basis.impact(&proposed);
         let notes = if self.args.expired {

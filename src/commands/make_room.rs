@@ -13,7 +13,7 @@ use super::work::make_room::{
     Preparation, Prepared, RoomOrder, RoomRequest, remove_left, until_scheduled,
 };
 use super::work::mutation_context::MutationContext;
-use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline, TimeoutAction};
+use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline};
 use super::work::resolve_rules::by_name;
 use crate::cluster::Purpose;
 use crate::commands::work::connect::failed;
@@ -310,7 +310,6 @@ impl RoomWork<'_> {
             basis: ApprovalBasis::Impact(ImpactBasis {
                 mutation: self.mutation,
                 safety: &safety,
-                late: TimeoutAction::Keep,
             }),
             dry_run: change.dry_run,
             context,

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::add::{self, AddStep, Terms};
 use super::chooser::gone;
 use super::draft::{RuleDraft, RulePatch};
-use super::effect::{Downgrade, Revert, downgrade};
+use super::effect::{Downgrade, downgrade};
 use super::outcomes::RuleResult;
 use super::writer::Writer;
 use crate::error::{ExitStatus, Failure};
@@ -114,23 +114,6 @@ pub fn conflicting_downgrade(
         Err(failure) if is_ours => DowngradeEnd::LostAgain(failure),
         Err(failure) => DowngradeEnd::Refused(failure),
     })
-}
-
-/// What becomes of giving an effect back by `patch`, which the server refused, or whose answer was lost, for the rule as it
-/// is `found` now, and where `back` says what is done about it. It goes on if the patch is to be sent again. What the
-/// patch asks for may be there by an earlier try.
-pub fn conflicting_revert(
-    found: Option<&DeviceTaintRule>,
-    patch: &RulePatch,
-    back: Revert,
-) -> ControlFlow<Revert> {
-    if found.is_some_and(|found| patch.is_in(found)) {
-        return ControlFlow::Break(Revert::GiveBack);
-    }
-    match back {
-        Revert::GiveBack => ControlFlow::Continue(()),
-        Revert::Gone | Revert::Otherwise(_) | Revert::TakenOver(_) => ControlFlow::Break(back),
-    }
 }
 
 /// Whether what was decided on `decided_on` still holds for the rule as it is now, `None` when it is
@@ -459,27 +442,6 @@ mod tests {
         assert_eq!(of(Some(&rule("NoSchedule")), false), "unneeded");
         assert_eq!(of(Some(&rule("None")), true), "lost again");
         assert_eq!(of(Some(&rule("None")), false), "refused");
-    }
-
-    #[test]
-    fn an_effect_is_given_back_once_whatever_a_second_answer_says() {
-        let patch = RulePatch {
-            effect: Some(Effect::None),
-            ..RulePatch::default()
-        };
-        let of = |found: Option<&DeviceTaintRule>, back| conflicting_revert(found, &patch, back);
-        let raised = rule("NoSchedule");
-        assert_eq!(
-            of(Some(&raised), Revert::GiveBack),
-            ControlFlow::Continue(())
-        );
-        let otherwise = Revert::Otherwise(Effect::None);
-        let made = ControlFlow::Break(Revert::GiveBack);
-        assert_eq!(of(Some(&rule("None")), otherwise), made);
-        assert_eq!(of(None, Revert::Gone), ControlFlow::Break(Revert::Gone));
-        let otherwise = Revert::Otherwise(Effect::NoExecute);
-        let left = ControlFlow::Break(otherwise.clone());
-        assert_eq!(of(Some(&rule("NoExecute")), otherwise), left);
     }
 
     #[test]

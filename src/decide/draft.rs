@@ -190,14 +190,6 @@ impl RulePatch {
         }
     }
 
-    /// The change with when its effect is taken back.
-    #[must_use]
-    pub fn until(mut self, at: Timestamp) -> Self {
-        let key = RuleMetadata::EFFECT_EXPIRES.to_owned();
-        self.annotations.insert(key, at.to_string());
-        self
-    }
-
     /// Whether there is nothing to change.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -221,19 +213,6 @@ impl RulePatch {
                 .is_none_or(|value| *value == rule.taint.value)
             && has(&self.labels, &rule.metadata.labels)
             && has(&self.annotations, &rule.metadata.annotations)
-    }
-
-    /// As [`RulePatch::body`], for this rule: a term that was noted for an effect ends with the effect.
-    #[must_use]
-    pub fn body_for(&self, rule: &DeviceTaintRule) -> Value {
-        let mut body = self.body();
-        let key = RuleMetadata::EFFECT_EXPIRES;
-        let ends = self.effect.is_some() && !self.annotations.contains_key(key);
-        // Left there, it would call the next effect of the rule expired.
-        if ends && rule.metadata.annotations.contains_key(key) {
-            body["metadata"]["annotations"][key] = Value::Null;
-        }
-        body
     }
 
     /// The merge patch that is sent, without the state of the object that it applies to.
@@ -312,30 +291,6 @@ mod tests {
         insta::assert_snapshot!(patch(35).body(), @r#"{"spec":{"taint":{"effect":"NoExecute","timeAdded":"1970-01-01T00:00:00Z"}}}"#);
         insta::assert_snapshot!(patch(36).body(), @r#"{"spec":{"taint":{"effect":"NoExecute"}}}"#);
         assert!(RulePatch::default().is_empty() && !patch(36).is_empty());
-    }
-
-    #[test]
-    fn the_term_of_an_effect_ends_with_the_effect_and_with_nothing_else() {
-        let key = RuleMetadata::EFFECT_EXPIRES.to_owned();
-        let mut timed = testing::rule("NoSchedule");
-        let annotations = &mut timed.metadata.annotations;
-        annotations.insert(key.clone(), "2026-11-24T00:00:00Z".to_owned());
-        let lowered = RulePatch {
-            effect: Some(Effect::None),
-            ..RulePatch::default()
-        };
-        insta::assert_snapshot!(lowered.body_for(&timed), @r#"{"metadata":{"annotations":{"devicetaint.dev/effect-expires":null}},"spec":{"taint":{"effect":"None"}}}"#);
-        let without = testing::rule("NoSchedule");
-        assert_eq!(lowered.body_for(&without), lowered.body());
-        let noted = RulePatch {
-            annotations: [("note".to_owned(), "text".to_owned())].into(),
-            ..RulePatch::default()
-        };
-        assert_eq!(noted.body_for(&timed), noted.body(), "the same effect");
-        let prolonged = lowered.until(Timestamp::UNIX_EPOCH);
-        let noted = prolonged.annotations.get(&key).map(String::as_str);
-        assert_eq!(noted, Some("1970-01-01T00:00:00Z"));
-        assert_eq!(prolonged.body_for(&timed), prolonged.body());
     }
 
     #[test]

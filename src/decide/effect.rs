@@ -1,4 +1,4 @@
-//! Transitions between effects: escalation, downgrade and revert.
+//! Transitions between effects: escalation and downgrade.
 
 use super::proposal::ProposedRule;
 use crate::error::Failure;
@@ -91,71 +91,6 @@ pub fn downgrade(rule: &DeviceTaintRule, to: &Effect) -> Result<Downgrade, Failu
         .hint("to raise the effect, use `escalate`"));
     }
     Ok(Downgrade::Send)
-}
-
-/// What is to become of a rule that is to get back the effect that it had before an escalation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Revert {
-    /// It gets it back.
-    GiveBack,
-    /// The rule is deleted.
-    Gone,
-    /// Somebody else has given it another effect meanwhile, and may have meant it.
-    Otherwise(Effect),
-    /// Somebody else has changed it in another way, such as what it selects; how.
-    TakenOver(String),
-}
-
-/// Whether the rule that was `before` an escalation `to` another effect still has that, so that its own
-/// can be given back.
-#[must_use]
-pub fn revert(found: Option<&DeviceTaintRule>, before: &DeviceTaintRule, to: &Effect) -> Revert {
-    match found {
-        None => Revert::Gone,
-        // One of the same name that was made since is not the rule that was escalated.
-        Some(rule) if rule.uid != before.uid => Revert::Gone,
-        Some(rule) if rule.taint.effect == *to => Revert::GiveBack,
-        Some(rule) => Revert::Otherwise(rule.taint.effect.clone()),
-    }
-}
-
-impl Revert {
-    /// What became of the rule that was `before` the escalation.
-    #[must_use]
-    pub fn describe(&self, before: &DeviceTaintRule) -> String {
-        let (name, effect) = (&before.name, &before.taint.effect);
-        match self {
-            Self::GiveBack => {
-                format!("rule {name} has effect {effect} again; evicted pods stay evicted")
-            }
-            Self::Gone => format!("rule {name} is gone"),
-            Self::Otherwise(effect) => {
-                format!("rule {name} was not reverted: it now has effect {effect}")
-            }
-            Self::TakenOver(what) => {
-                format!("rule {name} was not reverted: {what}")
-            }
-        }
-    }
-}
-
-/// A run that finds the effect there, such as one after an interruption, cannot give back another.
-#[must_use]
-pub fn no_way_back(rule: &DeviceTaintRule, consequence: &str) -> String {
-    let (name, effect) = (&rule.name, &rule.taint.effect);
-    format!(
-        "rule {name} already had effect {effect}, {consequence}; to stop evictions: \
-         kubectl devicetaint deescalate {name} --to None"
-    )
-}
-
-/// How to give a rule the effect back that it had.
-#[must_use]
-pub fn way_back(rule: &DeviceTaintRule) -> String {
-    format!(
-        "to restore the effect: kubectl devicetaint deescalate {} --to {}",
-        rule.name, rule.taint.effect
-    )
 }
 
 /// Whether `left` certainly does less than `right`.
@@ -265,20 +200,5 @@ mod tests {
             let sorted = escalate(std::slice::from_ref(&newer), &effect(to)).unwrap();
             assert!(sorted[0].is_open(), "{to}");
         }
-    }
-
-    #[test]
-    fn what_somebody_else_has_changed_is_not_given_back() {
-        let to = Effect::NoExecute;
-        let before = rule("None");
-        let reverted = |found: Option<&DeviceTaintRule>| revert(found, &before, &to);
-        assert_eq!(reverted(Some(&rule("NoExecute"))), Revert::GiveBack);
-        assert_eq!(
-            reverted(Some(&rule("NoSchedule"))),
-            Revert::Otherwise(Effect::NoSchedule)
-        );
-        assert_eq!(reverted(None), Revert::Gone);
-        let another = named("another", "NoExecute");
-        assert_eq!(reverted(Some(&another)), Revert::Gone);
     }
 }

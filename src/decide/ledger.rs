@@ -35,69 +35,36 @@ struct Done {
     name: String,
     /// Whether the command created it: then it is not there by anything else.
     is_own: bool,
-    last: LedgerResult,
+    last: RuleResult,
 }
 
-/// The result of a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LedgerResult {
-    /// It was made, with this result.
-    Made(RuleResult),
-    /// What the command did could not be taken back: another user or program has changed the object since.
-    NotReverted,
-}
-
-impl LedgerResult {
-    /// The result as it is printed after the name.
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Made(result) => result.as_str(),
-            Self::NotReverted => "not reverted: another user or program changed it",
-        }
-    }
-
-    /// Whether the object exists no more.
-    fn is_removal(self) -> bool {
-        match self {
-            Self::Made(
-                RuleResult::Deleted
-                | RuleResult::AlreadyDeleted
-                | RuleResult::Gone
-                | RuleResult::NotFound,
-            ) => true,
-            Self::Made(
-                RuleResult::Created
-                | RuleResult::Configured
-                | RuleResult::Unchanged
-                | RuleResult::DeletionRequested
-                | RuleResult::Reverted
-                | RuleResult::Failed
-                | RuleResult::Unknown,
-            )
-            | Self::NotReverted => false,
-        }
-    }
-
-    /// Whether the object is there, as the command left it.
-    fn is_change(self) -> bool {
-        matches!(
-            self,
-            Self::Made(RuleResult::Configured | RuleResult::Reverted)
-        )
+/// Whether the object exists no more.
+fn is_removal(result: RuleResult) -> bool {
+    match result {
+        RuleResult::Deleted
+        | RuleResult::AlreadyDeleted
+        | RuleResult::Gone
+        | RuleResult::NotFound => true,
+        RuleResult::Created
+        | RuleResult::Configured
+        | RuleResult::Unchanged
+        | RuleResult::DeletionRequested
+        | RuleResult::Failed
+        | RuleResult::Unknown => false,
     }
 }
 
 impl Done {
     /// Notes a further result. Of an object that the command created, that is what counts while it is there.
-    fn and_then(&mut self, next: LedgerResult) {
-        if !(self.is_own && next.is_change()) {
+    fn and_then(&mut self, next: RuleResult) {
+        if !(self.is_own && next == RuleResult::Configured) {
             self.last = next;
         }
     }
 
     /// Whether the command created the object, and it is gone: it leaves nothing behind.
     fn is_temporary(&self) -> bool {
-        self.is_own && self.last.is_removal()
+        self.is_own && is_removal(self.last)
     }
 }
 
@@ -156,12 +123,10 @@ pub enum RuleGoal {
     Changed,
     /// It is deleted.
     Deleted,
-    /// What the command did is taken back.
-    Reverted,
 }
 
 impl RuleGoal {
-    const ALL: [Self; 4] = [Self::Created, Self::Changed, Self::Deleted, Self::Reverted];
+    const ALL: [Self; 3] = [Self::Created, Self::Changed, Self::Deleted];
 
     /// What is said of rules for which it was not reached.
     fn missed(self) -> &'static str {
@@ -169,7 +134,6 @@ impl RuleGoal {
             Self::Created => "not created",
             Self::Changed => "not changed",
             Self::Deleted => "not deleted",
-            Self::Reverted => "not reverted",
         }
     }
 }
@@ -191,7 +155,7 @@ impl Ledger {
     }
 
     /// It was made, with this result.
-    pub fn done(&self, name: &str, result: LedgerResult) {
+    pub fn done(&self, name: &str, result: RuleResult) {
         let mut state = self.state();
         state.settle(name);
         state.unchanged.retain(|unchanged| unchanged != name);
@@ -200,7 +164,7 @@ impl Ledger {
             Some(done) => done.and_then(result),
             None => state.done.push(Done {
                 name: name.to_owned(),
-                is_own: result == LedgerResult::Made(RuleResult::Created),
+                is_own: result == RuleResult::Created,
                 last: result,
             }),
         }
@@ -369,15 +333,65 @@ mod tests {
     }
 
     #[test]
+    fn whoever_interrupts_is_told_what_was_changed() {
+        let ledger = Ledger::default();
+        assert_eq!(
+            account(&ledger, Incompleteness::Passing),
+            ["nothing was changed"]
+        );
+        let recording = Ledger::default();
+        recording.recorded("z");
+        assert_eq!(
+            account(&recording, Incompleteness::Passing),
+            ["recorded unreleased devices on: z"]
+        );
+        ledger.unchanged("z");
+        assert_eq!(
+            account(&ledger, Incompleteness::Passing),
+            ["nothing was changed"]
+        );
+        let goals = [RuleGoal::Created, RuleGoal::Changed, RuleGoal::Deleted];
+        let names = ["b", "c", "d"].map(str::to_owned);
+        ledger.plan(planned("a", RuleGoal::Created));
+        ledger.plan(names.into_iter().zip(goals));
+        ledger.begin("a", Sending::Change);
+        ledger.done("a", RuleResult::Created);
+        ledger.begin("b", Sending::Change);
+        assert_eq!(
+            account(&ledger, Incompleteness::Passing),
+            [
+                "changed: a created",
+                "unchanged: z",
+                "may have been changed: b",
+                "not changed: c",
+                "not deleted: d",
+                "run the same command again to complete the change",
+            ]
+        );
+    }
+
+    #[test]
+    fn whoever_interrupts_a_wait_is_told_what_is_left_and_how_to_go_on() {
+        let ledger = Ledger::default();
+        ledger.plan(planned("a", RuleGoal::Changed));
+        ledger.done("a", RuleResult::Configured);
+        ledger.advise(["wait on".to_owned()]);
+        ledger.left("1 pod");
+        assert_eq!(
+            account(&ledger, Incompleteness::Passing),
+            ["changed: a configured", "left: 1 pod", "wait on"]
+        );
+    }
+
+    #[test]
     fn an_object_is_listed_once_and_one_that_came_and_went_is_not() {
         use RuleResult::{
             AlreadyDeleted, Configured, Created, Deleted, DeletionRequested, Gone, NotFound,
-            Reverted, Unknown,
+            Unknown,
         };
         for (results, shown) in [
             (&[Created, Configured, Configured][..], "changed: a created"),
             (&[Configured, Configured], "changed: a configured"),
-            (&[Created, Reverted], "changed: a created"),
             (&[Created, Unknown], "changed: a unknown"),
             (&[Configured, Deleted], "changed: a deleted"),
             (
@@ -400,7 +414,7 @@ mod tests {
         ] {
             let ledger = Ledger::default();
             for result in results {
-                ledger.done("a", LedgerResult::Made(*result));
+                ledger.done("a", *result);
             }
             let account = account(&ledger, Incompleteness::Passing);
             assert_eq!(account, [shown], "{results:?}");
@@ -409,14 +423,13 @@ mod tests {
         ledger.unchanged("b");
         ledger.unchanged("b");
         ledger.unchanged("c");
-        ledger.done("c", LedgerResult::Made(Created));
-        ledger.done("a", LedgerResult::Made(Created));
+        ledger.done("c", Created);
+        ledger.done("a", Created);
         ledger.unchanged("a");
-        ledger.done("a", LedgerResult::NotReverted);
         assert_eq!(
             account(&ledger, Incompleteness::Passing),
             [
-                "changed: c created, a not reverted: another user or program changed it",
+                "changed: c created, a created",
                 "unchanged: b"
             ]
         );

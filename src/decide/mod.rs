@@ -17,8 +17,7 @@
 //! | The rules requested by a command, before existing rules are known | [`drafts`] |
 //! | `add`: the changes that make the requested rules exist | [`mod@add`] |
 //! | Proposed changes of a command, a row for each rule | [`proposal`] |
-//! | Transitions between effects: escalation, downgrade and revert | [`effect`] |
-//! | Effects for a limited time (`escalate --for`), and what is to be done about them when | [`timed_effect`] |
+//! | Transitions between effects: escalation and downgrade | [`effect`] |
 //! | Ownership of rules | [`mod@owner`] |
 //! | Rules that somebody else made or changed: another user, another program, another run | [`others`] |
 //! | Removals broader than the command suggests: several rules, or rules of others | [`blast_radius`] |
@@ -76,7 +75,6 @@ pub mod rule_result;
 pub mod rules_on;
 #[cfg(test)]
 pub(crate) mod testing;
-pub mod timed_effect;
 pub mod unreleased_devices;
 pub mod version;
 pub mod wait_advice;

@@ -63,8 +63,6 @@ pub struct RuleOutcome {
     pub before: Option<Taint>,
     /// The taint after the change; absent if the rule was deleted, or if that is not known.
     pub after: Option<Taint>,
-    /// When its effect is taken back, if it is.
-    pub effect_expires: Option<Timestamp>,
     /// Why the change failed, if it did.
     pub error: Option<String>,
     /// The rule with all its fields, where they were asked for.
@@ -81,7 +79,6 @@ impl RuleOutcome {
             changed: result.changed(),
             before: None,
             after: None,
-            effect_expires: None,
             error: None,
             manifest: None,
         }
@@ -93,15 +90,6 @@ impl RuleOutcome {
         Self {
             before: before.cloned(),
             after: after.cloned(),
-            ..self
-        }
-    }
-
-    /// The rule with when its effect is taken back.
-    #[must_use]
-    pub fn with_expiry(self, effect_expires: Option<Timestamp>) -> Self {
-        Self {
-            effect_expires,
             ..self
         }
     }
@@ -203,10 +191,8 @@ pub fn changed_by(before: &DeviceTaintRule, patch: &RulePatch) -> RuleOutcome {
     if after.effect != before.taint.effect {
         after.time_added = patch.time_added;
     }
-    let expires = patch.annotations.get(RuleMetadata::EFFECT_EXPIRES);
     RuleOutcome::new(before.name.as_str(), RuleResult::Configured)
         .with_taints(Some(&before.taint), Some(&after))
-        .with_expiry(expires.and_then(|at| at.parse().ok()))
 }
 
 /// What became of a rule that was to be deleted.
@@ -332,14 +318,6 @@ mod tests {
         let changed = changed_by(&before, &patch);
         let after = taint.replace("None", "NoExecute");
         assert_eq!(taints(&changed), (Some(taint.clone()), Some(after)));
-        assert_eq!(changed.effect_expires, None);
-        let at = "2026-11-24T00:00:00Z";
-        let timed = RulePatch {
-            annotations: [(RuleMetadata::EFFECT_EXPIRES.to_owned(), at.to_owned())].into(),
-            ..patch
-        };
-        let expires = changed_by(&before, &timed).effect_expires;
-        assert_eq!(expires.map(|it| it.to_string()).as_deref(), Some(at));
         assert_eq!(
             taints(&Removed::Deleted.describe(&before)),
             (Some(taint.clone()), None)

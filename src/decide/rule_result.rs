@@ -25,9 +25,6 @@ pub enum RuleResult {
     /// The rule is deleted, but the response to this command was lost: another client may have
     /// deleted it.
     Gone,
-    /// This command changed the effect of the rule and later restored the former effect, for example at the end of
-    /// `escalate --for`. `changed` is true, because the other effect applied in the meantime.
-    Reverted,
     /// No rule of that name exists.
     NotFound,
     /// The change failed, and the rule is unchanged.
@@ -48,7 +45,6 @@ impl RuleResult {
             Self::AlreadyDeleted => "already deleted",
             Self::DeletionRequested => "deletion requested",
             Self::Gone => "gone",
-            Self::Reverted => "reverted",
             Self::NotFound => "not found",
             Self::Failed => "failed",
             Self::Unknown => "unknown",
@@ -63,8 +59,6 @@ impl RuleResult {
             Self::Created | Self::Configured | Self::Deleted | Self::DeletionRequested => {
                 Some(true)
             }
-            // As it was, but not untouched: others have seen the state between.
-            Self::Reverted => Some(true),
             Self::Unchanged | Self::AlreadyDeleted | Self::NotFound | Self::Failed => Some(false),
             // The reply was lost: `false` would say that this command has left the rule alone.
             Self::Gone | Self::Unknown => None,

@@ -34,14 +34,6 @@ pub struct DeviceTaintRule {
 }
 
 impl DeviceTaintRule {
-    /// Whether the rule still has an effect by `now`, the server's time, that should have been taken back: the command that set
-    /// it was killed, or could not reach the server.
-    #[must_use]
-    pub fn is_effect_overdue(&self, now: Timestamp) -> bool {
-        let expires = self.metadata.effect_expires();
-        self.taint.effect == Effect::NoSchedule && expires.is_some_and(|at| at <= now)
-    }
-
     /// Which program made the rule, as far as the server noted it: one that is responsible for a part of it
     /// since it is there. Who changed it later is responsible since later.
     #[must_use]
@@ -221,8 +213,6 @@ impl RuleMetadata {
     pub const REASON: &str = in_group!("reason");
     /// Annotation: when it should be gone, as RFC 3339.
     pub const EXPIRES: &str = in_group!("expires");
-    /// Annotation: when `escalate --for` takes the effect back, as RFC 3339.
-    pub const EFFECT_EXPIRES: &str = in_group!("effect-expires");
     /// Annotation: who made it.
     pub const CREATED_BY: &str = in_group!("created-by");
     /// Annotation: what the device was that the rule was made for, as a JSON object of attributes.
@@ -247,12 +237,6 @@ impl RuleMetadata {
     #[must_use]
     pub fn expires(&self) -> Option<Timestamp> {
         self.annotation(Self::EXPIRES)?.parse().ok()
-    }
-
-    /// When the effect of the rule should be taken back; absent also when the annotation is no time.
-    #[must_use]
-    pub fn effect_expires(&self) -> Option<Timestamp> {
-        self.annotation(Self::EFFECT_EXPIRES)?.parse().ok()
     }
 
     /// Whether the rule should be gone by `now`, the server's time.

@@ -58,9 +58,6 @@ pub struct ChangedRule {
     /// The taint after the change; null if the rule does not exist after the change, or if
     /// unknown.
     pub after: Option<Taint>,
-    /// When effect None is to be restored, as set with `escalate --for DURATION`; null if no such time is set.
-    #[serde(default)]
-    pub effect_expiration_time: Option<Time>,
     /// Why the change failed, as text; null if it did not fail.
     pub error: Option<String>,
     /// The whole rule after the change (with --dry-run: as it would be). Set only in the ChangeReport of `add`; null
@@ -78,7 +75,6 @@ impl From<&RuleOutcome> for ChangedRule {
             changed: outcome.changed,
             before: outcome.before.as_ref().map(of_rule),
             after: outcome.after.as_ref().map(of_rule),
-            effect_expiration_time: outcome.effect_expires.map(Time),
             error: outcome.error.clone(),
             manifest: outcome.manifest.clone(),
         }
@@ -191,14 +187,13 @@ mod tests {
 
     #[test]
     fn what_is_not_known_of_a_rule_is_not_unchanged() {
-        use RuleResult::{Configured, Failed, Reverted, Unchanged, Unknown};
+        use RuleResult::{Configured, Failed, Unchanged, Unknown};
         for (outcomes, changed) in [
             (&[Unchanged, Failed][..], Some(false)),
             (&[], Some(false)),
             (&[Unchanged, Configured], Some(true)),
             (&[Unknown, Configured], Some(true)),
             (&[Unknown, Unchanged], None),
-            (&[Reverted], Some(true)),
         ] {
             assert_eq!(report(outcomes).changed, changed, "{outcomes:?}");
         }

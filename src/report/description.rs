@@ -126,9 +126,6 @@ pub struct RuleAnnotations {
     /// Time after which the rule counts as expired, from the annotation `devicetaint.dev/expires`; null if the rule
     /// does not have this annotation, or if its value is invalid.
     pub expiration_time: Option<Time>,
-    /// When effect None is to be restored, as set with `escalate --for DURATION`; null if no such time is set.
-    #[serde(default)]
-    pub effect_expiration_time: Option<Time>,
 }
 
 /// The last change of the spec of a rule.
@@ -310,7 +307,6 @@ fn annotations(metadata: &RuleMetadata) -> RuleAnnotations {
         changed_by: note(RuleMetadata::CHANGED_BY),
         reason: note(RuleMetadata::REASON),
         expiration_time: metadata.expires().map(Time),
-        effect_expiration_time: metadata.effect_expires().map(Time),
     }
 }
 
@@ -427,7 +423,7 @@ impl RuleDescription {
                 |time| format!("{time} ({} ago)", ago(time)),
             )
         };
-        let mut facts = vec![
+        vec![
             ("Name", self.name.clone()),
             ("Taint", self.taint.to_string()),
             ("Since", since(self.taint.time_added)),
@@ -443,26 +439,7 @@ impl RuleDescription {
             // As it is noted: a text that is no time has to be seen to be corrected.
             ("Expires", optional(self.expires.as_deref())),
             ("Pods", self.pods_in_words()),
-        ];
-        // Of the few rules that have one: after the taint and since when it is there.
-        if let Some(end) = self.effect_end() {
-            facts.insert(3, ("Effect ends", end));
-        }
-        facts
-    }
-
-    /// When the effect is taken back, where that is noted and still to be done.
-    fn effect_end(&self) -> Option<String> {
-        let at = self.annotations.effect_expiration_time?;
-        let effect = &self.taint.effect;
-        let is_over = at.0 <= self.metadata.observed().0;
-        (*effect == Effect::NoSchedule.to_string()).then(|| {
-            if is_over {
-                format!("{at} (in the past, but the effect is still {effect})")
-            } else {
-                at.to_string()
-            }
-        })
+        ]
     }
 
     /// When the pods that are left are evicted, as far as they are not on their way out.
@@ -706,25 +683,97 @@ mod tests {
     }
 
     #[test]
-    fn an_effect_that_should_have_been_taken_back_is_described_so() {
-        let mut timed = rule("NoSchedule", None);
-        assert_eq!(line(&described(&timed, &[], 0), "Effect ends"), "");
-        for (seconds, suffix) in [
-            (1, ""),
-            (0, " (in the past, but the effect is still NoSchedule)"),
-        ] {
-            let at = testing::after(seconds).to_string();
-            let key = RuleMetadata::EFFECT_EXPIRES.to_owned();
-            timed.metadata.annotations.insert(key, at.clone());
-            let described = described(&timed, &[], 0);
-            assert_eq!(
-                line(&described, "Effect ends"),
-                format!("Effect ends: {at}{suffix}")
-            );
-            let noted = described.annotations.effect_expiration_time;
-            assert_eq!(noted.map(|it| it.to_string()), Some(at));
-        }
-        timed.taint.effect = Effect::None;
-        assert_eq!(line(&described(&timed, &[], 0), "Effect ends"), "");
+    fn the_program_that_changed_a_rule_is_named_and_the_one_that_made_it_is_not() {
+        let mut rule = rule("None", None);
+        rule.managers = vec![manager("kubectl-create", -600)];
+        assert_eq!(
+            line(&described(&rule, &[], 0), "Changed by"),
+            "Changed by:  <none>"
+        );
+        assert_eq!(
+            line(&described(&rule, &[], 0), "Created by"),
+            "Created by:  <unknown user>, with kubectl-create"
+        );
+        // What `wait` records is no change of the spec.
+        let mut recorded = rule.clone();
+        recorded.generation = 1;
+        recorded
+            .managers
+            .push(manager(FieldManager::THIS_PLUGIN, -5));
+        assert_eq!(
+            line(&described(&recorded, &[], 0), "Changed by"),
+            "Changed by:  <none>"
+        );
+        rule.generation = 2;
+        assert_eq!(
+            line(&described(&rule, &[], 0), "Changed by"),
+            "Changed by:  <unknown>"
+        );
+        rule.managers.push(manager("kubectl-patch", -60));
+        assert_eq!(
+            line(&described(&rule, &[], 0), "Created by"),
+            "Created by:  <unknown user>, with kubectl-create"
+        );
+        assert_eq!(
+            line(&described(&rule, &[], 0), "Changed by"),
+            "Changed by:  kubectl-patch at 2026-11-21T00:59:34Z"
+        );
+        let annotations = &mut rule.metadata.annotations;
+        annotations.insert(RuleMetadata::CHANGED_BY.to_owned(), "anna".to_owned());
+        assert_eq!(
+            line(&described(&rule, &[], 0), "Changed by"),
+            "Changed by:  kubectl-patch at 2026-11-21T00:59:34Z; before that anna"
+        );
+        rule.managers.push(manager(FieldManager::THIS_PLUGIN, -10));
+        assert_eq!(
+            line(&described(&rule, &[], 0), "Changed by"),
+            "Changed by:  anna"
+        );
+    }
+
+    #[test]
+    fn terminating_pods_and_what_is_not_known_are_said_apart() {
+        let stuck = described(&rule("None", None), &[], 1);
+        assert_eq!(line(&stuck, "Pods:"), "Pods:        92 (+1 terminating)");
+        let gaps = [Kind::Pod, Kind::ResourceSlice].map(|kind| Gap {
+            what: kind.plural().to_owned(),
+            why: "denied".to_owned(),
+            affects: kind.affects(),
+        });
+        let doubtful = described(&rule("None", None), &gaps, 0);
+        assert_eq!(line(&doubtful, "Pods:"), "Pods:        92+");
+        assert_eq!(
+            line(&doubtful, "Selected:"),
+            "Selected:    1+ published devices, 2 allocations"
+        );
+    }
+
+    #[test]
+    fn the_last_20_events_are_shown_and_the_earlier_ones_counted() {
+        let mut described = described(&rule("NoExecute", None), &[], 0);
+        let event = |number: usize| Event {
+            pod: None,
+            attribution: Attribution::Certain,
+            event_type: "Warning".to_owned(),
+            reason: format!("Reason{number}"),
+            message: "evicted".to_owned(),
+            last_time: None,
+        };
+        described.events = (0..23).map(event).collect();
+        let shown = described.events_of(Attribution::Certain);
+        assert_eq!(shown.len(), 21, "{shown:?}");
+        assert_eq!(shown[0], "3 earlier events (shown by -o json)");
+        assert!(shown[1].contains("Reason3"), "{shown:?}");
+        assert!(shown[20].contains("Reason22"), "{shown:?}");
+    }
+
+    #[test]
+    fn a_rule_that_selects_by_class_does_not_look_as_if_it_selected_all() {
+        let mut rule = rule("None", None);
+        let selector = rule.selector.as_mut().unwrap();
+        (selector.driver, selector.pool, selector.device) = (None, None, None);
+        selector.device_class = Some("gpu".into());
+        let described = described(&rule, &[], 0);
+        assert_eq!(described.devices.as_deref(), Some("*/*/* class=gpu"));
     }
 }

@@ -351,7 +351,7 @@ fn cells(row: &RuleRow, now: Timestamp) -> Vec<String> {
     vec![
         rule.name.to_string(),
         taint(row),
-        effect(rule, now),
+        rule.taint.effect.to_string(),
         driver,
         pool,
         device,
@@ -439,16 +439,6 @@ fn selected(rule: &DeviceTaintRule) -> [String; 3] {
         or_any(selector.pool.as_ref().map(ToString::to_string)),
         format!("{device}{conditions}"),
     ]
-}
-
-/// The effect, and whether it should have been taken back.
-fn effect(rule: &DeviceTaintRule, now: Timestamp) -> String {
-    let effect = &rule.taint.effect;
-    if rule.is_effect_overdue(now) {
-        format!("{effect} (expired)")
-    } else {
-        effect.to_string()
-    }
 }
 
 fn expires(rule: &DeviceTaintRule, now: Timestamp) -> String {
@@ -542,19 +532,68 @@ mod tests {
     }
 
     #[test]
-    fn an_effect_that_should_have_been_taken_back_is_marked() {
+    fn a_rule_is_not_done_while_a_pod_is_terminating() {
+        let rule = rule_of(gpu());
+        insta::assert_snapshot!(shown(&rule, 0, &[], Notes::default()), @"
+        NAME    TAINT                     EFFECT      DRIVER            POOL   DEVICE   DEVICES   PODS   EVICTING   AGE
+        drain   example.com/maintenance   NoExecute   gpu.example.com   *      *              2      0   no         <unknown>
+        ");
+        insta::assert_snapshot!(shown(&rule, 1, &[], Notes::default()), @"
+        NAME    TAINT                     EFFECT      DRIVER            POOL   DEVICE   DEVICES                 PODS   EVICTING           AGE
+        drain   example.com/maintenance   NoExecute   gpu.example.com   *      *              2   0 (+1 terminating)   no (terminating)   <unknown>
+        ");
+    }
+
+    #[test]
+    fn a_device_in_use_through_its_partitions_does_not_look_unused() {
+        let rule = rule_of(gpu());
+        let beside = BTreeMap::from([(rule.name.clone(), 3)]);
+        let shown = shown_beside(&rule, 0, &beside, (&[], Notes::default()));
+        assert!(shown.contains("0 (+3 on partitions)"), "{shown}");
+    }
+
+    #[test]
+    fn what_could_not_be_read_is_unknown_and_not_zero() {
         let mut rule = rule_of(gpu());
-        rule.taint.effect = model::Effect::NoSchedule;
-        let at = |seconds| {
-            let mut rule = rule.clone();
-            let key = RuleMetadata::EFFECT_EXPIRES.to_owned();
-            let at = testing::after(seconds).to_string();
-            rule.metadata.annotations.insert(key, at);
-            effect(&rule, testing::now())
-        };
-        assert_eq!(at(1), "NoSchedule");
-        assert_eq!(at(0), "NoSchedule (expired)");
-        assert_eq!(effect(&rule, testing::now()), "NoSchedule");
+        let missing = [Kind::Pod, Kind::ResourceSlice];
+        insta::assert_snapshot!(shown(&rule, 0, &missing, Notes::default()), @"
+        NAME    TAINT                     EFFECT      DRIVER            POOL   DEVICE   DEVICES        PODS   EVICTING   AGE
+        drain   example.com/maintenance   NoExecute   gpu.example.com   *      *             2+   <unknown>   no         <unknown>
+        ");
+        // The controller says that there are evictions to do, and nobody knows better.
+        rule.condition.as_mut().unwrap().status = "True".to_owned();
+        assert!(shown(&rule, 0, &missing, Notes::default()).contains("yes "));
+        assert!(shown(&rule, 0, &[], Notes::default()).contains("yes (stale)"));
+    }
+
+    #[test]
+    fn a_rule_that_selects_by_class_does_not_look_as_if_it_selected_all() {
+        let rule = rule_of(DeviceSelector {
+            device_class: Some("gpu".into()),
+            ..DeviceSelector::default()
+        });
+        insta::assert_snapshot!(shown(&rule, 0, &[], Notes::default()), @"
+        NAME    TAINT                     EFFECT      DRIVER   POOL   DEVICE        DEVICES   PODS   EVICTING   AGE
+        drain   example.com/maintenance   NoExecute   *        *      * class=gpu         2      0   no         <unknown>
+        ");
+    }
+
+    #[test]
+    fn what_people_noted_is_there_where_it_is_the_question() {
+        let mut rule = rule_of(gpu());
+        let annotations = [
+            (RuleMetadata::EXPIRES, "2026-11-20T00:00:00Z"),
+            (RuleMetadata::REASON, "firmware"),
+            (RuleMetadata::CREATED_BY, "anna"),
+        ];
+        for (key, value) in annotations {
+            let annotations = &mut rule.metadata.annotations;
+            annotations.insert(key.to_owned(), value.to_owned());
+        }
+        insta::assert_snapshot!(shown(&rule, 0, &[], Notes::Always), @"
+        NAME    TAINT                     EFFECT      DRIVER            POOL   DEVICE   DEVICES   PODS   EVICTING   REASON     BY     EXPIRES                          AGE
+        drain   example.com/maintenance   NoExecute   gpu.example.com   *      *              2      0   no         firmware   anna   2026-11-20T00:00:00Z (expired)   <unknown>
+        ");
     }
 
     /// A row of 1 device with 2 pods.

@@ -43,7 +43,7 @@ fn exit_codes_are_explained() {
       5  the wait ended before its condition was met: for example, it timed out,
          pods are evicted again and again, a drain is unfinished, another pod got
          the devices, or the release of a device is not confirmed; the changes of
-         the command stay, unless --on-timeout undid them, or make-
+         the command stay, unless --on-abort undid them, or make-
          room removed its rules
       6  the report is incomplete (with --strict or -o name), `plan` cannot compare
          costs, or the eviction controller expects another number of evictions than

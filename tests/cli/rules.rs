@@ -74,10 +74,6 @@ fn the_other_commands_say_what_is_missing_or_wrong() {
             "possible values: NoSchedule, NoExecute",
         ),
         (
-            "escalate a --to NoExecute --on-timeout panic",
-            "possible values: keep, revert",
-        ),
-        (
             "deescalate a --to NoExecute",
             "possible values: None, NoSchedule",
         ),

@@ -21,10 +21,10 @@ use crate::decide::chooser::gone;
 use crate::decide::conflict::ConflictingChange::{Made, Refused, SentAgain};
 use crate::decide::conflict::{
     DowngradeEnd, conflicting_change, conflicting_creation, conflicting_downgrade,
-    conflicting_revert, look_first,
+    look_first,
 };
-use crate::decide::effect::{Revert, too_old_for_none};
-use crate::decide::ledger::{LedgerResult, RuleGoal, Sending};
+use crate::decide::effect::too_old_for_none;
+use crate::decide::ledger::{RuleGoal, Sending};
 use crate::decide::outcomes::{RuleOutcome, RuleResult, as_it_was, changed_by, made_as};
 use crate::decide::{
     self, AddStep, Downgrade, Existing, Outcomes, RuleDraft, RulePatch, Terms, Writer, downgrade,
@@ -357,68 +357,6 @@ impl<'a> Changer<'a> {
         }
     }
 
-    /// Gives a rule the effect back that it had `before` an escalation, if `revert` finds the rule still as the
-    /// escalation left it.
-    pub(crate) async fn give_back(
-        &mut self,
-        before: &DeviceTaintRule,
-        patch: &RulePatch,
-        revert: impl Fn(Option<&DeviceTaintRule>) -> Revert,
-    ) -> Result<Revert, Failure> {
-        let back = self.try_give_back(before, patch, revert).await;
-        back.map_err(|error| self.failed(before.name.as_str(), error))
-    }
-
-    /// As [`Changer::give_back`], for whoever tries again: a failure is not accounted for yet.
-    pub(super) async fn try_give_back(
-        &mut self,
-        before: &DeviceTaintRule,
-        patch: &RulePatch,
-        revert: impl Fn(Option<&DeviceTaintRule>) -> Revert,
-    ) -> Result<Revert, ClusterError> {
-        let name = before.name.as_str();
-        let patch = &self.writer.sign_patch(patch.clone());
-        self.context.ledger.begin(name, Sending::Change);
-        let found = self.rules.get(name).await?;
-        let decided = |found: Option<&StoredRule>| {
-            let fact = found.map(|stored| &stored.fact);
-            match (revert(fact), fact) {
-                (Revert::GiveBack, Some(fact)) => ConflictAction::Send(patched(fact, patch)),
-                (back, _) => ConflictAction::End(back),
-            }
-        };
-        let again = |found: Option<&StoredRule>| {
-            let fact = found.map(|stored| &stored.fact);
-            match conflicting_revert(fact, patch, revert(fact)) {
-                ControlFlow::Break(back) => ConflictAction::End(back),
-                ControlFlow::Continue(()) => decided(found),
-            }
-        };
-        let back = match decided(found.as_ref()) {
-            ConflictAction::End(back) => back,
-            ConflictAction::Send(first) => {
-                let made = self
-                    .rules
-                    .change(name, first, WriteMode::Store, again)
-                    .await;
-                match made? {
-                    ChangeResult::Done(_) | ChangeResult::Removed(_) => Revert::GiveBack,
-                    ChangeResult::Ended(back, _) => back,
-                }
-            }
-        };
-        let result = match &back {
-            Revert::GiveBack => LedgerResult::Made(RuleResult::Reverted),
-            Revert::Gone => LedgerResult::Made(RuleResult::Gone),
-            Revert::Otherwise(_) | Revert::TakenOver(_) => LedgerResult::NotReverted,
-        };
-        self.context.ledger.done(name, result);
-        if back == Revert::GiveBack {
-            self.outcomes.add(as_it_was(before, RuleResult::Reverted));
-        }
-        Ok(back)
-    }
-
     /// Notes and prints that a rule is as wanted.
     pub(crate) fn unchanged(&mut self, rule: &DeviceTaintRule) -> Result<(), Failure> {
         self.done(as_it_was(rule, RuleResult::Unchanged))
@@ -467,7 +405,7 @@ impl<'a> Changer<'a> {
             if rule.changed == Some(false) {
                 ledger.unchanged(&rule.name);
             } else {
-                ledger.done(&rule.name, LedgerResult::Made(rule.result));
+                ledger.done(&rule.name, rule.result);
             }
         }
         let line = ChangedRule::from(&rule).line(self.change.dry_run);
@@ -493,7 +431,7 @@ impl<'a> Changer<'a> {
 
     /// The command cannot go on, since what it has `done` was changed again by somebody else.
     fn lost_again(&mut self, done: RuleOutcome, failure: Failure) -> Failure {
-        let result = LedgerResult::Made(done.result);
+        let result = done.result;
         self.context.ledger.done(&done.name, result);
         self.outcomes.add(done.with_error(failure.to_string()));
         failure
@@ -538,6 +476,6 @@ pub(super) fn state(rule: &DeviceTaintRule) -> ObjectVersion {
 fn patched(rule: &DeviceTaintRule, patch: &RulePatch) -> cluster::ObjectChange {
     cluster::ObjectChange::Patch {
         on: state(rule),
-        patch: patch.body_for(rule),
+        patch: patch.body(),
     }
 }

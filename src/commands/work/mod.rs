@@ -36,6 +36,5 @@ pub(crate) mod resolve_rules;
 pub(crate) mod rules_on;
 pub(crate) mod source;
 pub(crate) mod stopped;
-pub(crate) mod timed_effect;
 pub(crate) mod unreleased_devices;
 pub(crate) mod wait;

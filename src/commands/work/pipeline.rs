@@ -22,7 +22,7 @@ use super::mutation_context::MutationContext;
 use super::resolve_rules::by_name;
 use super::stopped::stopped;
 use super::wait::{
-    ProgressLine, Wait, WaitEnd, against_recurrence, not_seen_released, timed_out, with_next_wait,
+    ProgressLine, Wait, WaitEnd, against_recurrence, not_seen_released, timed_out,
 };
 use crate::assess::defects;
 use crate::cluster::{ApiClient, user_name};
@@ -30,31 +30,21 @@ use crate::commands::context::Context;
 use crate::decide::blast_radius::{RemovalApproval, set_back};
 use crate::decide::conflict::refuse_deleted;
 use crate::decide::consent::ImpactLines;
-use crate::decide::effect::{Revert, no_way_back, revert, way_back};
 use crate::decide::identity::{refuse_other_hardware, refuse_replaced};
-use crate::decide::ledger::RuleGoal as Planned;
 use crate::decide::others::note_users;
 use crate::decide::proposal::{ApprovalResult, NamedOwners, ProposedRule};
-use crate::decide::wait_advice::{EvictionsLeft, NextWait};
+use crate::decide::risk::Risk;
+use crate::decide::wait_advice::{EvictionsLeft};
 use crate::decide::{
-    Chooser, PlannedChange, Proposal, RulePatch, removal, still_agreed, wait_advice,
+    Chooser, PlannedChange, Proposal, Requester, removal, still_agreed, wait_advice,
 };
 use crate::engine::settle::{Goal, Patience};
 use crate::error::Failure;
-use crate::model::{DeviceTaintRule, Effect, Minor, Uid, Warning};
+use crate::model::{DeviceTaintRule, Minor, Uid};
 use crate::report::change::DryRun;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::unevicted_pods::not_evicted_line;
 use crate::report::wait_progress::evictions_left;
-
-/// What becomes of rules whose evictions are not over in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TimeoutAction {
-    /// Keep the rules.
-    Keep,
-    /// Restore the previous effect.
-    Revert,
-}
 
 /// The way of one proposal to its change.
 #[derive(Clone, Copy)]
@@ -86,7 +76,6 @@ pub(crate) enum ApprovalBasis<'a> {
 pub(crate) struct ImpactBasis<'a> {
     pub(crate) mutation: &'a MutationContext,
     pub(crate) safety: &'a SafetyLimits,
-    pub(crate) late: TimeoutAction,
 }
 
 /// The evictions that a change causes, where the command waits for them.
@@ -353,78 +342,52 @@ impl Pipeline<'_> {
                     .await;
                 Ok(())
             }
-            // What is held may not be given to others: the rules stay, whatever --on-timeout says.
             WaitEnd::NotReleased(left) => Err(not_seen_released(&left)),
             WaitEnd::TimedOut(left) => {
                 let failure = timed_out(expected.patience.timeout, &left);
-                Err(match basis.late {
-                    TimeoutAction::Keep => {
-                        let failure = failure.detail(proposal.what_stays());
-                        let failure = with_next_wait(failure, &left, NextWait::InOtherHint);
-                        // A longer wait would end in the same way.
-                        let ways = against_recurrence(&left, &names);
-                        let ways = if ways.is_empty() {
-                            advice(&rules, evictions_left(&left))
-                        } else {
-                            ways
-                        };
-                        ways.into_iter().fold(failure, Failure::hint)
-                    }
-                    TimeoutAction::Revert => {
-                        let (failure, reverted) = self
-                            .give_back(basis.mutation, proposal, changer, failure)
-                            .await;
-                        with_next_wait(failure, &left, NextWait::Idle(&reverted))
-                    }
-                })
+                let failure = failure.detail(proposal.what_stays());
+                // A longer wait would end in the same way.
+                let ways = against_recurrence(&left, &names);
+                let ways = if ways.is_empty() {
+                    advice(&rules, evictions_left(&left))
+                } else {
+                    ways
+                };
+                Err(ways.into_iter().fold(failure, Failure::hint))
             }
         }
     }
 
-    /// Gives the rules the effect back that they had; what was evicted stays evicted. With the names of those that block
-    /// new pods now, and evict none.
-    async fn give_back(
+    /// Waits until the deleted rules are gone.
+    async fn wait_for_deletions(
         &self,
-        mutation: &MutationContext,
+        basis: DeletionBasis<'_>,
         proposal: &Proposal,
+        patience: Patience,
         changer: &mut Changer<'_>,
-        mut failure: Failure,
-    ) -> (Failure, Vec<String>) {
-        let (context, view) = (self.context, &mutation.view);
-        let changed = proposal.changed();
-        let open = proposal.open();
-        context
-            .ledger
-            .plan(open.map(|rule| (rule.name(), Planned::Reverted)));
-        context.ledger.advise(changed.iter().map(way_back));
-        let mut reverted = Vec::new();
-        for rule in proposal.open() {
-            // A rule that was made had no effect before.
-            let Some(before) = rule.now() else { continue };
-            let effect = &before.taint.effect;
-            let patch = RulePatch::effect(effect, &view.semantics, Some(view.now));
-            let still_raised =
-                |found: Option<&DeviceTaintRule>| revert(found, before, &rule.rule.taint.effect);
-            failure = match changer.give_back(before, &patch, still_raised).await {
-                Ok(back) => {
-                    if back == Revert::GiveBack && *effect == Effect::NoSchedule {
-                        reverted.push(before.name.to_string());
-                    }
-                    failure.hint(back.describe(before))
-                }
-                Err(error) => failure
-                    .detail(format!(
-                        "rule {} could not be reverted: {error}",
-                        before.name
-                    ))
-                    .hint(way_back(before)),
-            };
+    ) -> Result<(), Failure> {
+        let context = self.context;
+        let names = proposal.open_names();
+        let on = wait_advice::until_deleted(&names);
+        context.ledger.advise([on.clone()]);
+        let wait = Wait {
+            goal: Goal::Deleted,
+            rules: &proposal.changed(),
+            expected: Vec::new(),
+            patience,
+            advice: &|_, _| vec![on.clone()],
+            progress_line: ProgressLine::Shown,
+            last_look: None,
+        };
+        let waited = wait.for_rules(basis.live, context).await;
+        let waited = waited.map_err(|failure| stopped(failure, context))?;
+        changer.waited(waited.report(&wait));
+        match waited.ending {
+            WaitEnd::Met => Ok(()),
+            WaitEnd::TimedOut(left) | WaitEnd::NotReleased(left) => {
+                Err(timed_out(patience.timeout, &left).hint(on))
+            }
         }
-        let done = proposal.rules.iter().filter(|rule| !rule.is_open());
-        let failure = done.fold(failure, |failure, rule| {
-            failure.detail(no_way_back(&rule.rule, "so it was not reverted"))
-        });
-        (failure, reverted)
     }
 }
 

@@ -7,7 +7,7 @@ use super::policies::PolicyObjects;
 use crate::cluster::{ClusterError, Removal};
 use crate::commands::context::Context;
 use crate::decide::dedication::{PolicyKind, PolicyStep, object_name};
-use crate::decide::ledger::{LedgerResult, RuleGoal, Sending};
+use crate::decide::ledger::{RuleGoal, Sending};
 use crate::decide::outcomes::RuleResult;
 use crate::error::Failure;
 
@@ -51,8 +51,8 @@ impl PolicyChanger<'_> {
             if self.is_real() {
                 match step {
                     PolicyStep::Keep(_) => self.context.ledger.unchanged(&name),
-                    PolicyStep::Create(_) => {
-                        let result = LedgerResult::Made(result);
+                    PolicyStep::Create(_) | PolicyStep::Change { .. } => {
+                        let result = result;
                         self.context.ledger.done(&name, result);
                     }
                 }
@@ -86,7 +86,7 @@ impl PolicyChanger<'_> {
                 Removal::Requested | Removal::Leaving => RuleResult::DeletionRequested,
             };
             if self.is_real() {
-                let made = LedgerResult::Made(result);
+                let made = result;
                 self.context.ledger.done(&full_name, made);
             }
             self.tell(&full_name, result.as_str())?;

@@ -147,10 +147,6 @@ pub const COMMANDS: [(&str, Goal); 49] = [
         Goal::Effect(&["none"], "NoSchedule"),
     ),
     (
-        "escalate none-LANE --to NoExecute --yes --wait --settle 0s --timeout 1s --on-timeout revert",
-        Goal::TimedOut(&["none"], "None"),
-    ),
-    (
         "deescalate hold-LANE hard-LANE --to None -o json",
         Goal::Effect(&["hold", "hard"], "None"),
     ),

@@ -65,22 +65,6 @@ fn escalation_evicts_and_waits_until_the_pod_is_gone() {
 }
 
 #[test]
-fn a_timeout_can_give_the_effect_back() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    block_on(world.pod("train", "gpu-0"));
-    let name = world.add(&format!("{KEY}:NoSchedule"));
-    world
-        .run(&format!(
-            "escalate {name} --to NoExecute --yes --wait --timeout 2s --settle 1s --on-timeout revert"
-        ))
-        .ended(5)
-        .saying("left: ")
-        .saying("effect NoSchedule again");
-    let rule = block_on(world.rule(&name)).expect("it is there");
-    assert_eq!(rule["spec"]["taint"]["effect"], "NoSchedule");
-}
-
-#[test]
 fn a_timeout_before_the_last_eviction_is_due_is_refused_before_the_first() {
     let world = block_on(World::new(ControlPlane::shared()));
     block_on(world.tolerant_pod("patient", "gpu-0", 300));

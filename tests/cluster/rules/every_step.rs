@@ -317,63 +317,11 @@ fn a_wait_changes_nothing_and_says_what_for() {
 }
 
 #[test]
-fn a_timeout_after_an_interruption_says_that_it_cannot_revert() {
-    let plane = plane();
-    let world = block_on(World::new(plane));
-    terminating(&world, "train");
-    let line = "escalate RULES --to NoExecute --yes --wait --settle 0s --timeout TIMEOUT --on-timeout revert";
-    let trial = Trial::new(&world, 2, "NoSchedule", line);
-    let (_, wanted) = trial.undisturbed(5);
-    let first = &trial.names[0];
-    assert_eq!(wanted[first], Some(("NoSchedule".to_owned(), false)));
-    let seen = trial.proxy.seen();
-    let mut patches = seen.iter().enumerate();
-    let mut patches = patches.by_ref().filter(|(_, seen)| seen.method == "PATCH");
-    let second = patches.nth(1).expect("two rules are changed").0 + 1;
-    assert_eq!(patches.count(), 2, "and changed back");
-
-    // While it waits, nothing is given back, nor by the same command run again.
-    trial.reset();
-    trial
-        .harm(At::Number(second + 1), Harm::SignalAfter("INT"))
-        .ended(130)
-        .saying("keep effect NoExecute")
-        .saying(&format!("deescalate {}", trial.names.join(" ")));
-    trial
-        .run()
-        .ended(5)
-        .saying(&format!(
-            "warning: rule {first} already had effect NoExecute, so `--on-timeout revert` will not \
-             change it"
-        ))
-        .saying("so it was not reverted; to stop evictions: kubectl devicetaint deescalate");
-
-    // While it gives back, it says how far it is.
-    trial.reset();
-    let brief = trial.line.replace("TIMEOUT", SHORT);
-    let run = trial
-        .proxy
-        .harm(
-            &world,
-            &brief,
-            At::Method("PATCH", 4),
-            Harm::SignalBefore("INT"),
-        )
-        .ended(130);
-    let (one, two) = (first, &trial.names[1]);
-    let run = run
-        .saying(&format!("{one} reverted"))
-        .saying(&format!("may have been changed: {two}"))
-        .saying(&format!("deescalate {two} --to NoSchedule"));
-    assert!(!run.stderr.contains("same command again"), "{run:#?}");
-}
-
-#[test]
 fn the_brake_of_somebody_else_ends_the_wait_and_is_not_undone() {
     let plane = plane();
     let world = block_on(World::new(plane));
     terminating(&world, "train");
-    let line = "escalate RULES --to NoExecute --yes --wait --timeout 60s --on-timeout revert";
+    let line = "escalate RULES --to NoExecute --yes --wait --timeout 60s";
     let trial = Trial::new(&world, 1, "NoSchedule", line);
     trial.reset();
     let name = &trial.names[0];

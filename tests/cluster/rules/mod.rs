@@ -20,6 +20,5 @@ mod recovery;
 mod runbook;
 pub mod support;
 #[cfg(unix)]
-mod timed;
 mod versions;
 mod waited;
