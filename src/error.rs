@@ -86,13 +86,9 @@ impl ExitStatus {
                  impact does not match --expect, no plan meets the limits, or a device cannot be removed from the machine safely"
             }
             Self::TimedOut => {
-                "the wait ended before its condition was met: for example, it timed out, pods are evicted again and \
-                 again, a drain is unfinished, another pod got the devices, or the release of a device is not confirmed; the \
-<<<<<<< HEAD
-                 changes of the command stay, unless --on-timeout undid them, or make-room removed its rules"
-=======
-                 changes of the command stay, unless --on-abort undid them, or make-room removed its rules"
->>>>>>> 6a0e9177 (escalate: keep an effect until it is lowered by hand)
+                "the wait ended before its condition was met: for example, it timed out, a drain is unfinished, another \
+                 pod got the devices, or the release of a device is not confirmed; the changes of the command stay, \
+                 unless make-room removed its rules"
             }
             Self::Incomplete => {
                 "the report is incomplete (with --strict or -o name), `plan` cannot compare costs, or the \

@@ -12,7 +12,6 @@ use super::impact_facts::ImpactFacts;
 use super::open_parts::open_parts_warning;
 use super::pod::PodAssessment;
 use super::possible_hardware;
-use super::recurring::RecurringWorkloads;
 use super::replacements::Replacements;
 use super::siblings::Sibling;
 use super::totals::{Tally, Totals};
@@ -41,8 +40,6 @@ pub struct Assessment {
     pub replacements: Replacements,
     /// Who stays on the same hardware.
     pub siblings: Vec<Sibling>,
-    /// The workloads whose terminating pods have replacements that are evicted too, by kind and name.
-    pub recurring: BTreeSet<String>,
     /// The partitions of each selected device on which pods can still be scheduled.
     pub open_parts: BTreeMap<DeviceId, BTreeSet<DeviceId>>,
     /// What to know of other devices of the same hardware, which the taints do not select.
@@ -118,7 +115,6 @@ impl<'a> Assessed<'a> {
             consent: consent(&tally, &totals, basis.semantics),
             replacements: disruption_facts.replacements.clone(),
             siblings: disruption_facts.siblings.clone(),
-            recurring: RecurringWorkloads::of(impact, basis.reading).all(),
             hardware_warnings: possible
                 .into_iter()
                 .chain(open_parts_warning(&open_parts))

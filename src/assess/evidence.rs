@@ -8,7 +8,7 @@ use super::disruption_facts::DisruptionFacts;
 use super::siblings::beside;
 use crate::engine::disruption::BudgetAnswer;
 use crate::engine::job_fate::{JobFailure, JobFate};
-use crate::engine::recurring_evictions::replacement_takes_claim;
+use crate::engine::impact::replacement_takes_claim;
 use crate::engine::termination_blocker::{Publishers, driver_away, is_silent};
 use crate::engine::workloads::{Gang, gangs};
 use crate::engine::{Impact, PodImpact, Verdict};

@@ -21,7 +21,6 @@ enum What {
     Events,
     Budgets,
     Workloads,
-    Makers,
     Templates,
     PodLogs,
     PodEvictions,
@@ -46,8 +45,6 @@ const BUDGETS: Need = Need(&["list"], What::Budgets);
 const WORKLOADS: Need = Need(&["get", "list"], What::Workloads);
 /// Which pods were evicted, by which the history of a rule is known.
 const EVENTS: Need = Need(&["list"], What::Events);
-/// What made these pods, and whether it has others by now.
-const MAKERS: Need = Need(&["list"], What::Makers);
 /// Which pods that are still to come put up with a taint.
 const TEMPLATES: Need = Need(&["list"], What::Templates);
 /// A pod on a node: made, looked at, and removed whatever happens.
@@ -146,7 +143,7 @@ purposes! {
     /// Everything about rules, with events and nodes.
     Describe: "describe", Looks, OrDump, Rules, [FACTS, PODS, Need(&["get"], What::Rules), EVENTS, NODES];
     /// Why it is so: pods, devices and rules, and where claims could be placed.
-    Explain: "explain", Looks, OrDump, Rules, [FACTS, CLASSES, Need(&["get", "list"], What::Pods), Need(&["list"], What::Nodes), TEMPLATES, EVENTS, MAKERS];
+    Explain: "explain", Looks, OrDump, Rules, [FACTS, Need(&["get", "list"], What::Pods), Need(&["list"], What::Nodes), TEMPLATES];
     /// Waiting for what rules do.
     Wait: "wait", Acts, Live, Rules, [FACTS, PODS, Need(&["get"], What::Rules), WATCH, NODES];
     /// Listing devices with their users.
@@ -175,10 +172,6 @@ purposes! {
     DebugPodResources: "podresources-check-via-debug", Acts, Live, None, [FACTS, PODS, TEMPLATES, DEBUG_POD, DEBUG_LOG, DEBUG_NODE];
     /// Waiting for what rules do, and for a kubelet that is asked through pods.
     DebugWait: "wait-via-debug", Acts, Live, None, [FACTS, PODS, Need(&["get"], What::Rules), WATCH, NODES, DEBUG_POD, DEBUG_LOG];
-    /// Waiting until the workloads of evicted pods have recovered; the reader's role of `manifests/` allows that.
-    WaitRecovered: "wait-for-recovered", Acts, Live, None, [FACTS, PODS, Need(&["get"], What::Rules), EVENTS, MAKERS];
-    /// Everything about rules with what they have done, which the reader's role allows too.
-    DescribeHistory: "describe-history", Looks, OrDump, None, [FACTS, PODS, Need(&["get"], What::Rules), EVENTS, MAKERS, NODES];
 }
 
 impl Purpose {
@@ -270,11 +263,6 @@ impl What {
                 of(Kind::ValidatingAdmissionPolicyBinding),
             ],
             // Deployments too, since they decide how many pods their ReplicaSets make.
-            Self::Makers => Kind::POD_MAKERS
-                .into_iter()
-                .chain([Kind::Deployment])
-                .map(of)
-                .collect(),
             Self::Workloads => Kind::WORKLOADS.iter().copied().map(of).collect(),
         }
     }
@@ -341,25 +329,6 @@ mod tests {
     }
 
     #[test]
-    fn who_looks_back_may_list_events_and_what_makes_pods() {
-        let reader = crate::cluster::Role::Reader.permissions();
-        for purpose in [
-            Purpose::WaitRecovered,
-            Purpose::DescribeHistory,
-            Purpose::Explain,
-        ] {
-            let permissions = purpose.permissions();
-            let kinds = Kind::POD_MAKERS
-                .into_iter()
-                .chain([Kind::Deployment, Kind::Event]);
-            for needed in kinds.map(|kind| Permission::new("list", kind)) {
-                assert!(permissions.contains(&needed), "{purpose:?}: {needed}");
-                assert!(reader.contains(&needed), "{needed}");
-            }
-        }
-    }
-
-    #[test]
     fn every_kind_that_is_needed_is_listed_for_every_purpose() {
         for purpose in Purpose::with_a_role() {
             let permissions = purpose.permissions();
@@ -395,7 +364,7 @@ mod tests {
                 Purpose::MakeRoom,
             ];
             assert_eq!(resources.contains("nodes"), nodes.contains(&purpose));
-            let events = [Purpose::Describe, Purpose::Explain];
+            let events = [Purpose::Describe];
             assert_eq!(
                 resources.contains("events"),
                 events.contains(&purpose),
@@ -416,8 +385,6 @@ mod tests {
             let has = |what| resources.contains(what);
             assert_eq!(has("poddisruptionbudgets"), needs, "{purpose:?}");
             assert_eq!(has("jobsets"), needs, "{purpose:?}");
-            // What became of evicted pods of ReplicaSets is decided by their Deployments.
-            let needs = needs || purpose == Purpose::Explain;
             assert_eq!(has("deployments"), needs, "{purpose:?}");
         }
     }

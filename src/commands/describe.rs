@@ -7,7 +7,6 @@ use super::flags::source::SourceArgs;
 use super::profile::CommandProfile;
 use super::work::cluster_view::{ClusterView, Pods};
 use super::work::connect::Live;
-use super::work::history::histories as histories_of;
 use super::work::nodes::{NodesKnown, gap_of, names_of, nodes_in, nodes_of};
 use super::work::present::present;
 use super::work::rules_on::chosen_in;
@@ -18,14 +17,13 @@ use crate::decide::rules_on::SiblingRules;
 use crate::decide::unreleased_devices;
 use crate::decide::in_use_elsewhere;
 use crate::engine::beside::pods_beside;
-use crate::engine::rule_lifecycle::PendingEviction;
+use crate::engine::rule_lifecycle::{PendingEviction, pending_evictions};
 use crate::engine::termination_blocker::Publishers;
 use crate::engine::{Impact, ProposedTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{self, DeviceTaintRule, Gap, Kind, Warning};
 use crate::report::RuleDescriptions;
 use crate::report::description::{RuleDescription, Subject};
-use crate::report::earlier_evictions::{may_have_evicted, remaining_evictions};
 use crate::report::events::events_about;
 
 /// Show rules, their conditions, and what delays each eviction
@@ -36,13 +34,6 @@ use crate::report::events::events_about;
 pub(super) struct DescribeArgs {
     #[command(flatten)]
     rules: RuleArgs,
-
-    /// Show past evictions of the rules: pods, times, and replacements
-    ///
-    /// The history is read from pods, their owners, and events; servers keep events for an hour by default.
-    /// The report names the parts that are no longer available.
-    #[arg(long)]
-    history: bool,
 
     #[command(flatten)]
     source: SourceArgs,
@@ -63,11 +54,7 @@ Examples:
 impl DescribeArgs {
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::reading(if self.history {
-            Purpose::DescribeHistory
-        } else {
-            Purpose::Describe
-        })
+        CommandProfile::reading(Purpose::Describe)
     }
 }
 
@@ -109,22 +96,10 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
             impact: view.impact(std::slice::from_ref(proposed)),
         })
         .collect();
-    let mut beside = DescribeContext::of(&questions, &view).await;
-    let mut histories = Vec::new();
-    if args.history {
-        let (found, gaps) = Box::pin(histories_of(&meant.rules, &view)).await?;
-        histories = found;
-        let news = gaps.into_iter().filter(|gap| !beside.gaps.contains(gap));
-        beside.gaps.extend(news.collect::<Vec<_>>());
-    }
-    let mut histories = histories.into_iter();
-    let described = questions.iter().map(|question| {
-        let description = describe(question, &beside, &view);
-        match histories.next() {
-            Some(history) => description.with_history(history),
-            None => description,
-        }
-    });
+    let beside = DescribeContext::of(&questions, &view).await;
+    let described = questions
+        .iter()
+        .map(|question| describe(question, &beside, &view));
     let answer = RuleDescriptions::new(described.collect());
     let status = present(&answer, view.view_warnings(), args.output.wanted(), context)?;
     // What is there was shown; that a rule is missing is a failure all the same.
@@ -157,7 +132,7 @@ fn describe(
         &Subject {
             rule,
             impact,
-            remaining: &remaining_evictions(rule, impact, &beside.events, &around, view.now),
+            remaining: &pending_evictions(impact, &around, view.now),
             beside: Some(users.get(&rule.name).copied().unwrap_or_default()),
             warnings: &[
                 &view.reading.warnings[..],
@@ -188,7 +163,7 @@ impl DescribeContext {
     async fn of(questions: &[DescribedRule<'_>], view: &ClusterView<Pods>) -> Self {
         let Some(live) = view.live() else {
             let events = view.reading.snapshot.events.clone();
-            let nodes = nodes_in(&view.reading, &left_of(questions, &events, view));
+            let nodes = nodes_in(&view.reading, &left_of(questions, view));
             return Self {
                 events,
                 nodes,
@@ -205,7 +180,7 @@ impl DescribeContext {
             // Events only explain: who may not read them gets the answer all the same, with the gap.
             Err(error) => beside.gaps.push(gap_of("events", &error)),
         }
-        let left = left_of(questions, &beside.events, view);
+        let left = left_of(questions, view);
         beside.nodes = NodesKnown {
             publishers: Publishers::of(&view.reading, &names_of(&left)),
             ..nodes_of(&left, live).await
@@ -214,22 +189,21 @@ impl DescribeContext {
     }
 }
 
-/// The pods that the rules evict or have evicted and that are still there, seen without nodes: nodes are read only of pods
+/// The pods that the rules evict and that are still there, seen without nodes: nodes are read only of pods
 /// that should have ended.
 fn left_of<'a>(
     questions: &[DescribedRule<'a>],
-    events: &[model::Event],
     view: &ClusterView<Pods>,
 ) -> Vec<PendingEviction<'a>> {
     let nothing = NodesKnown::default();
     let around = nothing.around(&view.reading.snapshot.claims);
-    let left = questions.iter().flat_map(|question| {
-        remaining_evictions(question.rule, &question.impact, events, &around, view.now)
-    });
+    let left = questions
+        .iter()
+        .flat_map(|question| pending_evictions(&question.impact, &around, view.now));
     left.collect()
 }
 
-/// What was reported about the rules and, if they hit any pods or may have done so, about evictions.
+/// What was reported about the rules and, if pods use their devices, about evictions.
 async fn read_events(
     questions: &[DescribedRule<'_>],
     live: &Live,
@@ -245,7 +219,7 @@ async fn read_events(
     }
     if questions
         .iter()
-        .any(|question| may_have_evicted(question.rule) || !question.impact.pods.is_empty())
+        .any(|question| !question.impact.pods.is_empty())
     {
         add(eviction_events(client, served).await?);
     }

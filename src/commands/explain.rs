@@ -8,7 +8,6 @@ use super::flags::output::PageArgs;
 use super::flags::source::SourceArgs;
 use super::profile::{CommandProfile, NamespaceFilter};
 use super::work::cluster_view::{ClusterView, Pods};
-use super::work::history::histories;
 use super::work::hypothesis::Hypothesis;
 use super::work::present::present;
 use crate::cluster::{self, Detail, NodeDetail, PodQuery, PodQueryResult};
@@ -139,20 +138,7 @@ pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStat
     }
     let found = find(&subjects, &mut view, context).await?;
     let view = with_everything(view, &found).await?;
-    let (mut explained, mut gaps) = explain(&found, &hypothesis, &view)?;
-    if !found.rules.is_empty() {
-        let (histories, unread) = Box::pin(histories(&found.rules, &view)).await?;
-        // Rules are explained last.
-        let rules = explained.iter_mut().rev().zip(histories.iter().rev());
-        let evicts = |rule: &&DeviceTaintRule| rule.taint.effect == Effect::NoExecute;
-        for ((explained, history), rule) in rules.zip(found.rules.iter().rev()) {
-            // A rule that never evicted anybody has no history.
-            if !history.evicted_pods.is_empty() || evicts(&rule) {
-                explained.add_history(history);
-            }
-        }
-        gaps.extend(unread);
-    }
+    let (explained, gaps) = explain(&found, &hypothesis, &view)?;
     // What a partition or another name of it has not released is held on the same hardware.
     let unreleased = unreleased_devices::of_hardware(&found.devices, view.snapshot());
     let answer = Explanation::new(explained, &gaps, &view.basis()).with_warnings(&unreleased);

@@ -38,9 +38,6 @@ use crate::report::rules::{Notes, RuleList, rows};
 ///
 /// `yes`: the controller reports evictions. `no`: it reports none.
 ///
-/// `yes (recurring)` or `no (recurring)`: the rule also evicts each replacement of an evicted pod. `no (recurring)`
-/// lasts only until the next replacement starts.
-///
 /// `no (terminating)`: the controller reports no evictions, but pods are still terminating.
 ///
 /// `yes (stale)`: the condition reports evictions, but is outdated: no pod is left to evict.
@@ -170,17 +167,9 @@ impl Listed<'_> {
             shown.clone(),
             &impact,
             &beside,
-            basis.reading,
             &completeness,
         );
         let list = RuleList::new(rows, self.objects.clone(), basis.now);
-        let list = if self.args.output.output == Format::Html {
-            let as_they_are = evicting(&shown, basis.now);
-            let impact = basis.impact(&as_they_are);
-            list.with_evictions(&impact)
-        } else {
-            list
-        };
         list.from_answer(&impact, basis)
             .with_warnings(&oddities)
             .with_headers(self.args.no_headers.into())

@@ -18,21 +18,18 @@ use super::work::connect::{Live, connect};
 use super::work::device_nodes::{device_nodes, propose_checks, warn_of_silence};
 use super::work::kubelet::{AwaitedRelease, NodeClaim, Verifier};
 use super::work::kubelet_node::NodeTrust;
-use super::work::recover::Recover;
 use super::work::rules_on::meant_on;
 use super::work::unreleased_devices::{ForceDeletions, clear_released, clear_released_of};
 use super::work::wait::{
-    ProgressLine, Wait, WaitEnd, WaitResult, against_recurrence, not_seen_released, timed_out,
-    with_next_wait, with_silent_kubelet,
+    ProgressLine, Wait, WaitEnd, WaitResult, not_seen_released, timed_out, with_silent_kubelet,
 };
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
 use crate::decide::chooser::Absence;
 use crate::decide::device_nodes::DeviceNodes;
-use crate::decide::recovery::gone_rule;
 use crate::decide::rules_on::SiblingRules;
-use crate::decide::wait_advice::{NextWait, also_verified};
-use crate::decide::{Chooser, RuleArguments, RuleWords};
+use crate::decide::wait_advice::also_verified;
+use crate::decide::{RuleArguments, RuleWords};
 use crate::engine::ProposedTaint;
 use crate::engine::device_removal::RemovalObjection;
 use crate::engine::holders::{NotEvictedReason, staying};
@@ -46,7 +43,7 @@ use crate::render::{Format, Page, render};
 use crate::report::WaitReport;
 use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 
-/// Wait for evictions, idle devices, or recovered workloads
+/// Wait for evictions or idle devices
 ///
 /// --for evicted waits until all pods that the rules evict are gone, including terminating pods. Since Kubernetes
 /// 1.35, it also waits until the condition of each rule reports, for the rule's current generation, that no eviction
@@ -58,15 +55,9 @@ use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 /// rules must block new pods (NoSchedule or NoExecute), but need not evict pods. If a driver now publishes the hardware
 /// as a device with another name, a taint must block new pods on that device, too.
 ///
-/// --for recovered waits until no pod is left that the rules evict, and the workloads of evicted pods are ready.
-///
-/// The results of `evicted`, `idle` and `recovered` must persist for --settle. On a timeout, the command lists what
-/// remains and exits with code 5. With --for evicted and --for idle, the exit code is also 5 in these cases:
-///
-/// - Replacements are evicted again and again. The wait then ends before the timeout.
-///
-/// - The wait is otherwise successful, but a pod was force-deleted, or disappeared while it was stuck in Terminating,
-///   and its node has not confirmed that the devices are released.
+/// The results of `evicted` and `idle` must persist for --settle. On a timeout, the command lists what
+/// remains and exits with code 5. With --for evicted and --for idle, the exit code is also 5 if a pod was force-deleted,
+/// or disappeared while it was stuck in Terminating: its node may not have released the devices.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WaitArgs {
@@ -90,7 +81,7 @@ pub(super) struct WaitArgs {
     #[arg(
         long = "for",
         value_enum,
-        value_name = "evicted|idle|observed|deleted|recovered"
+        value_name = "evicted|idle|observed|deleted"
     )]
     what: What,
 
@@ -122,9 +113,6 @@ pub(super) struct WaitArgs {
     debug: DebugPodArgs,
 
     /// Ignore rules that are missing when the wait begins
-    ///
-    /// With --for recovered and a missing rule, waits for the workloads of all pods that have a taint eviction event.
-    /// The events do not name a rule, so pods that other rules evicted are included.
     #[arg(long)]
     ignore_not_found: bool,
 
@@ -148,10 +136,6 @@ Examples:
   kubectl devicetaint wait drain-node-7 --for evicted --via-debug node-7 \\
     --debug-image registry.example.com/kubectl-devicetaint:0.1.0
 
-  # Until workloads are ready again; the rule may be removed already
-  kubectl devicetaint wait drain-node-7 --for recovered --timeout 30m \\
-    --ignore-not-found
-
   # Until the controller has counted the pods for a rule with effect None
   kubectl devicetaint wait drain-node-7 --for observed --timeout 30s";
 
@@ -168,19 +152,15 @@ enum What {
     Observed,
     /// The rule no longer exists
     Deleted,
-    /// The workloads of the evicted pods have as many ready pods as desired
-    Recovered,
 }
 
 impl What {
-    /// What is waited for of rules; nothing where it is of workloads.
-    fn goal(self) -> Option<Goal> {
+    fn goal(self) -> Goal {
         match self {
-            Self::Evicted => Some(Goal::Evicted),
-            Self::Idle => Some(Goal::Idle),
-            Self::Observed => Some(Goal::Observed),
-            Self::Deleted => Some(Goal::Deleted),
-            Self::Recovered => None,
+            Self::Evicted => Goal::Evicted,
+            Self::Idle => Goal::Idle,
+            Self::Observed => Goal::Observed,
+            Self::Deleted => Goal::Deleted,
         }
     }
 }
@@ -190,8 +170,6 @@ impl WaitArgs {
     pub(super) fn profile(&self) -> CommandProfile {
         let purpose = if self.makes_a_pod() {
             Purpose::DebugWait
-        } else if self.what.goal().is_none() {
-            Purpose::WaitRecovered
         } else {
             Purpose::Wait
         };
@@ -215,10 +193,6 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
     let end = began.checked_add(args.timeout).unwrap_or(began);
     let verifier = args.verifier(end, context).await;
     let verifier = verifier.map_err(|failure| with_silent_kubelet(failure, args.timeout))?;
-    let Some(goal) = args.what.goal() else {
-        let live = connect(context).await?;
-        return Box::pin(args.recovered(&typed, live, context)).await;
-    };
     let found = async {
         let live = connect(context).await?;
         let found = args.find(&typed, &live, context).await?;
@@ -239,7 +213,7 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
         }
     };
     let wait = Wait {
-        goal,
+        goal: args.what.goal(),
         rules: &found,
         expected: Vec::new(),
         patience: args.patience(),
@@ -348,52 +322,6 @@ impl WaitArgs {
         Ok((waited, Some(nodes)))
     }
 
-    /// Waits until the workloads have recovered whose pods the rules evicted. A rule that is gone is known by its
-    /// name alone: what was evicted in the last hour may have been its doing.
-    async fn recovered(
-        &self,
-        typed: &RuleWords<'_>,
-        live: Live,
-        context: &Context,
-    ) -> Result<ExitStatus, Failure> {
-        let (chooser, mut found) = meant_on(typed, &live, context).await?;
-        if let (Some(missing), false) = (found.all_missing(), self.ignore_not_found) {
-            return Err(missing.hint(
-                "if the rule was deleted, add --ignore-not-found: the command then waits for the workloads of all pods that have a taint eviction event",
-            ));
-        }
-        // A rule of certain devices is known by another name, where it is there.
-        let is_by_name = matches!(chooser, Chooser::Names(_)) || found.rules.is_empty();
-        let mut names = chooser.names().filter(|_| is_by_name).unwrap_or_default();
-        if found.rules.is_empty() && names.is_empty() {
-            if !self.ignore_not_found {
-                return Err(found.all_missing().unwrap_or_else(without_labels));
-            }
-            names.push(typed.text());
-        }
-        let is_there = |name: &String| found.rules.iter().any(|rule| rule.name.as_str() == name);
-        let gone: Vec<String> = names.into_iter().filter(|name| !is_there(name)).collect();
-        for name in gone {
-            context.printer.note(&format!(
-                "no rule found for {name}: waiting for the workloads of all pods that have a taint eviction event"
-            ));
-            found.rules.push(gone_rule(&name));
-        }
-        let view = ClusterView::of(live.clone(), Detail::Names).await?;
-        let wait = Recover {
-            rules: &found.rules,
-            patience: self.patience(),
-        };
-        let report = wait.wait(view, context).await?;
-        live.tell(&context.printer);
-        let status = if report.met {
-            Ok(ExitStatus::Success)
-        } else {
-            Err(timed_out(self.timeout, &report.blockers))
-        };
-        self.print(&report, status, context)
-    }
-
     fn typed(&self) -> RuleWords<'_> {
         let ways = RuleArguments {
             targets: &self.targets,
@@ -410,7 +338,7 @@ impl WaitArgs {
         if self.verify_node.is_none() && plan.is_none() {
             return Ok(None);
         }
-        if !self.what.goal().is_some_and(Goal::is_about_pods) {
+        if !self.what.goal().is_about_pods() {
             let flag = match plan {
                 Some(_) => "--via-debug",
                 None => "--verify-node",
@@ -536,10 +464,7 @@ impl WaitArgs {
         let status = match ending {
             WaitEnd::Met => Ok(ExitStatus::Success),
             WaitEnd::TimedOut(left) => {
-                let ways = against_recurrence(&left, &report.rules).into_iter();
-                let failure = timed_out(self.timeout, &left);
-                let failure = with_next_wait(failure, &left, NextWait::SameCommand);
-                Err(ways.fold(failure, Failure::hint))
+                Err(timed_out(self.timeout, &left))
             }
             WaitEnd::NotReleased(left) => Err(not_seen_released(&left)),
         };

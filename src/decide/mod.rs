@@ -30,7 +30,6 @@
 //! | Who changes rules: the user and the run of this program, as rules note it | [`writer`] |
 //! | Pods that rules still have to evict, or had to before somebody changed the rules | [`pending_evictions`] |
 //! | Advice at the end of an interrupted or failed wait: the state of the rules, and commands to go on with | [`wait_advice`] |
-//! | Recovery of workloads after evictions | [`mod@recovery`] |
 //! | The Kubernetes version whose behaviour is assumed, and doubts about it | [`version`] |
 //! | Exit status of commands that printed a report | [`mod@exit_status`] |
 //! | What was changed, and what was not: for whoever interrupts a command, or whom it fails | [`ledger`] |
@@ -70,7 +69,7 @@ pub mod proposal;
 pub mod publish;
 pub mod question;
 pub mod record_reader;
-pub mod recovery;
+pub mod risk;
 pub mod rule_result;
 pub mod rules_on;
 #[cfg(test)]

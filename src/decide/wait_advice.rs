@@ -9,7 +9,7 @@ use crate::engine::settle::{Patience, Shortfall, UnreachableGoal};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, Gap, Kind, ObjectName};
 use crate::naming::age::human_duration;
-use crate::naming::phrase::{each_once, few};
+use crate::naming::phrase::few;
 use crate::naming::shell::word;
 
 use super::conflict::{changed_by, differences};
@@ -36,37 +36,6 @@ pub fn also_verified(failure: Failure, rules: &[DeviceTaintRule]) -> Failure {
         return failure;
     }
     failure.hint("to also query the kubelet in another wait, add the same flags: --verify-node or --via-debug")
-}
-
-/// How to see the end of pods that are terminating within their grace period when a wait is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NextWait<'a> {
-    /// Another run of the command waits for them.
-    SameCommand,
-    /// Another hint has the command, where there is one.
-    InOtherHint,
-    /// The rules of these names block new pods and evict none.
-    Idle(&'a [String]),
-}
-
-impl NextWait<'_> {
-    /// A hint to wait until the terminating pods are gone. Their end may come at any time, so it is not recorded on the
-    /// rules, and only a wait detects that it was forced.
-    #[must_use]
-    pub fn hint(self) -> String {
-        let forced = "if a terminating pod is force-deleted while no wait is running, this is not detected, and the devices of \
-             the pod may still be in use";
-        match self {
-            Self::SameCommand => format!(
-                "to wait until the terminating pods are gone, run the same command again; {forced}"
-            ),
-            Self::InOtherHint | Self::Idle([]) => forced.to_owned(),
-            Self::Idle(rules) => format!(
-                "{forced}; to wait until the terminating pods are gone: kubectl devicetaint wait {} --for idle",
-                rules.join(" ")
-            ),
-        }
-    }
 }
 
 /// What becomes of the rules that were escalated and are called `names`, for whoever stops waiting:
@@ -123,48 +92,17 @@ pub fn ways_on(
     lines
 }
 
-/// A workload whose evicted pods are replaced and evicted each time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RecurringWorkload<'a> {
-    /// Its kind, such as `Deployment`.
-    pub kind: &'a str,
-    /// Its namespace.
-    pub namespace: &'a str,
-    /// Its name.
-    pub name: &'a str,
-}
-
-/// What ends evictions that recur, by rules of these names: a longer wait does not. One line each.
+/// How to go on waiting for rules of these names that are being deleted.
 #[must_use]
-pub fn against_recurrence(workloads: &[RecurringWorkload<'_>], rules: &[String]) -> Vec<String> {
-    const NAMED: usize = 3;
-    let way = |workload: &RecurringWorkload<'_>| {
-        let RecurringWorkload {
-            kind,
-            namespace,
-            name,
-        } = workload;
-        match *kind {
-            "Deployment" | "ReplicaSet" | "StatefulSet" | "ReplicationController" => format!(
-                "to stop the pods of {kind} {name}: kubectl scale {}/{name} -n {namespace} \
-                 --replicas=0",
-                kind.to_lowercase()
-            ),
-            _ => format!(
-                "to keep the pods of {kind} {name} in {namespace}: add a NoExecute toleration \
-                 without tolerationSeconds to the claim template"
-            ),
-        }
+pub fn until_deleted(names: &[String]) -> String {
+    let these = match names {
+        [only] => format!("rule {only} is deleted once its finalizers are removed"),
+        _ => "the rules are deleted once their finalizers are removed".to_owned(),
     };
-    if workloads.is_empty() {
-        return Vec::new();
-    }
-    let mut lines: Vec<String> = workloads.iter().take(NAMED).map(way).collect();
-    lines.push(format!(
-        "to stop the evictions: kubectl devicetaint deescalate {} --to NoSchedule",
-        rules.join(" ")
-    ));
-    lines
+    format!(
+        "{these}; to keep waiting: kubectl devicetaint wait {} --for deleted",
+        names.join(" ")
+    )
 }
 
 /// Why a wait for rules that `before` were so, and when they were last `seen` so, cannot be met; the device names of the
@@ -285,17 +223,6 @@ pub fn ended(
             failed(format!("cannot tell when {what}: {}", gaps.join("; ")))
         }
     }
-}
-
-/// Nothing shows when the evicted workloads have recovered, because of these gaps.
-#[must_use]
-pub fn cannot_tell_of_recovery(gaps: &[&Gap]) -> Failure {
-    let lines = each_once(gaps.iter().map(|gap| describe(gap)));
-    let text = format!(
-        "cannot tell which pods are evicted, and when their workloads have recovered: {}",
-        lines.join("; ")
-    );
-    Failure::new(ExitStatus::Failed, text)
 }
 
 /// The names of the rules whose effect `is_enough` does not hold for: all that `escalate` has to raise, or only `rule`
@@ -455,7 +382,128 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_of_other_hardware_is_not_to_be_escalated() {
+    fn whoever_leaves_learns_that_evictions_go_on_only_where_they_do() {
+        let before = [named("a", "NoExecute"), named("b", "NoExecute")];
+        let seen = [
+            named("a", "NoExecute"),
+            by(named("b", "NoSchedule"), "kubectl-edit"),
+        ];
+        let both = names(&["a", "b"]);
+        assert_eq!(
+            ways_on(&both, &before, &before, EvictionsLeft::Due),
+            [
+                "the rules keep effect NoExecute, so evictions continue; to keep waiting: \
+                 kubectl devicetaint wait a b --for evicted",
+                "to stop the evictions: kubectl devicetaint deescalate a b --to NoSchedule",
+            ]
+        );
+        assert_eq!(
+            ways_on(&both, &before, &seen, EvictionsLeft::Due),
+            [
+                "rule a keeps effect NoExecute, so pods can still be evicted; to keep waiting: \
+                 kubectl devicetaint wait a --for evicted",
+                "to stop the evictions: kubectl devicetaint deescalate a --to NoSchedule",
+                "rule b now has effect NoSchedule, changed by kubectl-edit at 2026-11-21T01:00:00Z: it no longer evicts pods",
+            ]
+        );
+        assert_eq!(
+            ways_on(&names(&["b", "c"]), &before, &seen[1..], EvictionsLeft::Due),
+            [
+                "rule b now has effect NoSchedule, changed by kubectl-edit at 2026-11-21T01:00:00Z: it no longer evicts pods",
+                "rule c was deleted meanwhile: it no longer evicts pods",
+            ]
+        );
+        assert_eq!(
+            ways_on(&both, &before, &before, EvictionsLeft::Terminating),
+            [
+                "the rules keep effect NoExecute, and the pods that are left are already terminating; \
+              to keep waiting: kubectl devicetaint wait a b --for evicted"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_wait_that_cannot_be_met_says_who_did_what() {
+        let before = [named("a", "NoExecute")];
+        let eased = [by(named("a", "None"), "kubectl-edit")];
+        let harmless = UnreachableGoal::Harmless {
+            rule: "a".into(),
+            effect: Effect::None,
+        };
+        let ended = |never: &UnreachableGoal, before: &[_], seen: &[_]| {
+            super::ended(never, before, seen, &[])
+        };
+        let failure = ended(&harmless, &before, &eased);
+        assert_eq!(
+            failure.to_string(),
+            "rule a has effect None, which evicts no pods"
+        );
+        assert_eq!(
+            failure.details(),
+            [
+                "it had effect NoExecute when the wait began, changed by kubectl-edit at 2026-11-21T01:00:00Z"
+            ]
+        );
+        let failure = ended(&harmless, &eased, &eased);
+        assert_eq!(
+            failure.hints(),
+            ["to evict pods: kubectl devicetaint escalate a --to NoExecute"]
+        );
+
+        let mut narrowed = by(named("a", "NoExecute"), "kubectl-edit");
+        narrowed.taint.key = "other".to_owned();
+        let changed = ended(&UnreachableGoal::Changed("a".into()), &before, &[narrowed]);
+        assert_eq!(changed.to_string(), "rule a was changed during the wait");
+        assert!(changed.details()[0].contains("other"), "{changed:?}");
+        assert_eq!(
+            changed.details()[1],
+            "changed by kubectl-edit at 2026-11-21T01:00:00Z"
+        );
+
+        let gone = ended(&UnreachableGoal::Gone("a".into()), &before, &[]);
+        assert_eq!(gone.to_string(), "rule a was deleted during the wait");
+        let by = "the server does not report the user who deleted the rule";
+        let stay = "pods that it evicted stay evicted";
+        assert_eq!(gone.details(), [stay, by]);
+        let never = [named("a", "NoSchedule")];
+        let gone = ended(&UnreachableGoal::Gone("a".into()), &never, &[]);
+        assert_eq!(gone.details(), [by]);
+        let replaced = ended(&UnreachableGoal::Replaced("a".into()), &before, &eased);
+        assert!(
+            replaced.to_string().contains("recreated with taint"),
+            "{replaced}"
+        );
+    }
+
+    #[test]
+    fn all_rules_that_are_too_weak_are_escalated_at_once() {
+        let rules = [
+            named("a", "None"),
+            named("b", "NoSchedule"),
+            named("c", "None"),
+        ];
+        let open = UnreachableGoal::BlocksNoPods {
+            rule: "a".into(),
+            effect: Effect::None,
+        };
+        let failure = ended(&open, &rules, &rules, &[]);
+        assert_eq!(
+            failure.hints(),
+            ["to block new pods: kubectl devicetaint escalate a c --to NoSchedule"]
+        );
+        let harmless = UnreachableGoal::Harmless {
+            rule: "a".into(),
+            effect: Effect::None,
+        };
+        let failure = ended(&harmless, &rules, &rules, &[]);
+        assert!(
+            failure.hints()[0].ends_with("escalate a b c --to NoExecute"),
+            "{failure:?}"
+        );
+    }
+
+    #[test]
+    fn a_rule_of_other_hardware_is_escalated_with_the_flag_that_this_needs() {
         let changed = |rule: &str| ChangedIdentity {
             rule: rule.into(),
             device: crate::report::testing::device("gpu-0"),

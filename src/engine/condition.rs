@@ -31,24 +31,6 @@ pub fn counted_pods(message: &str) -> Option<usize> {
     })
 }
 
-/// How many pods the controller has evicted because of the rule since it started, by its condition; absent without
-/// one, or when it is about an earlier state of the rule.
-#[must_use]
-pub fn evicted_since_controller_start(rule: &DeviceTaintRule) -> Option<usize> {
-    let condition = rule.condition.as_ref()?;
-    if condition.observed_generation != rule.generation {
-        return None;
-    }
-    let counted = condition.message.split(". ").find_map(|sentence| {
-        let (number, rest) = sentence.split_once(' ')?;
-        let is_about_evicted =
-            rest.starts_with("pod evicted since") || rest.starts_with("pods evicted since");
-        number.parse().ok().filter(|_| is_about_evicted)
-    });
-    // The controller leaves the sentence out as long as it has evicted none.
-    Some(counted.unwrap_or_default())
-}
-
 /// The condition `EvictionInProgress` of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
@@ -187,25 +169,6 @@ mod tests {
         }
     }
 
-    fn rule(effect: Effect) -> DeviceTaintRule {
-        DeviceTaintRule {
-            name: "drain".into(),
-            uid: "drain".into(),
-            resource_version: "1".to_owned(),
-            generation: 2,
-            selector: None,
-            taint: Taint {
-                key: "example.com/maintenance".into(),
-                value: String::new(),
-                effect,
-                time_added: None,
-            },
-            condition: None,
-            metadata: RuleMetadata::default(),
-            managers: Vec::new(),
-        }
-    }
-
     fn shown(condition: &Condition) -> String {
         let Condition {
             status,
@@ -289,23 +252,6 @@ mod tests {
         ] {
             let condition = Condition::of(effect, &counts, evicted);
             assert_eq!(shown(&condition), expected, "{name}");
-            let mut rule = rule(effect.clone());
-            assert_eq!(evicted_since_controller_start(&rule), None, "{name}");
-            rule.condition = Some(EvictionCondition {
-                status: condition.status.to_string(),
-                reason: condition.reason.to_string(),
-                message: condition.message,
-                observed_generation: 2,
-                last_transition: None,
-            });
-            assert_eq!(
-                evicted_since_controller_start(&rule),
-                Some(evicted),
-                "{name}"
-            );
-            // What it says of an earlier effect says nothing of this one.
-            rule.generation = 3;
-            assert_eq!(evicted_since_controller_start(&rule), None, "{name}");
         }
     }
 

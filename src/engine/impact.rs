@@ -220,3 +220,22 @@ pub struct ClaimUse<'a> {
     /// The selected devices in it, in the order of the allocation.
     pub results: Vec<&'a AllocationResult>,
 }
+
+/// Whether the pod's replacement is made while the pod terminates, and takes its claim as it is allocated: only a claim
+/// that no pod uses is deallocated, and taints do not count for a claim that is allocated.
+///
+/// Upstream: `syncClaim` in `pkg/controller/resourceclaim/controller.go`, `PreFilter` in
+/// `pkg/scheduler/framework/plugins/dynamicresources`, and `FilterActivePods` for ReplicaSets; a StatefulSet and a
+/// DaemonSet wait until the pod is gone.
+#[must_use]
+pub fn replacement_takes_claim(impact: &PodImpact<'_>) -> bool {
+    let is_used = |name: &ObjectName| impact.claims.iter().any(|used| used.claim.name == *name);
+    let is_named = impact.pod.claims.iter().any(|entry| match &entry.source {
+        ClaimSource::Claim(name) => is_used(name),
+        ClaimSource::Template { .. } | ClaimSource::Unknown => false,
+    });
+    let owner = impact.pod.controller.as_ref();
+    let at_once =
+        owner.is_some_and(|owner| matches!(&*owner.kind, "ReplicaSet" | "ReplicationController"));
+    is_named && at_once
+}

@@ -63,7 +63,6 @@ pub mod peers;
 mod preview;
 mod proposed_rules;
 mod proposed_taint;
-pub mod recurring_evictions;
 mod removal_objection;
 pub mod rule_lifecycle;
 mod select;

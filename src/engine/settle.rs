@@ -5,7 +5,7 @@
 //! a wait can end is a function that a test calls.
 //!
 //! ```text
-//! facts, elapsed ─▶ observe ─▶ Met | WaitUntil(elapsed) | ReadAgain | TimedOut | ComesBack | NotSeenReleased | Never(why)
+//! facts, elapsed ─▶ observe ─▶ Met | WaitUntil(elapsed) | ReadAgain | TimedOut | NotSeenReleased | Never(why)
 //! ```
 //!
 //! A rule has evicted everybody when the controller says so about the rule as it is, no pod is left
@@ -19,9 +19,6 @@
 //! A pod that was at work when it was seen last, and is gone, was deleted by force: the API shows its devices as free,
 //! and its node was not seen to release them. A wait that has seen that is not met; see [`super::forced_deletions`].
 //!
-//! Pods that are created again on devices from which they are evicted, again and again, keep a wait open for ever: it
-//! ends with that; see [`super::recurring_evictions`].
-//!
 //! Upstream: KEP-5055 on the scheduler's race, `updateRule` in `device_taint_eviction.go` on the
 //! condition, which says nothing about pods that terminate.
 
@@ -32,7 +29,6 @@ use jiff::Timestamp;
 
 use super::forced_deletions::{ForcedDeletions, PodObservation, UnreleasedPod};
 use super::holders::{HoldingClaim, UnevictedPod};
-use super::recurring_evictions::{RecurringEviction, RecurringEvictions};
 use super::rule_lifecycle::{EvictionStatus, PendingEviction, blocks};
 use super::semantics::Semantics;
 use crate::model::{
@@ -161,8 +157,6 @@ pub enum WaitStep {
     /// It is the case as far as the API goes, and nodes were not seen to release what the API shows as free:
     /// waiting does not change that.
     NotSeenReleased,
-    /// Pods are replaced and evicted again and again: waiting does not change that.
-    ComesBack,
     /// It cannot come true any more.
     Never(UnreachableGoal),
 }
@@ -204,8 +198,6 @@ pub enum UnreachableGoal {
 /// Something that keeps a wait from being met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OpenCondition<'a> {
-    /// The pods of a workload come back each time.
-    Returning(RecurringEviction),
     /// A pod is still there.
     Pod(&'a PendingEviction<'a>),
     /// The controller's word about a rule is not that it is done.
@@ -265,7 +257,6 @@ pub struct Settle {
     subjects: Vec<DeviceTaintRule>,
     seen: HashSet<Uid>,
     departures: ForcedDeletions,
-    returns: RecurringEvictions,
     quiet_since: Option<Duration>,
 }
 
@@ -285,7 +276,6 @@ impl Settle {
             subjects: rules.to_vec(),
             seen: HashSet::new(),
             departures: ForcedDeletions::default(),
-            returns: RecurringEvictions::default(),
             quiet_since: None,
         }
     }
@@ -308,7 +298,6 @@ impl Settle {
                 departed: facts.departed,
             };
             self.departures.see(&observation, &self.seen);
-            self.returns.see(facts.left, facts.pods);
         }
         let others = facts
             .pods
@@ -371,12 +360,6 @@ impl Settle {
         if step == WaitStep::Met && !not_released.is_empty() {
             step = WaitStep::NotSeenReleased;
         }
-        let returning = self.returns.returning(facts.left);
-        // Also where the time is over: that pods come back says why it was not enough.
-        if !returning.is_empty() {
-            step = WaitStep::ComesBack;
-        }
-        open.splice(0..0, returning.into_iter().map(OpenCondition::Returning));
         open.extend(not_released.into_iter().map(OpenCondition::NotReleased));
         (step, open)
     }

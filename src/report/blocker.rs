@@ -8,17 +8,15 @@ use super::device_removal::message as removal_message;
 use super::reference;
 use super::rule_lifecycle::{NO_CONDITION, remaining_line, times, why};
 use super::time::Time;
-use crate::decide::recovery::Unrecovered;
 use crate::decide::unreleased_devices::{RecordedRelease, how_it_went};
 use crate::engine::device_removal::RemovalObjection;
 use crate::engine::forced_deletions::{PodEnd, UnreleasedPod};
 use crate::engine::holders::HoldingClaim;
-use crate::engine::recurring_evictions::RecurringEviction;
 use crate::engine::rule_lifecycle::{EvictionObstacle, EvictionStatus, PendingEviction};
 use crate::engine::settle::OpenCondition;
 use crate::engine::termination_blocker::TerminationBlocker;
 use crate::model::{DeviceId, DeviceTaintRule, NamespacedName, NodeHealth};
-use crate::naming::phrase::{counted, few};
+use crate::naming::phrase::few;
 
 /// Something that blocks a wait.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -26,11 +24,9 @@ use crate::naming::phrase::{counted, few};
 pub struct Blocker {
     /// Code of the reason.
     pub reason: BlockerReason,
-    /// Namespace of the pod, claim or workload that blocks the wait; null if none of these does, or if
-    /// several workloads do.
+    /// Namespace of the pod or claim that blocks the wait; null if none of these does.
     pub namespace: Option<String>,
-    /// Name of the pod, claim, workload or rule that blocks the wait; null if none of these does, or if
-    /// several workloads do.
+    /// Name of the pod, claim or rule that blocks the wait; null if none of these does.
     pub name: Option<String>,
     /// The node of the pod, or of a pod of the claim; null if there is none, or if unknown.
     pub node: Option<String>,
@@ -43,9 +39,6 @@ pub struct Blocker {
     pub until_time: Option<Time>,
     /// The reason as text.
     pub message: String,
-    /// Kind of the workload whose pods are recreated, for advice.
-    #[serde(skip)]
-    pub workload_kind: Option<String>,
     /// The terminating pods for which the claim holds its devices, each with what keeps it, in words.
     #[serde(skip)]
     pub leaving: Vec<(NamespacedName, String)>,
@@ -60,9 +53,6 @@ pub enum BlockerReason {
     Tolerates,
     /// The rule's effect does not evict pods.
     EffectDoesNotEvict,
-    /// The pods of a workload are recreated on devices from which they are evicted again. This reason is given for
-    /// workloads, never for a pod.
-    ComesBack,
     /// The pod is terminating within its grace period.
     GracePeriod,
     /// The pod's containers have ended, and a driver has not released the pod's devices.
@@ -98,9 +88,6 @@ pub enum BlockerReason {
     /// The pod was stuck in Terminating when it was last seen, and no longer exists. The API no longer shows that it
     /// uses devices, but its node has not confirmed their release.
     EndNotObserved,
-    /// A workload whose pods were evicted has fewer ready pods than desired, or its number of ready pods is
-    /// unknown.
-    Recovering,
     /// The condition of the wait is met, but not yet for as long as --settle requires.
     Settling,
 }
@@ -110,7 +97,6 @@ impl Blocker {
     #[must_use]
     pub fn new(open: &OpenCondition<'_>, now: Timestamp) -> Self {
         match open {
-            OpenCondition::Returning(returning) => Self::returning(returning),
             OpenCondition::Pod(left) => Self::pod(left, now),
             OpenCondition::Unsettled { rule, evicting } => {
                 Self::rule(BlockerReason::Condition, rule, unsettled(rule, *evicting))
@@ -146,7 +132,6 @@ impl Blocker {
             since_time: None,
             until_time: None,
             message,
-            workload_kind: None,
             leaving: Vec::new(),
         }
     }
@@ -164,17 +149,6 @@ impl Blocker {
     #[must_use]
     pub fn silent(why: &str) -> Self {
         Self::of(BlockerReason::KubeletSilent, why.to_owned())
-    }
-
-    /// A workload or a pod that has not recovered, and why in words; empty names where several have not.
-    #[must_use]
-    pub fn recovering(namespace: &str, name: &str, message: String) -> Self {
-        Self {
-            // Null where several workloads are meant: an empty name could be taken for that of an object.
-            namespace: Some(namespace.to_owned()).filter(|name| !name.is_empty()),
-            name: Some(name.to_owned()).filter(|name| !name.is_empty()),
-            ..Self::of(BlockerReason::Recovering, message)
-        }
     }
 
     /// A pod whose node was not seen to release its devices, as its rule notes it: how it ended, namespace
@@ -282,28 +256,6 @@ impl Blocker {
         }
     }
 
-    /// A workload whose pods come back each time.
-    fn returning(returning: &RecurringEviction) -> Self {
-        let RecurringEviction {
-            kind,
-            name,
-            evicted,
-        } = returning;
-        // The usual cause: the scheduler accepts a toleration without effect or with seconds, and the eviction
-        // controller evicts the pod all the same, at once or when the seconds are over.
-        let message = format!(
-            "the pods of {kind}/{} in {} are evicted again each time they are recreated ({} seen); to \
-             prevent these evictions, give their claims a toleration with effect NoExecute and without tolerationSeconds",
-            name.name,
-            name.namespace,
-            counted(*evicted, "eviction")
-        );
-        Self {
-            workload_kind: Some(kind.clone()),
-            ..Self::of(BlockerReason::ComesBack, message).named(name)
-        }
-    }
-
     fn pod(left: &PendingEviction<'_>, now: Timestamp) -> Self {
         let (since, until) = times(left);
         let node = left.pod.node.as_ref().map(ToString::to_string);
@@ -325,17 +277,6 @@ impl Blocker {
             name: Some(rule.name.to_string()),
             ..Self::of(reason, message)
         }
-    }
-}
-
-impl From<&Unrecovered> for Blocker {
-    fn from(left: &Unrecovered) -> Self {
-        let name = &left.name;
-        Self::recovering(
-            name.namespace.as_str(),
-            name.name.as_str(),
-            left.message.clone(),
-        )
     }
 }
 

@@ -1,22 +1,19 @@
 //! Description of one rule.
 
-use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::condition::Condition;
-use super::event_chart;
-use super::events::{Attribution, Event};
-use super::history::RuleHistory;
+use super::events::Event;
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
 use super::remaining_pods::{self, RemainingPod};
 use super::rule_lifecycle::NO_CONDITION;
 use super::rules::resource_name;
-use super::table::{Chart, NONE, Section, Shown, View, optional};
+use super::table::{NONE, Section, Shown, View, optional};
 use super::taint::Taint;
 use super::time::Time;
 use super::unevicted_pods::NotEvictedPod;
-use crate::assess::{self, Basis, RecurringWorkloads, ReportCompleteness, recurring_warning};
+use crate::assess::{self, Basis, ReportCompleteness};
 use crate::engine::holders::staying;
 use crate::engine::rule_lifecycle::{EvictionStatus, PendingEviction};
 use crate::engine::{self, Counts, Impact};
@@ -100,12 +97,9 @@ pub struct RuleDescription {
     /// The pods that use devices of the rule and that the rule does not evict, ordered by name.
     #[serde(default)]
     pub not_evicted_pods: Vec<NotEvictedPod>,
-    /// Events about the rule, and events of the eviction controller about pods that the rule evicts or may
-    /// have evicted, oldest first. By default, the server deletes events after an hour.
+    /// Events about the rule, and events of the eviction controller about pods that use devices of the rule, oldest
+    /// first. By default, the server deletes events after an hour.
     pub events: Vec<Event>,
-    /// Past evictions of the rule that can still be read; absent without --history.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub history: Option<RuleHistory>,
     /// Warnings that do not prevent the report.
     #[serde(default)]
     pub warnings: Vec<Warning>,
@@ -213,11 +207,6 @@ impl RuleDescription {
         let pods = subject
             .completeness
             .count(assess::CountSubject::Pods, counts.pods);
-        let recurring = RecurringWorkloads::of(subject.impact, basis.reading);
-        let recurring = recurring.of_rule(&rule.taint.effect, 0);
-        let goes_on: Vec<model::Warning> = recurring_warning(Some(rule.name.as_str()), &recurring)
-            .into_iter()
-            .collect();
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "RuleDescription".to_owned(),
@@ -232,7 +221,7 @@ impl RuleDescription {
             creation_manager: rule.maker().map(|maker| maker.name.clone()),
             last_update: rule.last_writer().map(LastUpdate::from),
             condition: rule.condition.as_ref().map(Condition::from),
-            condition_check: condition_check(rule, pods, !recurring.is_empty()),
+            condition_check: condition_check(rule, pods),
             published_device_count: counts.published_devices,
             allocation_count: counts.allocated_devices,
             evicted_pod_count: counts.pods,
@@ -266,37 +255,9 @@ impl RuleDescription {
                 .annotation(RuleMetadata::EXPIRES)
                 .map(str::to_owned),
             events,
-            history: None,
-            warnings: views(&[subject.warnings, &subject.impact.warnings, &goes_on]),
+            warnings: views(&[subject.warnings, &subject.impact.warnings]),
             incomplete: Incomplete::all(subject.completeness),
         }
-    }
-}
-
-impl RuleDescription {
-    /// The description with what the rule has done.
-    #[must_use]
-    pub fn with_history(self, history: RuleHistory) -> Self {
-        Self {
-            history: Some(history),
-            ..self
-        }
-    }
-
-    fn history_sections(&self) -> Vec<Section> {
-        let Some(history) = &self.history else {
-            return Vec::new();
-        };
-        let mut gaps = self.incomplete.iter();
-        let lines = if gaps.any(|gap| gap.missing == Kind::Event.plural()) {
-            history.lines_without_event_gap()
-        } else {
-            history.lines()
-        };
-        vec![
-            Section::list("History", lines),
-            Section::folded(history.table(), &[0, 1]).captioned("Evicted pods"),
-        ]
     }
 }
 
@@ -310,13 +271,9 @@ fn annotations(metadata: &RuleMetadata) -> RuleAnnotations {
     }
 }
 
-fn condition_check(
-    rule: &DeviceTaintRule,
-    pods: Count,
-    is_recurring: bool,
-) -> Option<ConditionCheck> {
+fn condition_check(rule: &DeviceTaintRule, pods: Count) -> Option<ConditionCheck> {
     let condition = rule.condition.as_ref()?;
-    let evicting = EvictionStatus::judged(rule, pods.is_none() && !is_recurring);
+    let evicting = EvictionStatus::judged(rule, pods.is_none());
     let stale = match evicting {
         EvictionStatus::Yes | EvictionStatus::No => None,
         EvictionStatus::Unknown => Some("its status is neither True nor False".to_owned()),
@@ -344,13 +301,11 @@ fn condition_check(
 
 impl View for RuleDescription {
     fn sections(&self) -> Vec<Section> {
-        let mut sections = vec![
+        vec![
             // Twice in two forms: text has aligned lines, and pages have a list of facts.
             Section::sentences(self.lines()).shown(Shown::Unpaged),
             Section::facts(self.facts()).titled(self.name.clone()),
             Section::list("Condition EvictionInProgress", self.condition_lines()),
-            Section::charts(self.evictions().into_iter().collect())
-                .captioned("Timeline of evictions"),
             Section::table(remaining_pods::table(&self.remaining_pods))
                 .captioned("Remaining pods, and what each is waiting for"),
             Section::list(
@@ -360,18 +315,7 @@ impl View for RuleDescription {
                     .map(NotEvictedPod::line)
                     .collect(),
             ),
-            Section::list("Events", self.events_of(Attribution::Certain)),
-            Section::list(
-                match self.taint.effect == Effect::NoExecute.to_string() {
-                    true => {
-                        "Evictions since the taint of this rule was added (events do not record which taint caused an eviction)"
-                    }
-                    false => {
-                        "Evictions since this rule was created (events do not record which taint caused an eviction)"
-                    }
-                },
-                self.events_of(Attribution::Possible),
-            ),
+            Section::list("Events", self.events_in_words()),
             Section::list(
                 "Warnings",
                 self.warnings.iter().map(Warning::line).collect(),
@@ -383,9 +327,7 @@ impl View for RuleDescription {
                 self.incomplete.iter().map(Incomplete::line).collect(),
             )
             .shown(Shown::Unpaged),
-        ];
-        sections.extend(self.history_sections());
-        sections
+        ]
     }
 
     fn names(&self) -> Vec<String> {
@@ -394,16 +336,11 @@ impl View for RuleDescription {
 }
 
 impl RuleDescription {
-    fn events_of(&self, attribution: Attribution) -> Vec<String> {
-        let events: Vec<&Event> = self
-            .events
-            .iter()
-            .filter(|event| event.attribution == attribution)
-            .collect();
-        let earlier = events.len().saturating_sub(EVENTS);
+    fn events_in_words(&self) -> Vec<String> {
+        let earlier = self.events.len().saturating_sub(EVENTS);
         let before = (earlier > 0)
             .then(|| format!("{} (shown by -o json)", counted(earlier, "earlier event")));
-        let last = events.into_iter().skip(earlier).map(event);
+        let last = self.events.iter().skip(earlier).map(event);
         before.into_iter().chain(last).collect()
     }
 
@@ -440,19 +377,6 @@ impl RuleDescription {
             ("Expires", optional(self.expires.as_deref())),
             ("Pods", self.pods_in_words()),
         ]
-    }
-
-    /// When the pods that are left are evicted, as far as they are not on their way out.
-    fn evictions(&self) -> Option<Chart> {
-        let now = self.metadata.observed().0;
-        let due: Vec<Timestamp> = self
-            .remaining_pods
-            .iter()
-            .filter_map(|pod| pod.due(now))
-            .collect();
-        let pods = self.known.pods;
-        let note = pods.exact().map_or(event_chart::PARTIAL, |_| "");
-        event_chart::picture(&due, "pod", note, now)
     }
 
     fn selected_in_words(&self) -> String {

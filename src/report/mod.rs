@@ -35,9 +35,8 @@
 //! | Result of a wait | [`wait`] |
 //! | What keeps a wait from being met | [`blocker`] |
 //! | Progress of a wait | [`wait_progress`] |
-//! | Kubernetes events about a rule and the pods it evicts | [`events`]; pods evicted before its effect was lowered: [`earlier_evictions`] |
+//! | Kubernetes events about a rule and the pods it evicts | [`events`] |
 //! | Pods that are still there, and what each waits for | [`remaining_pods`] |
-//! | Charts of upcoming evictions and expiries | `event_chart` |
 //! | Devices in use and allocatable resources, by a kubelet | [`in_use`] |
 //! | Devices of plugins and memory, by a kubelet | [`kubelet_resources`] |
 //! | Report of whether devices can be pulled out of a node | [`device_removal`] |
@@ -64,16 +63,9 @@ mod device_table;
 pub mod devices;
 pub mod drain_state;
 pub mod drains;
-pub mod earlier_evictions;
-mod event_chart;
 pub mod events;
-pub mod evicted;
-mod evicted_again;
-mod evicted_daemon;
-mod evicted_workload;
 pub mod explain;
 pub mod guard;
-pub mod history;
 pub mod impact;
 pub mod in_use;
 pub mod kubelet_resources;

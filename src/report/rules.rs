@@ -9,14 +9,13 @@ use serde_json::{Value, json};
 
 use super::answer::{Answer, beside};
 use super::bounds::Bounds;
-use super::event_chart;
 use super::metadata::{Incomplete, Metadata, Warning, views};
 use super::rule_summary::RuleSummary;
 use super::table::{
     Chart, Column, Folding, Headers, Heading, NONE, Section, Table, View, optional,
 };
 use crate::assess::{
-    Basis, CountSubject, RecurringWorkloads, ReportCompleteness, recurring_warning,
+    Basis, CountSubject, ReportCompleteness,
 };
 use crate::engine::rule_lifecycle::EvictionStatus;
 use crate::engine::{Impact, RuleImpact, Verdict};
@@ -47,8 +46,6 @@ pub struct RuleRow {
     pub staying: Count,
     /// The pods that use the hardware of its devices through other devices, such as partitions.
     pub beside: Option<usize>,
-    /// The workloads whose terminating pods have replacements that it evicts too, by kind and name.
-    pub recurring: BTreeSet<String>,
     /// What its condition is worth.
     pub evicting: EvictionStatus,
 }
@@ -74,8 +71,6 @@ pub struct RuleList {
     incomplete: Vec<Incomplete>,
     notes: Notes,
     origin: Vec<String>,
-    /// When pods are evicted by the rules as they are; only where a page is asked for.
-    evictions: Vec<Timestamp>,
 }
 
 impl RuleList {
@@ -92,7 +87,6 @@ impl RuleList {
             incomplete: Vec::new(),
             notes: Notes::default(),
             origin: Vec::new(),
-            evictions: Vec::new(),
         }
     }
 
@@ -101,12 +95,8 @@ impl RuleList {
     pub fn from_answer(self, impact: &Impact<'_>, basis: &Basis<'_>) -> Self {
         let reading = basis.reading;
         let gaps = reading.gaps.iter().chain(&impact.gaps);
-        let rows = self.rows.iter();
-        let recurring: Vec<model::Warning> = rows
-            .filter_map(|row| recurring_warning(Some(row.rule.name.as_str()), &row.recurring))
-            .collect();
         Self {
-            warnings: views(&[&reading.warnings, &impact.warnings, &recurring]),
+            warnings: views(&[&reading.warnings, &impact.warnings]),
             incomplete: Incomplete::all(&ReportCompleteness::new(gaps, basis.semantics)),
             origin: Metadata::new(basis).origin(),
             ..self
@@ -118,41 +108,6 @@ impl RuleList {
     pub fn with_warnings(mut self, more: &[model::Warning]) -> Self {
         self.warnings.extend(more.iter().map(Warning::from));
         self
-    }
-
-    /// The list with when the pods of `impact` are evicted, which is what the rules do as they are.
-    #[must_use]
-    pub fn with_evictions(mut self, impact: &Impact<'_>) -> Self {
-        let verdicts = impact.pods.iter().map(|pod| &pod.verdict);
-        self.evictions = verdicts
-            .filter_map(|verdict| match verdict {
-                Verdict::Evicted { at } => Some(*at),
-                Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => None,
-            })
-            .collect();
-        self
-    }
-
-    /// When pods are evicted, as far as that is known.
-    fn falling_pods(&self) -> Option<Chart> {
-        let mut rows = self.rows.iter();
-        let is_known = rows.all(|row| row.pods.exact().is_some());
-        let note = if is_known { "" } else { event_chart::PARTIAL };
-        event_chart::picture(&self.evictions, "pod", note, self.now)
-    }
-
-    /// When rules should be gone.
-    fn falling_rules(&self) -> Option<Chart> {
-        let rules = self.rows.iter();
-        let expiring = rules.filter_map(|row| row.rule.metadata.expires());
-        let (expired, expiring): (Vec<Timestamp>, Vec<Timestamp>) =
-            expiring.partition(|at| *at <= self.now);
-        // What is over is no moment to come; the table says when it was.
-        let note = match expired.len() {
-            0 => String::new(),
-            past => format!("{} expired already.", counted(past, "rule")),
-        };
-        event_chart::picture(&expiring, "rule", &note, self.now)
     }
 
     /// Shows what people noted on the rules, or leaves it out.
@@ -194,35 +149,28 @@ pub fn rows(
     rules: Vec<DeviceTaintRule>,
     impact: &Impact<'_>,
     beside: &BTreeMap<ObjectName, usize>,
-    reading: &Reading,
     completeness: &ReportCompleteness<'_>,
 ) -> Vec<RuleRow> {
-    let found: BTreeMap<&ObjectName, (usize, &RuleImpact<'_>)> = impact
+    let found: BTreeMap<&ObjectName, &RuleImpact<'_>> = impact
         .rules
         .iter()
-        .enumerate()
-        .filter_map(|(place, rule)| Some((rule.proposed.rule.as_ref()?, (place, rule))))
+        .filter_map(|rule| Some((rule.proposed.rule.as_ref()?, rule)))
         .collect();
-    let recurring_of = RecurringWorkloads::of(impact, reading);
     rules
         .into_iter()
         .map(|rule| {
             let found = found.get(&rule.name);
             let (counts, terminating, staying) = found
-                .map(|(_, found)| (found.counts, found.terminating, found.staying))
+                .map(|found| (found.counts, found.terminating, found.staying))
                 .unwrap_or_default();
-            let recurring =
-                found.map(|(place, _)| recurring_of.of_rule(&rule.taint.effect, *place));
-            let recurring = recurring.unwrap_or_default();
             let of_pods = |number| completeness.count(CountSubject::Pods, number);
             let pods = evicted_by(&rule.taint.effect, of_pods(counts.pods));
             RuleRow {
-                evicting: EvictionStatus::judged(&rule, pods.is_none() && recurring.is_empty()),
+                evicting: EvictionStatus::judged(&rule, pods.is_none()),
                 devices: completeness.count(CountSubject::Published, counts.published_devices),
                 pods,
                 terminating: of_pods(terminating),
                 staying: of_pods(staying),
-                recurring,
                 // Which devices are partitions of others is known from slices.
                 beside: completeness
                     .is_complete(CountSubject::Inventory)
@@ -297,9 +245,6 @@ impl View for RuleList {
             // Not folded, since scripts that cut columns need a row in one line.
             Headers::Left => Section::table(table.without_headers()),
         });
-        let charts = |chart: Option<Chart>| Section::charts(chart.into_iter().collect());
-        sections.push(charts(self.falling_pods()).captioned("Timeline of evictions"));
-        sections.push(charts(self.falling_rules()).captioned("Expiry of rules"));
         sections
     }
 
@@ -406,10 +351,6 @@ fn pods(row: &RuleRow) -> String {
 
 fn evicting(row: &RuleRow) -> String {
     match (row.evicting, row.terminating.least()) {
-        // The condition is about the pods of this moment.
-        (EvictionStatus::Yes | EvictionStatus::No, _) if !row.recurring.is_empty() => {
-            format!("{} (recurring)", row.evicting)
-        }
         // The controller has done its part, and the pods have not.
         (EvictionStatus::No, 1..) => "no (terminating)".to_owned(),
         (evicting, _) => evicting.to_string(),
@@ -603,7 +544,6 @@ mod tests {
             pods: Count::known(2),
             terminating: Count::known(0),
             staying: Count::known(0),
-            recurring: BTreeSet::new(),
             beside: Some(0),
             evicting: EvictionStatus::No,
             rule,
@@ -622,7 +562,6 @@ mod tests {
             pods,
             terminating: completely(pods, 1),
             staying: completely(pods, 0),
-            recurring: BTreeSet::new(),
             beside: Some(0),
             evicting,
         };
@@ -669,45 +608,5 @@ mod tests {
             ..row
         };
         assert_eq!(pods(&row), "0 (<unknown> staying)");
-    }
-
-    #[test]
-    fn a_page_shows_when_pods_are_evicted_and_when_rules_should_be_gone() {
-        let mut rule = rule_of(DeviceSelector::default());
-        let later = testing::after(7_200).to_string();
-        let annotations = &mut rule.metadata.annotations;
-        annotations.insert(RuleMetadata::EXPIRES.to_owned(), later);
-        let row = row_of(rule);
-        let pods = ["a", "b", "c"].map(|name| testing::pod("ml", name));
-        let impact = testing::impact(vec![
-            testing::evicted(&pods[0], -5),
-            testing::evicted(&pods[1], 300),
-            testing::with_verdict(&pods[2], Verdict::Tolerates),
-        ]);
-        let list = RuleList::new(vec![row], BTreeMap::new(), testing::now());
-        let list = list.with_evictions(&impact);
-        let moments = |chart: Option<Chart>| {
-            let chart = chart.expect("something falls");
-            let moments = chart.moments.into_iter();
-            moments
-                .map(|one| (one.seconds, one.what))
-                .collect::<Vec<_>>()
-        };
-        let evicted = [(0, "1 pod".to_owned()), (300, "1 pod".to_owned())];
-        assert_eq!(moments(list.falling_pods()), evicted);
-        let rules = [(7_200, "1 rule".to_owned())];
-        assert_eq!(moments(list.falling_rules()), rules);
-        // An hour after it has expired, it does not expire now.
-        let mut late = list;
-        late.now = testing::after(10_800);
-        assert_eq!(late.falling_rules(), None);
-        let later = testing::after(14_400).to_string();
-        let mut rows = late.rows.clone();
-        let annotations = &mut rows[0].rule.metadata.annotations;
-        annotations.insert(RuleMetadata::EXPIRES.to_owned(), later);
-        late.rows.append(&mut rows);
-        let picture = late.falling_rules().expect("one is to come");
-        assert_eq!(picture.note, "1 rule expired already.");
-        assert_eq!(moments(Some(picture)), [(3_600, "1 rule".to_owned())]);
     }
 }

@@ -14,9 +14,6 @@ use crate::model;
 /// Which report this is.
 const KIND: &str = "WaitReport";
 
-/// What is waited for until workloads have as many ready pods as they want.
-pub const RECOVERED: &str = "recovered";
-
 /// Report of `wait`, also part of other reports: whether the condition of the wait was met, and if not, what
 /// still blocks the wait.
 ///
@@ -32,7 +29,7 @@ pub struct WaitReport {
     pub kind: String,
     /// The cluster of the rules.
     pub metadata: Metadata,
-    /// Condition of the wait, as in --for: evicted, idle, observed, deleted or recovered.
+    /// Condition of the wait, as in --for: evicted, idle, observed or deleted.
     #[serde(rename = "for")]
     pub goal: String,
     /// Whether the condition of the wait was met.
@@ -42,8 +39,7 @@ pub struct WaitReport {
     /// Names of the rules of the wait.
     pub rules: Vec<String>,
     /// Pods that the rules evict, now or later, and that the wait has observed so far, including pods that no
-    /// longer exist. For `--for recovered`, pods that were or may have been evicted,
-    /// before or during the wait, according to their status or to events.
+    /// longer exist.
     pub seen_pod_count: usize,
     /// What the command still waited for at the end, pods first; empty if the condition was met.
     pub blockers: Vec<Blocker>,
@@ -54,9 +50,6 @@ pub struct WaitReport {
     /// Warnings that do not prevent the report.
     #[serde(default)]
     pub warnings: Vec<Warning>,
-    /// How far the workloads are, in one line; empty where something else is waited for.
-    #[serde(skip)]
-    pub recovery: String,
 }
 
 impl WaitReport {
@@ -64,21 +57,11 @@ impl WaitReport {
     /// it was met.
     #[must_use]
     pub fn new(goal: Goal, rules: Vec<String>, left: Option<Vec<Blocker>>) -> Self {
-        Self::of(goal_name(goal), rules, left)
-    }
-
-    /// As [`WaitReport::new`], of a wait until workloads have recovered.
-    #[must_use]
-    pub fn recovered(rules: Vec<String>, left: Option<Vec<Blocker>>) -> Self {
-        Self::of(RECOVERED, rules, left)
-    }
-
-    fn of(goal: &str, rules: Vec<String>, left: Option<Vec<Blocker>>) -> Self {
         Self {
             api_version: API_VERSION.to_owned(),
             kind: KIND.to_owned(),
             metadata: Metadata::default(),
-            goal: goal.to_owned(),
+            goal: goal_name(goal).to_owned(),
             met: left.is_none(),
             // The caller knows when the wait began, and sets this and the pods that were seen.
             waited_seconds: 0,
@@ -87,7 +70,6 @@ impl WaitReport {
             blockers: left.unwrap_or_default(),
             not_evicted_pods: Vec::new(),
             warnings: Vec::new(),
-            recovery: String::new(),
         }
     }
 }
@@ -133,11 +115,7 @@ impl View for WaitReport {
             .blockers
             .iter()
             .map(|left| format!("left: {}", left.message));
-        // Rules that do not exist are not said to have done anything.
-        let pods = (self.met && self.rules.is_empty() && self.goal == RECOVERED)
-            .then(|| self.recovery.clone());
         let lines = lines
-            .chain(pods)
             .chain(left)
             .chain(not_evicted_line(&self.not_evicted_pods));
         let warnings = self.warnings.iter().map(Warning::line).collect();

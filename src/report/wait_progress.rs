@@ -54,7 +54,7 @@ impl WaitProgress {
         };
         // Looks are many, and each may have thousands of open conditions: all are for an end that prints them.
         let shown = match seen.step {
-            WaitStep::TimedOut | WaitStep::ComesBack | WaitStep::NotSeenReleased => usize::MAX,
+            WaitStep::TimedOut | WaitStep::NotSeenReleased => usize::MAX,
             WaitStep::WaitUntil(_) | WaitStep::ReadAgain => LEFT_WHILE_WAITING,
             WaitStep::Met | WaitStep::Never(_) => 0,
         };
@@ -118,7 +118,6 @@ pub fn evictions_left(left: &[Blocker]) -> EvictionsLeft {
         BlockerReason::Controller
         | BlockerReason::Tolerates
         | BlockerReason::EffectDoesNotEvict
-        | BlockerReason::ComesBack
         | BlockerReason::NotObserved
         | BlockerReason::Present
         | BlockerReason::NotEvaluated
@@ -126,8 +125,7 @@ pub fn evictions_left(left: &[Blocker]) -> EvictionsLeft {
         | BlockerReason::KubeletSilent
         | BlockerReason::Held
         | BlockerReason::ForceDeleted
-        | BlockerReason::EndNotObserved
-        | BlockerReason::Recovering => EvictionsLeft::Due,
+        | BlockerReason::EndNotObserved => EvictionsLeft::Due,
     };
     left.iter().map(of).max().unwrap_or(EvictionsLeft::Due)
 }
@@ -151,7 +149,6 @@ impl WaitProgress {
             WaitStep::Never(_) => false,
             WaitStep::Met
             | WaitStep::TimedOut
-            | WaitStep::ComesBack
             | WaitStep::NotSeenReleased
             | WaitStep::WaitUntil(_)
             | WaitStep::ReadAgain => true,
@@ -163,7 +160,6 @@ fn not_released(open: &[OpenCondition<'_>]) -> Vec<UnreleasedPod> {
     let found = open.iter().filter_map(|open| match open {
         OpenCondition::NotReleased(pod) => Some(pod.clone()),
         OpenCondition::Pod(_)
-        | OpenCondition::Returning(_)
         | OpenCondition::Unsettled { .. }
         | OpenCondition::Unobserved(_)
         | OpenCondition::Present(_)

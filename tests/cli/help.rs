@@ -5,7 +5,154 @@ use crate::screen::assert_screen;
 
 #[test]
 fn help_of_the_program() {
-    assert_screen("help", &devicetaint("--help").stdout);
+    assert_snapshot!(devicetaint("--help").shown(), @r"
+    Taint DRA devices safely: preview which pods are evicted, when, and at what risk
+
+    DRA (Dynamic Resource Allocation) is the Kubernetes API for devices such as GPUs. A DeviceTaintRule
+    with effect NoExecute evicts each pod that uses a device selected by the rule, unless the pod
+    tolerates the rule's taint. These evictions ignore PodDisruptionBudgets, and are immediate unless a
+    matching toleration has tolerationSeconds. This plugin shows the affected pods in advance, with the
+    same logic as the device-taint-eviction controller of Kubernetes.
+
+    kubectl accepts flags only after the plugin's name: `kubectl devicetaint --context prod devices`.
+
+    Usage: kubectl devicetaint <COMMAND>
+
+    Commands:
+      preview       Show which pods a taint would evict, and when
+      plan          Find the devices or nodes that cost least to drain
+      add           Create rules that taint devices
+      escalate      Raise a rule's effect: block new pods, or evict running ones
+      deescalate    Lower a rule's effect immediately, without preview, guards or confirmation
+      remove        Delete rules, and show which devices become schedulable again
+      list          List rules with their devices, pods and creators
+      describe      Show rules, their conditions, and what delays each eviction
+      explain       Explain why a pod is evicted or pending, what uses a device, or what a rule selects
+      wait          Wait for evictions or idle devices
+      devices       List devices with their taints, claims and pods
+      drain         Drain devices or nodes one by one, within PodDisruptionBudgets
+      restore       Undo a drain: make its devices schedulable again
+      make-room     Evict pods so that a pending pod gets their devices
+      dedicate      Dedicate devices to the claims of some namespaces
+      undedicate    End a dedication: remove its taint, then its admission policies
+      tolerations   Print the toleration for a taint, or the claims that tolerate it
+      podresources  Query the kubelet of this node for devices in use
+      snapshot      Save the objects that a preview needs, for use with --from
+      completion    Print the completion script of a shell
+      version       Show the versions of the plugin and the server
+      options       List the global flags
+      help          Show help for a command, or for a topic such as exit-codes
+
+    Options:
+      -h, --help
+              Print help (see a summary with '-h')
+
+      -V, --version
+              Print version
+
+    Examples:
+      # Which pods would be evicted if this device had a NoExecute taint?
+      kubectl devicetaint preview gpu.example.com/node-7/gpu-0
+
+      # The same from a snapshot, as JSON
+      kubectl devicetaint snapshot -o cluster.json.gz
+      kubectl devicetaint preview gpu.example.com/node-7/gpu-0 \
+        --from cluster.json.gz -o json
+
+      # Which devices exist, and which pods use them?
+      kubectl devicetaint devices --node node-7
+
+    Use `kubectl devicetaint options` for the global flags.
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn short_help_of_preview() {
+    assert_snapshot!(devicetaint("preview -h").shown(), @r"
+    Show which pods a taint would evict, and when
+
+    Usage: kubectl devicetaint preview [OPTIONS] [DEVICE|TAINT]...
+
+    Arguments:
+      [DEVICE|TAINT]...  DRIVER/POOL/DEVICE, UUID, serial number or PCI address, and a taint
+                         KEY[=VALUE][:EFFECT]
+
+    Options:
+      -h, --help  Print help (see more with '--help')
+
+    Devices:
+          --where <CEL>          Devices for which this CEL expression is true
+          --node <NODE>          Devices that are local to this node
+          --all-devices          Every device of every driver
+          --rule <NAME>          Existing rule, by name; repeatable
+      -f, --filename <FILENAME>  Manifest of rules; `-` reads stdin; repeatable
+
+    Guards:
+          --abort-if <GUARD>   Exit with code 4 if this is true: 'pods.evicted>20'
+          --policy <FILENAME>  Exit with code 4 if this policy forbids the taint
+
+    Controller:
+          --publish  Create rules with effect None; compare the controller's count
+
+    Source:
+          --from <FILENAME>  Read saved objects: a file, a directory or `-`
+
+    Output:
+          --by-workload      Group pods by workload; the default for more than 30 pods
+      -o, --output <FORMAT>  Output format: table, wide, json, yaml, markdown, html or name [default:
+                             table]
+          --strict           Exit with code 6 when the report is incomplete
+
+    Examples:
+      # Which pods would be evicted if this device had a NoExecute taint?
+      kubectl devicetaint preview gpu.example.com/node-7/gpu-0
+
+      # A taint with a key that some pods tolerate, on all devices of a node's pool
+      kubectl devicetaint preview 'gpu.example.com/node-7/*' \
+        example.com/maintenance=firmware:NoExecute
+
+      # The same, compared with the controller's own count; leaves no objects behind
+      kubectl devicetaint preview 'gpu.example.com/node-7/*' \
+        example.com/maintenance=firmware:NoExecute --publish --cleanup
+
+    Use `kubectl devicetaint options` for the global flags.
+    [exit status: 0]
+    ");
+}
+
+#[test]
+fn short_help_has_the_flags_that_choose_devices() {
+    for command in ["preview", "add", "devices"] {
+        let help = devicetaint(&format!("{command} -h")).stdout;
+        for flag in ["--node <NODE>", "--where <CEL>"] {
+            assert!(help.contains(flag), "{command}: {flag}");
+        }
+    }
+}
+
+#[test]
+fn options_list_every_flag_that_kubectl_has_too() {
+    let options = devicetaint("options").stdout;
+    assert!(options.contains("-A, --all-namespaces"), "{options}");
+}
+
+#[test]
+fn short_help_of_devices_ends_with_examples() {
+    let run = devicetaint("devices -h");
+    let (_, examples) = run.stdout.split_once("Examples:").expect("examples");
+    assert_snapshot!(examples, @r"
+      # All devices of a node
+      kubectl devicetaint devices --node node-7
+
+      # How many are free on each node
+      kubectl devicetaint devices --summary
+
+      # Free devices (pods with adminAccess: true may still use them)
+      kubectl devicetaint devices gpu.example.com --free -o name
+
+    Use `kubectl devicetaint options` for the global flags.
+    ");
 }
 
 #[test]
@@ -40,11 +187,10 @@ fn exit_codes_are_explained() {
       4  refused, and nothing was changed: for example, a guard tripped, a
          confirmation is missing, the impact does not match --expect, no plan meets
          the limits, or a device cannot be removed from the machine safely
-      5  the wait ended before its condition was met: for example, it timed out,
-         pods are evicted again and again, a drain is unfinished, another pod got
-         the devices, or the release of a device is not confirmed; the changes of
-         the command stay, unless --on-abort undid them, or make-
-         room removed its rules
+      5  the wait ended before its condition was met: for example, it timed out, a
+         drain is unfinished, another pod got the devices, or the release of a device
+         is not confirmed; the changes of the command stay, unless --on-abort undid
+         them, or make-room removed its rules
       6  the report is incomplete (with --strict or -o name), `plan` cannot compare
          costs, or the eviction controller expects another number of evictions than
          `preview --publish`, or does not respond

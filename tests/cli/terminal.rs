@@ -70,7 +70,6 @@ const TEXTS: [&str; 18] = [
     "preview gpu.example.com/node-7/gpu-9",
     "list",
     "describe node-6-firmware",
-    "describe node-10-decommission --history",
     "devices",
     "devices --where 'device.attributes[\"gpu.example.com\"].nope == 1'",
     "explain pod/llm-2 -n training",

@@ -306,7 +306,6 @@ impl RuleObserver {
             }
             WaitStep::Met
             | WaitStep::TimedOut
-            | WaitStep::ComesBack
             | WaitStep::NotSeenReleased
             | WaitStep::Never(_) => {}
         }

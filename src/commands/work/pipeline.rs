@@ -22,7 +22,7 @@ use super::mutation_context::MutationContext;
 use super::resolve_rules::by_name;
 use super::stopped::stopped;
 use super::wait::{
-    ProgressLine, Wait, WaitEnd, against_recurrence, not_seen_released, timed_out,
+    ProgressLine, Wait, WaitEnd, not_seen_released, timed_out,
 };
 use crate::assess::defects;
 use crate::cluster::{ApiClient, user_name};
@@ -346,13 +346,7 @@ impl Pipeline<'_> {
             WaitEnd::TimedOut(left) => {
                 let failure = timed_out(expected.patience.timeout, &left);
                 let failure = failure.detail(proposal.what_stays());
-                // A longer wait would end in the same way.
-                let ways = against_recurrence(&left, &names);
-                let ways = if ways.is_empty() {
-                    advice(&rules, evictions_left(&left))
-                } else {
-                    ways
-                };
+                let ways = advice(&rules, evictions_left(&left));
                 Err(ways.into_iter().fold(failure, Failure::hint))
             }
         }

@@ -18,14 +18,15 @@ use crate::commands::context::Context;
 use crate::decide::choice::rules_without_published_devices;
 use crate::decide::identity::{ChangedIdentity, NotedHardware, changed_identities};
 use crate::decide::rules_on::RuleWords;
-use crate::decide::wait_advice::{EvictionsLeft, NextWait, RecurringWorkload, UnreleasedLine};
+use crate::decide::wait_advice::{EvictionsLeft, UnreleasedLine};
 use crate::decide::{in_use_elsewhere, unreleased_devices, wait_advice};
 use crate::engine::Semantics;
 use crate::engine::settle::{Freshness, Goal, Patience, Settle, Shortfall, WaitStep};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, NodeName, Uid, Warning};
 use crate::output::StatusLine;
-use crate::report::blocker::{Blocker, BlockerReason};
+use crate::report::blocker::Blocker;
+use crate::report::command_event::EventDetail;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::unevicted_pods::{NotEvictedPod, staying_elsewhere};
 use crate::report::wait::WaitReport;
@@ -71,7 +72,7 @@ pub(crate) enum ProgressLine {
 pub(crate) enum WaitEnd {
     /// What was waited for is the case.
     Met,
-    /// The time is over, or more time would change nothing; what remains.
+    /// The time is over; what remains.
     TimedOut(Vec<Blocker>),
     /// It is the case as far as the API goes; these pods were deleted by force, and their nodes were not seen to
     /// release what they held.
@@ -430,8 +431,7 @@ impl Wait<'_> {
                     }));
                 }
                 WaitStep::Met => return Ok(over(WaitEnd::Met)),
-                // Pods that are recreated and evicted again do not end, however long the wait is.
-                WaitStep::TimedOut | WaitStep::ComesBack => {
+                WaitStep::TimedOut => {
                     // With the wait the only one ends that would see how they go.
                     let pods = settle.stuck();
                     let records = ReleaseRecords {
@@ -526,41 +526,13 @@ pub(crate) fn not_seen_released(left: &[Blocker]) -> Failure {
     wait_advice::not_seen_released(&lines.collect::<Vec<_>>())
 }
 
-/// The time is over, or more time would change nothing, and this is left.
+/// The time is over, and this is left.
 pub(crate) fn timed_out(timeout: Duration, left: &[Blocker]) -> Failure {
-    let comes_back = |left: &Blocker| left.reason == BlockerReason::ComesBack;
-    let text = if left.iter().any(comes_back) {
-        "the wait cannot succeed: evicted pods are replaced and evicted again".to_owned()
-    } else {
-        format!("timed out after {}s", timeout.as_secs_f64())
-    };
+    let text = format!("timed out after {}s", timeout.as_secs_f64());
     let failure = Failure::new(ExitStatus::TimedOut, text);
     left.iter().fold(failure, |failure, left| {
         failure.detail(format!("left: {}", left.message))
     })
-}
-
-/// The failure, with the `next` wait where pods that are `left` are terminating within their grace period.
-pub(crate) fn with_next_wait(failure: Failure, left: &[Blocker], next: NextWait<'_>) -> Failure {
-    let is_ending = |left: &Blocker| left.reason == BlockerReason::GracePeriod;
-    if left.iter().any(is_ending) {
-        failure.hint(next.hint())
-    } else {
-        failure
-    }
-}
-
-/// What helps where evicted pods come back each time, against rules of these names; nothing where none is `left` that
-/// does.
-pub(crate) fn against_recurrence(left: &[Blocker], rules: &[String]) -> Vec<String> {
-    let workloads = left.iter().filter_map(|left| {
-        Some(RecurringWorkload {
-            kind: left.workload_kind.as_deref()?,
-            namespace: left.namespace.as_deref()?,
-            name: left.name.as_deref()?,
-        })
-    });
-    wait_advice::against_recurrence(&workloads.collect::<Vec<_>>(), rules)
 }
 
 /// The failure of a kubelet that was silent until the time of the wait was over, as that of the wait; any other as it is.
@@ -580,7 +552,7 @@ mod tests {
     fn what_a_kubelet_has_released_is_released_and_what_is_open_elsewhere_stays_open() {
         let on = |node: &str| Blocker {
             node: Some(node.to_owned()),
-            ..Blocker::recovering("ml", "train", "left".to_owned())
+            ..Blocker::silent("left")
         };
         let node = NodeName::from("node-7");
         let ended = |left, open| WaitEnd::verified(left, open, Some(&node));

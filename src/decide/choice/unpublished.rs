@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn a_rule_whose_devices_are_not_published_does_not_show_what_shares_their_hardware() {
         let rule = |name: &str, device: &str| {
-            let mut rule = crate::decide::recovery::gone_rule(name);
+            let mut rule = crate::decide::testing::named(name, "NoSchedule");
             let mut selector = testing::proposed(None).selector;
             if let Some(selector) = &mut selector {
                 selector.device = Some(device.into());

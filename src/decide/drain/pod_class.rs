@@ -1,6 +1,6 @@
 //! Classes of pods, and which of them a drain evicts.
 
-use crate::engine::recurring_evictions::replacement_takes_claim;
+use crate::engine::impact::replacement_takes_claim;
 use crate::engine::workloads::Owners;
 use crate::engine::{PodImpact, Verdict};
 use crate::model::{Kind, Pod, Workload};

@@ -8,7 +8,6 @@ mod device_removal;
 mod disruption;
 mod explain;
 mod kubelet_node;
-mod recurring_evictions;
 mod rule_lifecycle;
 mod rules_and_pools;
 mod settle;

@@ -40,5 +40,5 @@ pub use pod::{explain_pod, explain_pod_without_claims, explain_unread_pod};
 pub use rule::explain_rule;
 pub use step::{FieldReference, Step, StepType};
 pub use verdict::{ExplainedVerdict, PodOutcome};
-pub use view::{Explained, Explanation, RuleEviction, SubjectKind};
+pub use view::{Explained, Explanation, SubjectKind};
 pub use waiting::{Excluded, RootCauseCode, WaitingRequest};

@@ -3,9 +3,9 @@
 use super::origin::{published, since};
 use super::step::{FieldReference, Step, StepType};
 use super::verdict::describe_in;
-use super::view::{Explained, RuleEviction};
+use super::view::Explained;
 use crate::assess::Basis;
-use crate::assess::{CountSubject, RecurringWorkloads, ReportCompleteness, recurring_warning};
+use crate::assess::{CountSubject, ReportCompleteness};
 use crate::engine::beside::pods_beside;
 use crate::engine::device_removal::slices_unread;
 use crate::engine::explain::PodVerdict;
@@ -16,10 +16,7 @@ use crate::model::{
     DeviceId, DeviceSelector, DeviceTaintRule, Effect, Gap, NamespacedName, ResourceClaim,
 };
 use crate::naming::phrase::counted;
-use crate::report::history::RuleHistory;
-use crate::report::reference::ObjectReference;
 use crate::report::rule_lifecycle::NO_CONDITION;
-use crate::report::time::Time;
 
 /// What the rule selects and why, what the controller says of it, and what each selected device does;
 /// and what could not be evaluated.
@@ -63,7 +60,6 @@ pub fn explain_rule(rule: &DeviceTaintRule, basis: &Basis<'_>) -> (Explained, Ve
     let explained = Explained {
         message: format!("{answer}{}", on_partitions(beside)),
         steps: steps.collect(),
-        evictions: evictions(&impact),
         ..Explained::of_rule(&rule.name)
     };
     (explained, impact.gaps.clone())
@@ -76,41 +72,6 @@ fn on_partitions(pods: usize) -> String {
         1 => "; 1 more pod uses partitions of the devices, and is not evicted".to_owned(),
         more => format!("; {more} more pods use partitions of the devices, and are not evicted"),
     }
-}
-
-impl Explained {
-    /// Adds what the rule has done, as far as that can still be seen.
-    pub fn add_history(&mut self, history: &RuleHistory) {
-        let mut lines = history
-            .lines()
-            .into_iter()
-            .map(|line| Step::new(StepType::Note, line, None));
-        let Some(first) = lines.next() else {
-            return;
-        };
-        let evicted = history
-            .evicted_lines()
-            .into_iter()
-            .map(|line| Step::new(StepType::Pod, line, None));
-        let steps: Vec<Step> = evicted.chain(lines).collect();
-        self.steps.push(first.with(steps));
-    }
-}
-
-/// Whom it evicts, and when.
-fn evictions(impact: &Impact<'_>) -> Vec<RuleEviction> {
-    let evicted = impact
-        .pods
-        .iter()
-        .filter_map(|pod| match pod.verdict {
-            Verdict::Evicted { at } => Some((pod.pod, at)),
-            Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => None,
-        })
-        .map(|(pod, at)| RuleEviction {
-            pod: ObjectReference::from(pod),
-            eviction_time: Time(at),
-        });
-    evicted.collect()
 }
 
 /// Whom the only rule of `impact` evicts, as far as that is known, and who is on the way out already.
@@ -248,11 +209,8 @@ impl RuleSteps<'_, '_> {
                 .with([advice]);
         };
         let left = self.impact.rules.first().map_or(0, |rule| rule.counts.pods);
-        let recurring = RecurringWorkloads::of(self.impact, self.basis.reading);
-        let recurring = recurring.of_rule(&self.rule.taint.effect, 0);
-        let recurring = recurring_warning(None, &recurring).map(|warning| warning.message);
         let is_none_left = known(left, CountSubject::Pods, self.impact, self.basis).is_none();
-        let evicting = EvictionStatus::judged(self.rule, is_none_left && recurring.is_none());
+        let evicting = EvictionStatus::judged(self.rule, is_none_left);
         let mut text = format!(
             "controller condition: EvictionInProgress {}, {}",
             condition.status, condition.reason
@@ -271,9 +229,7 @@ impl RuleSteps<'_, '_> {
                     .to_owned(),
             ),
         };
-        let recurring = recurring.map(|message| format!("recurring: {message}"));
-        let notes = stale.into_iter().chain(recurring);
-        let notes = notes.map(|text| Step::new(StepType::Note, text, None));
+        let notes = stale.map(|text| Step::new(StepType::Note, text, None));
         Step::new(StepType::Condition, text, source)
             .satisfied(evicting.is_current())
             .with(notes)

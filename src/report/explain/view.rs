@@ -17,7 +17,6 @@ use crate::naming::phrase::counted;
 use crate::naming::pod::arguments;
 use crate::naming::rule::qualified;
 use crate::report::answer::{Answer, beside};
-use crate::report::event_chart;
 use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
 use crate::report::reference::ObjectReference;
 use crate::report::table::{ChainLine, Chart, Heading, Section, Shown, Tone, View};
@@ -100,20 +99,6 @@ pub struct Explained {
     /// The requests of the pod, each with its usable and excluded devices. Empty if the explained object is
     /// not a pod that waits for devices.
     pub waiting_requests: Vec<WaitingRequest>,
-    /// The pods that the explained rule evicts, ordered by name, each with the time of its eviction. Empty if the
-    /// effect of the rule is not NoExecute, or if the explained object is a pod or a device.
-    #[serde(default)]
-    pub evictions: Vec<RuleEviction>,
-}
-
-/// A pod that a rule evicts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct RuleEviction {
-    /// The pod.
-    pub pod: ObjectReference,
-    /// When the pod is evicted; a time in the past means at once.
-    pub eviction_time: Time,
 }
 
 /// So many fixes stand in the short form.
@@ -175,7 +160,6 @@ impl Explained {
             fixes: Vec::new(),
             combined_fix: Vec::new(),
             waiting_requests: Vec::new(),
-            evictions: Vec::new(),
         }
     }
 
@@ -211,20 +195,6 @@ impl Explained {
         let rule = self.rule.as_deref().map(qualified);
         let name = pod.or(rule).or_else(|| self.device.clone());
         name.unwrap_or_default()
-    }
-
-    /// Which pods are evicted, and when.
-    fn evicted(&self) -> Vec<(&ObjectReference, Timestamp)> {
-        let own = self
-            .verdict
-            .as_ref()
-            .and_then(|verdict| verdict.eviction_time);
-        let own = self.pod.as_ref().zip(own).map(|(pod, at)| (pod, at.0));
-        let others = self
-            .evictions
-            .iter()
-            .map(|one| (&one.pod, one.eviction_time.0));
-        own.into_iter().chain(others).collect()
     }
 
     /// The deciding links and the fixes, with the way to those that are left out, or where all are shown below.
@@ -341,22 +311,6 @@ impl Explained {
     }
 }
 
-impl Explanation {
-    /// When the pods are evicted that are explained, and those of the rules that are; a pod of several of
-    /// them is evicted once.
-    fn picture(&self) -> Option<Chart> {
-        let mut earliest: BTreeMap<&ObjectReference, Timestamp> = BTreeMap::new();
-        for (pod, at) in self.items.iter().flat_map(Explained::evicted) {
-            let known = earliest.entry(pod).or_insert(at);
-            *known = at.min(*known);
-        }
-        let evicted: Vec<Timestamp> = earliest.into_values().collect();
-        let now = self.metadata.observed().0;
-        let note = self.incomplete.first().map_or("", |_| event_chart::PARTIAL);
-        event_chart::picture(&evicted, "pod", note, now)
-    }
-}
-
 impl View for Explanation {
     fn sections(&self) -> Vec<Section> {
         let mut sections: Vec<Section> = beside(&self.warnings, &self.incomplete).into();
@@ -366,8 +320,6 @@ impl View for Explanation {
             let title = is_one_of_many.then(|| subject.name());
             subject.sections(title.as_deref())
         }));
-        let picture = Section::charts(self.picture().into_iter().collect());
-        sections.push(picture.captioned("Timeline of evictions"));
         let warnings = self.warnings.iter().map(Warning::line).collect();
         let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
         sections.push(Section::list("Warnings", warnings).shown(Shown::Document));
@@ -527,30 +479,23 @@ mod tests {
     }
 
     #[test]
-    fn a_page_shows_each_pod_once_where_it_is_evicted_first() {
+    fn only_narrow_output_names_the_way_to_what_it_leaves_out() {
         let mut explanation = explained(&[]);
-        assert_eq!(explanation.picture(), None, "it stays");
-        let at = |seconds| Time(testing::after(seconds));
-        explanation.items[0].verdict = Some(ExplainedVerdict {
-            outcome: PodOutcome::EvictedLater,
-            reason: None,
-            eviction_time: Some(at(600)),
-        });
-        let eviction = |pod: ObjectReference, seconds| RuleEviction {
-            pod,
-            eviction_time: at(seconds),
+        let lines = [
+            "rule drain taints gpu-0".to_owned(),
+            format!("and 2 more{ALL}"),
+        ];
+        explanation.items[0].messages = lines.into();
+        let shown = |format| {
+            let page = Page {
+                format,
+                width: None,
+                height: None,
+            };
+            render(&explanation, page).expect("text")
         };
-        let same = explanation.items[0].pod.clone().unwrap();
-        explanation.items.push(Explained {
-            evictions: vec![
-                eviction(same, 900),
-                eviction(testing::reference("ml/b"), 60),
-            ],
-            ..Explained::of_rule(&"rule".into())
-        });
-        let picture = explanation.picture().expect("two are evicted");
-        let moments = picture.moments.iter();
-        let moments: Vec<_> = moments.map(|one| (one.seconds, one.number)).collect();
-        assert_eq!(moments, [(60, 1), (600, 1)]);
+        assert!(shown(Format::Table).contains("and 2 more (all: -o wide)"));
+        let wide = shown(Format::Wide);
+        assert!(wide.contains("and 2 more") && !wide.contains(ALL), "{wide}");
     }
 }

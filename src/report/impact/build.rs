@@ -21,7 +21,7 @@ use super::view::{
 use crate::assess::defects;
 use crate::assess::{
     Assessed, Assessment, Basis, CountSubject, DisruptionFacts, Limits, PodAssessment,
-    ReportCompleteness, TaintCounts, recurring_warning,
+    ReportCompleteness, TaintCounts,
 };
 use crate::decide::publish::{ControllerAnswer, OtherTreatment};
 use crate::decide::unreleased_devices::{of_hardware, recorded};
@@ -90,7 +90,6 @@ impl ImpactReport {
         // This defect comes with any rule, so that it concerns only a preview that proposes one.
         defects.extend(of_rules.filter(|_| !proposed.is_empty()));
         let reading = basis.reading;
-        defects.extend(recurring_warning(None, &assessment.recurring));
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "ImpactReport".to_owned(),

@@ -193,9 +193,6 @@ fn perhaps_worse(report: &ImpactReport) -> Option<String> {
 fn why_none(report: &ImpactReport) -> String {
     match report.assessment.effects.as_slice() {
         [effect] if !effect.evicts() => format!(": effect {effect} does not evict"),
-        _ if !report.assessment.recurring.is_empty() => {
-            " now; replacements for terminating pods would be evicted later".to_owned()
-        }
         _ => String::new(),
     }
 }

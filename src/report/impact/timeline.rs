@@ -9,9 +9,14 @@ use super::view::{ImpactReport, Pod, Selector};
 use crate::assess::Totals;
 use crate::naming::age::human_duration;
 use crate::naming::phrase::{counted, few};
-use crate::report::event_chart::{MOMENTS, PARTIAL, alike, moment, when};
 use crate::report::table::{Chart, Column, Moment, Table};
 use crate::report::time::Time;
+
+/// More moments than these are told in spans of equal length.
+const MOMENTS: usize = 8;
+
+/// What is told of a picture that may not be all.
+const PARTIAL: &str = "The report is incomplete: events may be missing.";
 
 /// Seconds from which on a delay by the controller's rate is worth telling.
 const DELAY: i64 = 5;
@@ -303,6 +308,38 @@ fn sums(entries: impl Iterator<Item = (i64, usize, usize)>) -> BTreeMap<i64, Tim
         sum.add(pods, devices);
     }
     moments
+}
+
+/// So many of them at that moment.
+fn moment(seconds: i64, number: usize, noun: &str) -> Moment {
+    Moment {
+        seconds: seconds.unsigned_abs(),
+        when: when(seconds),
+        number,
+        what: counted(number, noun),
+    }
+}
+
+/// The moment in words.
+fn when(seconds: i64) -> String {
+    match seconds {
+        0 => "now".to_owned(),
+        later => format!("+{}", human_duration(SignedDuration::from_secs(later))),
+    }
+}
+
+/// The moments, which are in order, with those that have the same words as one: `+20m` is every second of a minute.
+fn alike(moments: impl IntoIterator<Item = (i64, usize)>) -> Vec<(i64, usize)> {
+    let mut alike: Vec<(i64, usize)> = Vec::new();
+    for (seconds, number) in moments {
+        match alike.last_mut() {
+            Some((known, sum)) if when(*known) == when(seconds) => {
+                *sum = sum.saturating_add(number);
+            }
+            _ => alike.push((seconds, number)),
+        }
+    }
+    alike
 }
 
 #[cfg(test)]

@@ -11,13 +11,11 @@ use crate::harness::{ControlPlane, DEADLINE, Variant, block_on, random_suffix, t
 use crate::page::{Page, Setting};
 use kubectl_devicetaint::model::Kind;
 
-/// What a reader does.
+/// What a reader does; the last goes on until it is told to stop.
 const READS: [&str; 14] = [
-    "describe hard -o json",
-    "describe hard --history -o json",
-    "wait hard --for recovered --timeout 1s --settle 0s",
-    "explain pod/train device/GPU0 rule/hard -o json",
-    "snapshot",
+    "describe hard --strict -o json",
+    "explain pod/train device/GPU0 rule/hard --strict -o json",
+    "snapshot --strict",
     "wait hard --for evicted --timeout 1s --settle 0s",
     "preview GPU0 KEY:NoExecute --strict -o json",
     "preview --rule hard --strict -o json",

@@ -16,7 +16,6 @@ mod meanwhile;
 mod middlebox;
 mod partitions;
 mod races;
-mod recovery;
 mod runbook;
 pub mod support;
 #[cfg(unix)]

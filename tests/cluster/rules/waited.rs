@@ -1,12 +1,8 @@
 //! Changes that wait for what they do, and waits that cannot end.
 
 use std::thread;
-use std::time::Duration;
 
-use serde_json::json;
-
-use super::support::{KEY, World};
-use crate::harness::objects::{allocation, bound, claim, pod, reserved};
+use super::support::{KEY, World, name_in};
 use crate::harness::{ControlPlane, DEADLINE, Reference, block_on, wait_for};
 
 /// Ends a pod as its kubelet would, and waits until it is gone.
@@ -32,48 +28,29 @@ fn a_wait_that_is_over_says_how_the_kubelet_is_asked() {
     ));
 }
 
-/// A pod of a DaemonSet as its controller makes it.
-async fn exporter(world: &World<'_>, number: usize) {
-    let name = format!("exporter-{number}");
-    let mut pod = bound(pod(&world.namespace, &name, &name), &world.node);
-    pod["metadata"]["ownerReferences"] = json!([{
-        "apiVersion": "apps/v1", "kind": "DaemonSet", "name": "exporter", "uid": "d", "controller": true,
-    }]);
-    let claim = claim(&world.namespace, &name, &world.driver);
-    let allocation = allocation(&world.driver, &world.node, "gpu-0");
-    let objects = [pod, reserved(claim, allocation, &name)];
-    world.plane.create(&objects).await;
+#[test]
+fn an_addition_that_is_waited_for_too_short_is_refused_before_it_is_made() {
+    let world = block_on(World::new(ControlPlane::shared()));
+    block_on(world.tolerant_pod("patient", "gpu-0", 300));
+    let line = format!("add GPU0 {KEY}:NoExecute --yes --wait");
+    world
+        .run(&format!("{line} --timeout 25s"))
+        .ended(4)
+        .saying("the last eviction is due in")
+        .saying("nothing was changed");
+    assert!(block_on(world.rules()).is_empty());
 }
 
 #[test]
-fn a_wait_ends_when_pods_are_created_again_and_evicted_again() {
+fn an_addition_whose_pods_are_not_gone_in_time_says_what_is_left() {
     let world = block_on(World::new(ControlPlane::shared()));
-    let name = world.add(&format!("{KEY}:NoExecute"));
-    block_on(exporter(&world, 0));
-    let line = format!("wait {name} --for evicted --timeout 120s --settle 20s");
-    let run = thread::scope(|scope| {
-        let waiting = scope.spawn(|| world.run(&line));
-        // The first of them is seen.
-        thread::sleep(Duration::from_secs(3));
-        for number in 0..3 {
-            if number > 0 {
-                block_on(exporter(&world, number));
-            }
-            if number < 2 {
-                let name = format!("exporter-{number}");
-                block_on(world.until_evicted(&name));
-                // A look is taken a second after the one before at the earliest.
-                thread::sleep(Duration::from_secs(3));
-                block_on(end(&world, &name));
-            }
-        }
-        waiting.join().expect("no panic")
-    });
-    run.ended(5)
-        .saying("evicted pods are replaced and evicted again")
-        .saying(&format!(
-            "the pods of DaemonSet/exporter in {} are evicted again each time they are recreated (",
-            world.namespace
+    block_on(world.patient_pod("train", "gpu-0"));
+    let run = world
+        .run(&format!(
+            "add GPU0 {KEY}:NoExecute --yes --wait --settle 1s --timeout 4s"
         ))
-        .saying("seen); to prevent these evictions, give their claims a toleration with effect NoExecute");
+        .ended(5)
+        .saying(&format!("{}/train", world.namespace));
+    assert!(block_on(world.rule(&name_in(&run.stdout))).is_some());
 }
+

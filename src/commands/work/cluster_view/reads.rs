@@ -193,24 +193,6 @@ impl<Read: ReadState> ClusterView<Read> {
         Ok(view.into_state())
     }
 
-    /// As [`ClusterView::with_pods`], for all that use claims; where they may not be read, without them and with
-    /// that gap.
-    pub(crate) async fn with_all_pods(self) -> Result<(ClusterView<Pods>, Option<Gap>), Failure> {
-        if self.live().is_none() {
-            return Ok((self.into_state(), None));
-        }
-        match self.find_pods(PodQuery::Chosen(None, &|_| true)).await? {
-            PodQueryResult::These(pods, _) => {
-                let mut view = self.with_found(&pods);
-                // All pods were asked for: one that is not among them is gone.
-                view.reading.known.insert(Kind::Pod);
-                Ok((view.into_state(), None))
-            }
-            PodQueryResult::Denied(why) => Ok((self.into_state(), Some(Gap::of(Kind::Pod, &why)))),
-            PodQueryResult::WithoutClaims | PodQueryResult::Gone => Ok((self.into_state(), None)),
-        }
-    }
-
     /// The pods that are meant, whether they use a device or not. Files hold only those that use a claim.
     pub(crate) async fn find_pods(&self, meant: PodQuery<'_>) -> Result<PodQueryResult, Failure> {
         if let Some(Live { client, served }) = &self.view_warnings.live {

@@ -301,7 +301,6 @@ mod tests {
             since_time: None,
             until_time: None,
             message: "it was deleted by force".to_owned(),
-            workload_kind: None,
             leaving: Vec::new(),
         }
     }
