@@ -18,7 +18,6 @@ mod bounded;
 mod cache;
 mod client;
 mod connection;
-mod debug_pod;
 mod discovery;
 mod error;
 mod files;
@@ -40,8 +39,9 @@ mod write;
 
 pub use crate::wire::Detail;
 pub use client::ApiClient;
-pub use connection::{Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment};
-pub use debug_pod::{DebugPod, DebugPodRequest, DebugPodState, NotMade};
+pub use connection::{
+    Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment, KubeconfigNames,
+};
 pub use discovery::{ServedKinds, discover, remembered, served_kinds, with_admission};
 pub use error::{ClusterError, Server};
 pub use files::{
@@ -49,7 +49,7 @@ pub use files::{
 };
 pub use observer::{Event, Observer, Silent};
 pub use permission::Permission;
-pub use pod_location::{node_exists, node_of_pod};
+pub use pod_location::node_of_pod;
 pub use purpose::Purpose;
 pub use read::{
     EarlyInputs, NodeDetail, PodQuery, PodQueryResult, ReadMore, ReadResult, Saved, SavedList,

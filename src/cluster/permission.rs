@@ -37,18 +37,6 @@ impl Permission {
         }
     }
 
-    /// To make a pod that asks a kubelet, to read what it says, and to remove it.
-    #[must_use]
-    pub fn debug_pods() -> [Self; 4] {
-        let log = Self {
-            resource: "pods/log".to_owned(),
-            ..Self::new("get", Kind::Pod)
-        };
-        let pods = ["create", "get", "delete"].map(|verb| Self::new(verb, Kind::Pod));
-        let [create, get, delete] = pods;
-        [create, get, delete, log]
-    }
-
     /// Whether it is about looking, not about changing.
     #[must_use]
     pub fn is_read(&self) -> bool {

@@ -1,7 +1,6 @@
-//! The node a pod runs on, and whether that node exists.
+//! The node a pod runs on.
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use super::client::api::ApiClient;
 use super::client::document::document_for;
@@ -40,21 +39,6 @@ pub async fn node_of_pod(
     match document_for::<Placed>(client, path, permission).await {
         Ok(placed) => Ok(placed.spec.node_name.as_deref().map(NodeName::from)),
         Err(ClusterError::NotFound { .. }) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// Whether there is a node of that name.
-///
-/// # Errors
-///
-/// As any read.
-pub async fn node_exists(client: &ApiClient, node: &NodeName) -> Result<bool, ClusterError> {
-    let path = format!("/api/v1/nodes/{}", escaped(node.as_str()));
-    let permission = Permission::new("get", Kind::Node);
-    match document_for::<IgnoredAny>(client, path, permission).await {
-        Ok(_) => Ok(true),
-        Err(ClusterError::NotFound { .. }) => Ok(false),
         Err(error) => Err(error),
     }
 }

@@ -22,7 +22,6 @@ enum What {
     Budgets,
     Workloads,
     Templates,
-    PodLogs,
     PodEvictions,
     Deployments,
     Policies,
@@ -47,16 +46,12 @@ const WORKLOADS: Need = Need(&["get", "list"], What::Workloads);
 const EVENTS: Need = Need(&["list"], What::Events);
 /// Which pods that are still to come put up with a taint.
 const TEMPLATES: Need = Need(&["list"], What::Templates);
-/// A pod on a node: made, looked at, and removed whatever happens.
-const DEBUG_POD: Need = Need(&["create", "get", "delete"], What::Pods);
 /// The namespaces that dedications are for.
 const NAMESPACES: Need = Need(&["list"], What::Namespaces);
 /// Evictions that respect budgets.
 const EVICTIONS: Need = Need(&["create"], What::PodEvictions);
 /// Restarts, which note their time in the template of a Deployment.
 const RESTARTS: Need = Need(&["patch"], What::Deployments);
-const DEBUG_LOG: Need = Need(&["get"], What::PodLogs);
-const DEBUG_NODE: Need = Need(&["get"], What::Nodes);
 
 /// What the command of a purpose does to a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,8 +78,6 @@ enum Roles {
     Rules,
     /// Rules and dedications.
     Dedications,
-    /// There is none: it adds to another purpose, or makes pods on nodes.
-    None,
 }
 
 /// All that is known of a purpose.
@@ -165,20 +158,13 @@ purposes! {
     /// Undoing a drain.
     Restore: "restore", Acts, Live, Rules, [FACTS, PODS, Need(&["get", "delete", "patch"], What::Rules), NODES];
     /// Evicting pods so that another one gets their devices.
-    MakeRoom: "make-room", Acts, Live, Rules, [FACTS, CLASSES, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, NODES, Need(&["get", "create", "patch", "delete"], What::Rules), EVICTIONS];
-    /// Asking the kubelet of a node through a pod that is made there; no role of `manifests/` allows that.
-    DebugPod: "podresources-via-debug", Acts, Live, None, [DEBUG_POD, DEBUG_LOG, DEBUG_NODE];
-    /// Comparing what a kubelet that is asked so says with what the cluster says.
-    DebugPodResources: "podresources-check-via-debug", Acts, Live, None, [FACTS, PODS, TEMPLATES, DEBUG_POD, DEBUG_LOG, DEBUG_NODE];
-    /// Waiting for what rules do, and for a kubelet that is asked through pods.
-    DebugWait: "wait-via-debug", Acts, Live, None, [FACTS, PODS, Need(&["get"], What::Rules), WATCH, NODES, DEBUG_POD, DEBUG_LOG];
+    MakeRoom: "make-room", Acts, Live, Rules, [FACTS, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, NODES, Need(&["get", "create", "patch", "delete"], What::Rules), EVICTIONS];
 }
 
 impl Purpose {
-    /// Every purpose that a role of `manifests/` is for.
-    pub fn with_a_role() -> impl Iterator<Item = Self> {
-        let every = Self::EVERY.iter().copied();
-        every.filter(|purpose| purpose.row().roles != Roles::None)
+    /// Every purpose; a role of `manifests/` is for each.
+    pub fn every() -> impl Iterator<Item = Self> {
+        Self::EVERY.iter().copied()
     }
 
     /// In one word, which is part of the name of a role.
@@ -242,12 +228,6 @@ impl What {
             Self::Nodes => vec![of(Kind::Node)],
             Self::Events => vec![of(Kind::Event)],
             Self::Budgets => vec![of(Kind::PodDisruptionBudget)],
-            // For RBAC a subresource is a resource of its own: `pods` does not include `pods/log`.
-            Self::PodLogs => vec![Permission {
-                verb,
-                group: String::new(),
-                resource: "pods/log".to_owned(),
-            }],
             Self::PodEvictions => vec![Permission {
                 verb,
                 group: String::new(),
@@ -287,7 +267,7 @@ mod tests {
 
     #[test]
     fn what_only_looks_changes_nothing() {
-        let writers: Vec<_> = Purpose::with_a_role()
+        let writers: Vec<_> = Purpose::every()
             .filter(|purpose| !purpose.permissions().iter().all(Permission::is_read))
             .collect();
         let expected = [
@@ -306,31 +286,8 @@ mod tests {
     }
 
     #[test]
-    fn who_makes_a_pod_on_a_node_may_remove_it_and_read_what_it_says() {
-        for purpose in [
-            Purpose::DebugPod,
-            Purpose::DebugPodResources,
-            Purpose::DebugWait,
-        ] {
-            let permissions = purpose.permissions();
-            let may = |verb: &str, resource: &str| {
-                let mut found = permissions.iter();
-                found.any(|one| one.verb == verb && one.resource == resource)
-            };
-            for verb in ["create", "get", "delete"] {
-                assert!(may(verb, "pods"), "{purpose:?}: {verb}");
-            }
-            assert!(may("get", "pods/log"), "{purpose:?}");
-            assert!(
-                Purpose::with_a_role().all(|other| other != purpose),
-                "no role of manifests/ makes pods"
-            );
-        }
-    }
-
-    #[test]
     fn every_kind_that_is_needed_is_listed_for_every_purpose() {
-        for purpose in Purpose::with_a_role() {
+        for purpose in Purpose::every() {
             let permissions = purpose.permissions();
             for kind in Kind::ALL.into_iter().filter(|kind| is_needed(*kind)) {
                 let list = Permission::new("list", kind);
@@ -341,7 +298,7 @@ mod tests {
 
     #[test]
     fn nothing_is_asked_for_that_a_command_does_not_use() {
-        for purpose in Purpose::with_a_role() {
+        for purpose in Purpose::every() {
             let resources: BTreeSet<String> = purpose
                 .permissions()
                 .into_iter()

@@ -1,7 +1,5 @@
 //! Whether running the same command again can succeed: a function of the error.
 
-use std::time::Duration;
-
 use http::StatusCode;
 
 use super::error::ClusterError;
@@ -13,17 +11,6 @@ pub enum Retryability {
     TryAgain,
     /// It would fail in the same way, until somebody does something.
     Stop,
-}
-
-impl Retryability {
-    /// Whether a change is sent again of which a time of `rest` is left to try.
-    #[must_use]
-    pub fn is_tried_for(self, rest: Duration) -> bool {
-        match self {
-            Self::TryAgain => !rest.is_zero(),
-            Self::Stop => false,
-        }
-    }
 }
 
 impl ClusterError {
@@ -88,6 +75,8 @@ fn of_status(status: u16) -> Retryability {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use std::io;
     use std::path::PathBuf;
     use std::sync::Arc;
@@ -114,14 +103,6 @@ mod tests {
             status,
             message: text(),
         }
-    }
-
-    #[test]
-    fn only_what_passes_is_tried_again_and_only_while_time_is_left() {
-        let second = Duration::from_secs(1);
-        assert!(Retryability::TryAgain.is_tried_for(second));
-        assert!(!Retryability::TryAgain.is_tried_for(Duration::ZERO));
-        assert!(!Retryability::Stop.is_tried_for(second));
     }
 
     #[test]

@@ -135,8 +135,7 @@ fn refuse_namespace(connection: &ConnectionArgs, profile: &CommandProfile) -> Re
         NamespaceFilter::Meaningless(_) | NamespaceFilter::Narrows => return Ok(()),
     };
     let failure = Failure::usage(
-        "--namespace applies only to `devices`, `explain`, `make-room`, `podresources list` and \
-            `podresources check`",
+        "--namespace applies only to `devices`, `explain`, `make-room` and `podresources list`",
     );
     Err(failure.hint(why).hint("omit --namespace"))
 }
@@ -214,7 +213,7 @@ impl PreparedCommand {
             Signals::TidiesUp => return running.await,
             Signals::End => signal::Signals::listen(),
         };
-        signal::stoppable_by(running, Some(&mut signals), context).await
+        signal::stoppable_by(running, &mut signals, context).await
     }
 }
 

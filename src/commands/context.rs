@@ -7,8 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::clock;
-use super::flags::connection::ConnectionArgs;
-use super::open_pods::OpenPods;
 use crate::cluster::{self, ApiClient, ConnectionOptions, Permission};
 use crate::completion::Said;
 use crate::decide::Ledger;
@@ -195,8 +193,6 @@ pub(super) struct Context {
     pub(super) environment: cluster::Environment,
     /// What the command changes, for whoever interrupts it.
     pub(super) ledger: Ledger,
-    /// Debug pods that are not removed yet, for whoever interrupts it.
-    pub(super) open_pods: OpenPods,
     /// The UID of this run, by which it knows what it has changed.
     pub(super) run: Option<String>,
     /// Whether somebody sits there who can be asked.
@@ -230,7 +226,6 @@ impl Context {
             interactive: environment.stdin_is_terminal && surroundings.streams.stderr_is_terminal,
             environment,
             ledger: Ledger::default(),
-            open_pods: OpenPods::default(),
             run: cluster::run_uid(),
             is_accounted: AtomicBool::new(false),
             is_introduced: AtomicBool::new(false),
@@ -258,7 +253,6 @@ impl Context {
                 ..self.environment.clone()
             },
             ledger: Ledger::default(),
-            open_pods: OpenPods::default(),
             run: self.run.clone(),
             interactive: false,
             contexts: Vec::new(),
@@ -345,7 +339,6 @@ impl Context {
             verbosity: 0,
             environment: cluster::Environment::default(),
             ledger: Ledger::default(),
-            open_pods: OpenPods::default(),
             run: None,
             interactive: false,
             is_accounted: AtomicBool::new(false),

@@ -12,10 +12,8 @@ use super::work::present::present;
 use super::work::rules_on::chosen_in;
 use crate::assess::ReportCompleteness;
 use crate::cluster::{ClusterError, Detail, Purpose, ReadResult, eviction_events, rule_events};
-use crate::decide::record_reader::RecordReader;
-use crate::decide::rules_on::SiblingRules;
-use crate::decide::unreleased_devices;
 use crate::decide::in_use_elsewhere;
+use crate::decide::rules_on::SiblingRules;
 use crate::engine::beside::pods_beside;
 use crate::engine::rule_lifecycle::{PendingEviction, pending_evictions};
 use crate::engine::termination_blocker::Publishers;
@@ -80,11 +78,6 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
     let mut view = view.with_pods_of(&proposed).await?;
     let identities = view.identity_warnings(&meant.rules);
     view.reading.warnings.extend(identities);
-    view.reading.warnings.extend(unreleased_devices::warnings(
-        &meant.rules,
-        None,
-        RecordReader::Api,
-    ));
     let elsewhere = in_use_elsewhere::warnings(&meant.rules, view.snapshot(), &view.semantics);
     view.reading.warnings.extend(elsewhere);
     let questions: Vec<DescribedRule<'_>> = meant

@@ -17,10 +17,7 @@ use crate::decide::choice::{
 };
 use crate::decide::identity::Hardware;
 use crate::decide::list_filter::ListFilter;
-use crate::decide::record_reader::RecordReader;
-use crate::decide::unreleased_devices;
-use crate::engine::hardware::Hardware as HardwareMap;
-use crate::engine::{self, Inventory};
+use crate::engine;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, Kind};
 use crate::render::{Format, render};
@@ -239,45 +236,28 @@ struct Listed {
     columns: Vec<String>,
 }
 
-impl Listed {
-    /// The devices whose records belong to the list; all of them where nothing narrows it.
-    fn recorded_among(
-        &self,
-        inventory: &Inventory<'_>,
-        basis: &DeviceBasis<'_>,
-    ) -> Option<Vec<DeviceId>> {
-        let filter = &self.list_filter;
-        // What is recorded is not published while its driver is away.
-        let node = filter.node.as_deref();
-        if node.is_none() && !filter.is_selection() {
-            return None;
-        }
-        let snapshot = &basis.reading.snapshot;
-        // Such records are rare, and without one the hardware need not be looked up.
-        let mut rules = snapshot.rules.iter();
-        if rules.all(|rule| unreleased_devices::noted(rule).is_empty()) {
-            return Some(Vec::new());
-        }
-        let listed: Vec<DeviceId> = inventory.devices.iter().map(|one| one.id.clone()).collect();
-        // What a partition has not released is held on the same hardware.
-        let mut listed = HardwareMap::of(&snapshot.slices).closure(&listed);
-        let on_node =
-            node.map(|node| unreleased_devices::recorded_on(&snapshot.rules, &node.into()));
-        listed.extend(on_node.into_iter().flatten());
-        Some(listed.into_iter().collect())
+impl FollowedQuestion for Listed {
+    type Answer = DeviceReport;
+
+    /// Who uses a device is named in the claims.
+    fn needs_pods_of(&self, _basis: &DeviceBasis<'_>) -> Option<BTreeSet<DeviceId>> {
+        None
     }
 
-    fn report(&self, basis: &Basis<'_>) -> DeviceReport {
+    /// Numbers of hardware tell what is in use under the name of another driver.
+    fn needs_attributes(&self) -> bool {
+        true
+    }
+
+    fn changes(&self, before: &DeviceReport, now: &DeviceReport) -> Option<Vec<String>> {
+        Some(changes(before, now))
+    }
+
+    fn answer(&self, basis: &Basis<'_>) -> DeviceReport {
         let mut inventory = engine::devices(&basis.reading.snapshot, basis.semantics);
         self.list_filter.keep(&mut inventory, basis);
-        let rules = &basis.reading.snapshot.rules;
-        let listed = self.recorded_among(&inventory, basis);
         let report = DeviceReport::new(&inventory.devices, &inventory.gaps, basis)
-            .with_warnings(&unreleased_devices::warnings(
-                rules,
-                listed.as_deref(),
-                RecordReader::Api,
-            ))
+            .with_lines(self.lines)
             .of_tainted_alone(self.list_filter.tainted);
         let report = if self.list_filter.is_selection() {
             report.of_selection()

@@ -17,12 +17,11 @@ use crate::decide::explain_targets::{
     ExplainTargets, ambiguous, neither, no_device, no_such_pod, pods_denied, refuse_rules_beside,
     rule_or_pod, the_one,
 };
-use crate::decide::unreleased_devices;
 use crate::engine::{self, ProposedTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
-    ClaimSource, DeviceId, DeviceSelector, DeviceTaintRule, Effect, Gap, Kind, Namespace,
-    NamespacedName, ObjectName, Pod, PodClaim, Snapshot,
+    ClaimSource, DeviceId, DeviceSelector, DeviceTaintRule, Gap, Kind, Namespace, NamespacedName,
+    ObjectName, Pod, PodClaim, Snapshot,
 };
 use crate::naming::Subject;
 use crate::report::Explanation;
@@ -139,9 +138,7 @@ pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStat
     let found = find(&subjects, &mut view, context).await?;
     let view = with_everything(view, &found).await?;
     let (explained, gaps) = explain(&found, &hypothesis, &view)?;
-    // What a partition or another name of it has not released is held on the same hardware.
-    let unreleased = unreleased_devices::of_hardware(&found.devices, view.snapshot());
-    let answer = Explanation::new(explained, &gaps, &view.basis()).with_warnings(&unreleased);
+    let answer = Explanation::new(explained, &gaps, &view.basis());
     present(&answer, view.view_warnings(), args.output.wanted(), context)
 }
 

@@ -16,13 +16,12 @@ use crate::assess::{Basis, DeviceBasis, ReportCompleteness};
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
 use crate::decide::identity;
-use crate::decide::record_reader::RecordReader;
 use crate::decide::rules_on::SiblingRules;
-use crate::decide::{RuleArguments, RuleWords, in_use_elsewhere, unreleased_devices};
+use crate::decide::{RuleArguments, RuleWords, in_use_elsewhere};
 use crate::engine::ProposedTaint;
 use crate::engine::beside::pods_beside;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Effect};
+use crate::model::{DeviceId, DeviceTaintRule};
 use crate::naming::labels::LabelSelector;
 use crate::render::Format;
 use crate::report::rules::{Notes, RuleList, rows};
@@ -132,22 +131,22 @@ fn proposed(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ProposedTaint> {
     ProposedTaint::of_rules(rules, now)
 }
 
-/// What those of the rules do that evict.
-fn evicting(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ProposedTaint> {
-    let rules = rules.iter();
-    let evicting = rules.filter(|rule| rule.taint.effect == Effect::NoExecute);
-    ProposedTaint::of_rules(evicting, now)
-}
+impl FollowedQuestion for Listed<'_> {
+    type Answer = RuleList;
 
-impl Listed<'_> {
-    fn list(&self, basis: &Basis<'_>) -> RuleList {
+    fn needs_pods_of(&self, basis: &DeviceBasis<'_>) -> Option<BTreeSet<DeviceId>> {
+        let proposed = proposed(&self.shown(basis), basis.now);
+        Some(basis.selected(&proposed).devices)
+    }
+
+    fn needs_attributes(&self) -> bool {
+        // What the hardware of rules is and was, and which driver has it: another may allocate it while the list is followed.
+        true
+    }
+
+    fn answer(&self, basis: &Basis<'_>) -> RuleList {
         let shown = self.shown(basis);
         let mut oddities = identity::warnings(&shown, basis.reading, basis.semantics);
-        oddities.extend(unreleased_devices::warnings(
-            &shown,
-            None,
-            RecordReader::Api,
-        ));
         oddities.extend(in_use_elsewhere::warnings(
             &shown,
             &basis.reading.snapshot,
@@ -163,12 +162,7 @@ impl Listed<'_> {
         let gaps = basis.reading.gaps.iter().chain(&impact.gaps);
         let completeness = ReportCompleteness::new(gaps, basis.semantics);
         let beside = pods_beside(&basis.reading.snapshot, &proposed, &impact, basis.semantics);
-        let rows = rows(
-            shown.clone(),
-            &impact,
-            &beside,
-            &completeness,
-        );
+        let rows = rows(shown, &impact, &beside, &completeness);
         let list = RuleList::new(rows, self.objects.clone(), basis.now);
         list.from_answer(&impact, basis)
             .with_warnings(&oddities)

@@ -216,7 +216,7 @@ impl MakeRoomArgs {
             Ok((mutation, found))
         };
         let prepared = Box::pin(prepared);
-        let (mutation, found) = stoppable_by(prepared, Some(&mut signals), context).await?;
+        let (mutation, found) = stoppable_by(prepared, &mut signals, context).await?;
         let dry_run = self.change.change().dry_run;
         match found {
             Preparation::Scheduled(pod, node) => {
@@ -246,7 +246,7 @@ impl MakeRoomArgs {
                     return Ok(ExitStatus::Success);
                 }
                 let waiting = until_scheduled(&pod, &mutation.view, self.stage_limits());
-                let waiting = stoppable_by(Box::pin(waiting), Some(&mut signals), context);
+                let waiting = stoppable_by(Box::pin(waiting), &mut signals, context);
                 let end = waiting.await?;
                 let status = end.status(&pod.name);
                 let error = status.as_ref().err().map(ToString::to_string);
@@ -278,6 +278,53 @@ impl MakeRoomArgs {
                 Box::pin(work.carry_out(lines, signals)).await
             }
         }
+    }
+
+    async fn clean_up(&self, lines: Lines, context: &Context) -> Result<ExitStatus, Failure> {
+        let mut signals = Signals::listen();
+        let work = async {
+            let mutation = MutationContext::open(context).await?;
+            let left = left_rules(mutation.view.rules()?, mutation.view.now);
+            let change = self.change.change();
+            if left.is_empty() {
+                context.printer.note("No resources found");
+                return Ok(if change.error_unchanged {
+                    ExitStatus::Unchanged
+                } else {
+                    ExitStatus::Success
+                });
+            }
+            let approval =
+                CleanupApproval::of_flags(self.safety.says_yes(), self.include_unexpired);
+            match approval {
+                CleanupApproval::Expired | CleanupApproval::All => {}
+                CleanupApproval::Answer => {
+                    let rules = left.lines().into_iter().map(|line| format!("  {line}"));
+                    introduce(&rules.collect::<Vec<_>>(), context);
+                    let action = left.action();
+                    ask(&Question::Yes { action }, change.dry_run, context)?;
+                }
+            }
+            let (removed, kept) = left.agreed(approval);
+            let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
+            let names = removed.iter().map(|rule| rule.name.to_string());
+            changer.plan(names.map(|name| (name, RuleGoal::Deleted)));
+            let done = remove_these(&removed, &mut changer).await;
+            done.map_err(|failure| stopped(failure, context))?;
+            for line in unexpired_lines(&kept) {
+                context.printer.warn(&format!("kept {line}"));
+            }
+            if !kept.is_empty() {
+                let hint = "to remove these too: kubectl devicetaint make-room --cleanup --include-unexpired";
+                context.printer.hint(hint);
+            }
+            Ok(if removed.is_empty() && change.error_unchanged {
+                ExitStatus::Unchanged
+            } else {
+                changer.status()
+            })
+        };
+        stoppable_by(Box::pin(work), &mut signals, context).await
     }
 }
 
@@ -338,7 +385,7 @@ impl RoomWork<'_> {
             }
             pipeline.run(&proposal, &mut changer, apply).await
         };
-        let applied = stoppable_by(Box::pin(checked), Some(&mut signals), context).await;
+        let applied = stoppable_by(Box::pin(checked), &mut signals, context).await;
         self.mutation.view.tell(&context.printer);
         let removed = if has_begun {
             self.remove(&applied, &mut signals, &mut changer).await
@@ -385,7 +432,7 @@ impl RoomWork<'_> {
                 }
             },
         };
-        stoppable_by(removal, Some(signals), context).await?;
+        stoppable_by(removal, signals, context).await?;
         Ok(Some(first))
     }
 

@@ -29,7 +29,6 @@ mod flags;
 mod help;
 mod list;
 mod make_room;
-mod open_pods;
 mod plan;
 mod podresources;
 mod preview;

@@ -14,16 +14,15 @@ use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, DeletionBasis, Pipeline};
 use super::work::rules_on::meant_on;
 use super::work::stopped::stopped;
-use super::work::unreleased_devices::carry_over;
 use crate::cluster::{Detail, Purpose, read_nodes};
 use crate::decide::blast_radius::RemovalApproval;
 use crate::decide::chooser::Absence;
 use crate::decide::dedication::left_policies;
 use crate::decide::identity::NotedHardware;
 use crate::decide::outcomes::held_line;
-use crate::decide::record_reader::RecordReader;
+use crate::decide::proposal::Patience;
 use crate::decide::rules_on::SiblingRules;
-use crate::decide::{Proposal, RuleArguments, RuleWords, SelectedRules, unreleased_devices};
+use crate::decide::{Proposal, Requester, RuleArguments, RuleWords, SelectedRules};
 use crate::engine::allocator::may_be_used_under_other_names;
 use crate::engine::rule_lifecycle::{blocks, release};
 use crate::engine::{ProposedTaint, nodes_of};
@@ -38,9 +37,8 @@ use crate::report::rule_lifecycle::release_lines;
 /// Selects rules by name, by hardware, by devices and KEY- (as in `kubectl taint`), by labels (-l), or all rules
 /// (--all). With --expired, selects expired rules (see `add --expires`).
 ///
-/// Asks for confirmation for --all, for more than one rule, and for rules of devices that a kubelet may still hold
-/// for a force-deleted pod (`wait --verify-node` confirms their release). If stdin is not a terminal, the command is
-/// then refused without --yes.
+/// Asks for confirmation for --all and for more than one rule. If stdin is not a terminal, the command is then refused
+/// without --yes.
 ///
 /// Also asks for confirmation for rules that another user or program created or changed. If stdin is not a terminal,
 /// the command is then refused without --others.
@@ -188,12 +186,9 @@ impl RemoveArgs {
         ended
     }
 
-    /// Says what the rules note of their devices: hardware that is another one by now, and devices that were not
-    /// seen to be released, before they are given to others.
+    /// Says that the hardware of the rules' devices is another one by now, before it is given to others.
     async fn warn_of_hardware(&self, rules: &[DeviceTaintRule], live: &Live, context: &Context) {
         let mut warnings = Vec::new();
-        // One device may be recorded on the rules and on others.
-        let mut recording = rules.to_vec();
         if !self.is_part {
             warnings.extend(left_policies(rules));
         }
@@ -204,19 +199,13 @@ impl RemoveArgs {
                 Err(failure) => Err(failure),
             };
             match view {
-                Ok(view) => {
-                    warnings.extend(view.identity_warnings(rules));
-                    let (snapshot, semantics) = (view.snapshot(), &view.semantics);
-                    let others = unreleased_devices::on_same_hardware(rules, snapshot, semantics);
-                    recording.extend(others);
-                }
+                Ok(view) => warnings.extend(view.identity_warnings(rules)),
                 Err(failure) => context.printer.warn(&format!(
                     "cannot tell whether devices of the rules were replaced: {failure}"
                 )),
             }
         }
-        let unreleased = unreleased_devices::warnings(&recording, None, RecordReader::Api);
-        for warning in unreleased.iter().chain(&warnings) {
+        for warning in &warnings {
             context.printer.warn(&Oddity::from(warning).line());
         }
     }
@@ -258,14 +247,7 @@ impl RemoveArgs {
             Ok(mutation) => with_other_names(mutation, &found).await,
             Err(failure) => Err(failure),
         };
-        let mut forgotten = Vec::new();
-        if let Some(mode) = changer.mode() {
-            let view = mutation.as_ref().ok().map(|mutation| &mutation.view);
-            let slices = view.map(|view| &view.snapshot().slices[..]);
-            let carried = carry_over(&found, slices, mode, changer).await;
-            forgotten = carried.map_err(|failure| stopped(failure, changer.context()))?;
-        }
-        let (mut gone, count) = (Vec::new(), found.len());
+        let mut gone = Vec::new();
         for rule in found {
             let removed = changer.delete(&rule).await;
             let removed = removed.map_err(|failure| stopped(failure, changer.context()))?;
@@ -274,10 +256,6 @@ impl RemoveArgs {
             } else {
                 gone.push(rule);
             }
-        }
-        let stores = changer.stores();
-        if !forgotten.is_empty() && (gone.len() == count || !stores) {
-            changer.note(unreleased_devices::forgotten_line(&forgotten, stores));
         }
         if !gone.is_empty() {
             tell_released(&gone, mutation, changer).await;
@@ -337,8 +315,7 @@ async fn tell_released(
     let is_unread = |kind: &Kind| mutation.view.reading.without(*kind).is_some();
     let unread: BTreeSet<Kind> = deciding.into_iter().filter(is_unread).collect();
     let released = release(&devices, mutation.view.snapshot(), nodes);
-    let recorded = unreleased_devices::recorded(mutation.view.snapshot());
-    for line in release_lines(&released, &recorded, &unread) {
+    for line in release_lines(&released, &unread) {
         changer.note(line);
     }
 }

@@ -47,12 +47,7 @@ impl Signals {
         }
     }
 
-    /// Waits for somebody to stop the program.
-    pub(super) async fn received(mut self) -> ExitStatus {
-        self.next().await
-    }
-
-    /// As [`Signals::received`], and hears the one after it, too.
+    /// Waits for a signal that stops the program.
     pub(super) async fn next(&mut self) -> ExitStatus {
         tokio::select! {
             // A question that any signal breaks off sends SIGINT after it.
@@ -103,11 +98,6 @@ impl Signals {
         Self::listen()
     }
 
-    /// As [`Signals::next`].
-    pub(super) async fn received(mut self) -> ExitStatus {
-        self.next().await
-    }
-
     /// Waits for somebody to stop the program; for ever when nobody can be heard.
     pub(super) async fn next(&mut self) -> ExitStatus {
         if tokio::signal::ctrl_c().await.is_err() {
@@ -117,26 +107,12 @@ impl Signals {
     }
 }
 
-/// Does what `work` does until somebody stops the program, who is then told how far it was.
-///
-/// Not for commands that have something to clean up; they listen themselves.
-pub(super) async fn stoppable<T>(
-    work: impl Future<Output = Result<T, Failure>>,
-    context: &Context,
-) -> Result<T, Failure> {
-    stoppable_by(work, Some(&mut Signals::listen()), context).await
-}
-
-/// As [`stoppable`], by these signals, for a command that cleans up after it; without them, `work` is stopped by whoever
-/// waits for it.
+/// Does what `work` does until one of these signals stops the program, whose user is then told how far it was.
 pub(super) async fn stoppable_by<T>(
     work: impl Future<Output = Result<T, Failure>>,
-    signals: Option<&mut Signals>,
+    signals: &mut Signals,
     context: &Context,
 ) -> Result<T, Failure> {
-    let Some(signals) = signals else {
-        return work.await;
-    };
     let (mut stop, mut work) = (pin!(signals.next()), pin!(work));
     let status = tokio::select! {
         outcome = &mut work => return match outcome {
@@ -149,10 +125,7 @@ pub(super) async fn stoppable_by<T>(
         },
         status = &mut stop => status,
     };
-    let failure = interrupted(status, context);
-    // What is not carried on cannot remove its pods any more.
-    let left = context.open_pods.remove().await;
-    Err(left.into_iter().fold(failure, Failure::hint))
+    Err(interrupted(status, context))
 }
 
 /// What to tell whoever stopped the program: what was changed by then, and what was not; nothing of

@@ -300,4 +300,3 @@ async fn a_version_that_is_newer_than_this_plugin_is_told_by_whoever_looks() {
         );
     }
 }
-

@@ -1,47 +1,30 @@
 //! `wait`: until a rule has done what it does.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use clap::builder::NonEmptyStringValueParser;
-use tokio::time::Instant;
 
 use super::context::Context;
-use super::flags::kubelet::DebugPodArgs;
+use super::flags::events::EventsArgs;
 use super::flags::output::format_parser;
 use super::profile::CommandProfile;
-use super::signal;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect};
-use super::work::device_nodes::{device_nodes, propose_checks, warn_of_silence};
-use super::work::kubelet::{AwaitedRelease, NodeClaim, Verifier};
-use super::work::kubelet_node::NodeTrust;
+use super::work::events::{self, Results, Stdout};
 use super::work::rules_on::meant_on;
-use super::work::unreleased_devices::{ForceDeletions, clear_released, clear_released_of};
-use super::work::wait::{
-    ProgressLine, Wait, WaitEnd, WaitResult, not_seen_released, timed_out, with_silent_kubelet,
-};
+use super::work::wait::{ProgressLine, Wait, WaitEnd, WaitResult, not_seen_released, timed_out};
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
 use crate::decide::chooser::Absence;
-use crate::decide::device_nodes::DeviceNodes;
 use crate::decide::rules_on::SiblingRules;
-use crate::decide::wait_advice::also_verified;
 use crate::decide::{RuleArguments, RuleWords};
-use crate::engine::ProposedTaint;
-use crate::engine::device_removal::RemovalObjection;
-use crate::engine::holders::{NotEvictedReason, staying};
 use crate::engine::settle::{Goal, Patience};
 use crate::error::{ExitStatus, Failure};
-use crate::kubelet::SOCKET;
-use crate::model::{DeviceId, DeviceTaintRule, NodeName};
+use crate::model::DeviceTaintRule;
 use crate::naming::duration::parse_duration;
 use crate::naming::labels::LabelSelector;
 use crate::render::{Format, Page, render};
 use crate::report::WaitReport;
-use crate::report::unevicted_pods::{NotEvictedPod, not_evicted_line};
 
 /// Wait for evictions or idle devices
 ///
@@ -78,11 +61,7 @@ pub(super) struct WaitArgs {
     selector: Option<LabelSelector>,
 
     /// What to wait for
-    #[arg(
-        long = "for",
-        value_enum,
-        value_name = "evicted|idle|observed|deleted"
-    )]
+    #[arg(long = "for", value_enum, value_name = "evicted|idle|observed|deleted")]
     what: What,
 
     /// How long to wait, such as 30s or 5m
@@ -92,25 +71,6 @@ pub(super) struct WaitArgs {
     /// How long the API must show the result before the wait succeeds
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration)]
     settle: Duration,
-
-    /// Also query the kubelet of this node, and wait until it has released the rules' devices
-    ///
-    /// SOCKET is the kubelet's PodResources socket. The command must run on the node, as root. The kubelet's checkpoint
-    /// has the devices of force-deleted pods; the API does not. The command is refused if the rules select no device of
-    /// the node. This flag and --via-debug can be used only with --for evicted or idle.
-    #[arg(long, value_name = "SOCKET", num_args = 0..=1, require_equals = true, default_missing_value = SOCKET, conflicts_with = "via_debug")]
-    verify_node: Option<PathBuf>,
-
-    /// With --verify-node, name of the Node object; default: derived from the kubelet
-    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), requires = "verify_node", add = Values::Nodes)]
-    node: Option<String>,
-
-    /// Trust that --node is the node of this kubelet, if this cannot be verified
-    #[arg(long, requires = "node")]
-    confirm_node: bool,
-
-    #[command(flatten)]
-    debug: DebugPodArgs,
 
     /// Ignore rules that are missing when the wait begins
     #[arg(long)]
@@ -129,18 +89,8 @@ Examples:
   # Until no claim holds the devices
   kubectl devicetaint wait drain-node-7 --for idle --timeout 2h
 
-  # On the node: until pods are gone and the kubelet has released the devices
-  kubectl devicetaint wait drain-node-7 --for evicted --verify-node
-
-  # The same, run from another machine
-  kubectl devicetaint wait drain-node-7 --for evicted --via-debug node-7 \\
-    --debug-image registry.example.com/kubectl-devicetaint:0.1.0
-
   # Until the controller has counted the pods for a rule with effect None
   kubectl devicetaint wait drain-node-7 --for observed --timeout 30s";
-
-/// The root folder of kubelets, on their nodes.
-const KUBELET: &str = "/var/lib/kubelet";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum What {
@@ -168,12 +118,7 @@ impl What {
 impl WaitArgs {
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
-        let purpose = if self.makes_a_pod() {
-            Purpose::DebugWait
-        } else {
-            Purpose::Wait
-        };
-        CommandProfile::reading(purpose).tidying_up(self.makes_a_pod())
+        CommandProfile::reading(Purpose::Wait)
     }
 }
 
@@ -188,116 +133,46 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
     typed.chooser()?;
     let again = || vec!["to keep waiting, run the same command again".to_owned()];
     context.ledger.advise(again());
-    let began = Instant::now();
-    // The kubelet has what the wait for the API leaves of the time.
-    let end = began.checked_add(args.timeout).unwrap_or(began);
-    let verifier = args.verifier(end, context).await;
-    let verifier = verifier.map_err(|failure| with_silent_kubelet(failure, args.timeout))?;
-    let found = async {
-        let live = connect(context).await?;
-        let found = args.find(&typed, &live, context).await?;
-        Ok((live, found))
+    let results = if args.is_data() {
+        Results::Answer
+    } else {
+        Results::Lines
     };
-    let (live, found) = args.stoppable(found, context).await?;
+    let events = args.events.events.as_deref();
+    let stdout = events::begin(events, "wait", results, context).await?;
+    let live = connect(context).await?;
+    let found = args.find(&typed, &live, context).await?;
     // Only with --ignore-not-found: what is not there has nothing left to do.
     if found.is_empty() {
         return Ok(ExitStatus::Success);
     }
-    let verifier = match verifier {
-        None => None,
-        Some(verifier) => {
-            let awaited = AwaitedRelease { rules: &found, end };
-            let aimed = args.aimed(verifier, awaited, &live, context);
-            let aimed = args.stoppable(aimed, context).await;
-            Some(aimed.map_err(|failure| with_silent_kubelet(failure, args.timeout))?)
-        }
-    };
     let wait = Wait {
         goal: args.what.goal(),
         rules: &found,
         expected: Vec::new(),
         patience: args.patience(),
-        advice: &|_, _| again(),
+        advice: &|_| again(),
         progress_line: ProgressLine::Shown,
         last_look: None,
     };
-    let waited = args.stoppable(args.waited(&wait, &live, context), context);
-    let is_verified = verifier.is_some();
-    let (waited, nodes) = waited.await.map_err(|failure| match is_verified {
-        true => also_verified(failure, &found),
-        false => failure,
-    })?;
-    let unverified = verifier.as_ref().and_then(|it| it.warning().cloned());
-    let waited = match verifier {
-        Some(verifier) => {
-            let time = WaitTime { began, end };
-            let deletions = ForceDeletions {
-                verifier: &verifier,
-                waited: &found,
-                live: &live,
-                context,
-                noted: BTreeSet::new(),
-            };
-            let verified = args.verified(waited, deletions, time);
-            let verified = verified.await?;
-            // Only what the kubelet was seen to release is taken off the rules.
-            if let (WaitEnd::Met, Some(node)) = (&verified.ending, verifier.node()) {
-                let rules = live.rules()?;
-                clear_released(&wait.names(), node, &rules, context).await;
-                clear_released_of(&verified.recorded, node, &rules, context).await;
-            }
-            verified
-        }
-        None => waited,
-    };
+    let waited = args.waited(&wait, &live, context).await?;
     live.tell(&context.printer);
-    let is_met = matches!(waited.ending, WaitEnd::Met) && !args.is_data();
-    let next = nodes.filter(|_| is_met && !is_verified);
-    let report = waited.report(&wait).with_warnings(&unverified);
-    let status = args.tell(&report, waited.ending, context)?;
-    // What the API shows as free may be held by its node.
-    if let Some(nodes) = next {
-        propose_checks(&nodes, &live, &context.printer).await;
-    }
-    Ok(status)
-}
-
-/// When a wait began, and when its time is over.
-#[derive(Clone, Copy)]
-struct WaitTime {
-    began: Instant,
-    end: Instant,
+    let report = waited.report(&wait);
+    args.tell(&report, waited.ending, stdout, context)
 }
 
 impl WaitArgs {
-    /// Whether pods are made, and removed in the end.
-    fn makes_a_pod(&self) -> bool {
-        self.debug.via_debug.is_some()
-    }
-
-    /// Where pods ask the kubelet, nobody else hears that the program is stopped while there is none.
-    async fn stoppable<T>(
-        &self,
-        work: impl Future<Output = Result<T, Failure>>,
-        context: &Context,
-    ) -> Result<T, Failure> {
-        if self.makes_a_pod() {
-            signal::stoppable(work, context).await
-        } else {
-            work.await
-        }
-    }
-
-    /// Waits as far as the API goes; with the nodes of the devices, where they are looked at.
+    /// Waits, with the warnings about the hardware of the rules.
     async fn waited(
         &self,
         wait: &Wait<'_>,
         live: &Live,
         context: &Context,
-    ) -> Result<(WaitResult, Option<DeviceNodes>), Failure> {
+    ) -> Result<WaitResult, Failure> {
+        let version = self.version.version();
         let view = match wait.goal {
             Goal::Observed | Goal::Deleted => {
-                return Ok((wait.for_rules(live, context).await?, None));
+                return wait.for_rules(live, context).await;
             }
             Goal::Evicted => {
                 let view = ClusterView::of(live.clone(), Detail::Names).await?;
@@ -308,18 +183,13 @@ impl WaitArgs {
         };
         let (view, identities) = wait.identities(view, &self.typed(), context).await?;
         let others = wait.other_users(&view, context);
-        let nodes = device_nodes(wait.rules, &view).await;
-        // A wait for natural ends sees only what kubelets report.
-        if let Goal::Idle = wait.goal {
-            warn_of_silence(&nodes, live, &context.printer).await;
-        }
         let mut waited = wait.for_pods(view, context).await?;
         let now = ClusterView::of(live.clone(), Detail::Names);
         let renamed = wait.renamed_since(&waited.ending, &identities, now, context);
         waited.warnings.extend(renamed.await);
         waited.warnings.extend(identities);
         waited.warnings.extend(others);
-        Ok((waited, Some(nodes)))
+        Ok(waited)
     }
 
     fn typed(&self) -> RuleWords<'_> {
@@ -330,90 +200,6 @@ impl WaitArgs {
             ..RuleArguments::default()
         };
         RuleWords::new(ways, SiblingRules::Selected)
-    }
-
-    /// The kubelet whose word counts too, if so.
-    async fn verifier(&self, end: Instant, context: &Context) -> Result<Option<Verifier>, Failure> {
-        let plan = self.debug.plan(KUBELET);
-        if self.verify_node.is_none() && plan.is_none() {
-            return Ok(None);
-        }
-        if !self.what.goal().is_about_pods() {
-            let flag = match plan {
-                Some(_) => "--via-debug",
-                None => "--verify-node",
-            };
-            return Err(Failure::usage(format!(
-                "{flag} needs --for evicted or --for idle"
-            )));
-        }
-        Ok(match (plan, &self.verify_node) {
-            (Some(plan), _) => Some(Verifier::through(plan, || {
-                Box::pin(signal::Signals::listen().received())
-            })),
-            (None, Some(socket)) => Some(Verifier::at(socket, end, context).await?),
-            (None, None) => None,
-        })
-    }
-
-    /// The kubelet with what it has to give back; who holds that and stays is said at once.
-    async fn aimed(
-        &self,
-        verifier: Verifier,
-        awaited: AwaitedRelease<'_>,
-        live: &Live,
-        context: &Context,
-    ) -> Result<Verifier, Failure> {
-        let view = ClusterView::of(live.clone(), Detail::Attributes).await?;
-        let proposed: Vec<ProposedTaint> = awaited
-            .rules
-            .iter()
-            .map(|rule| ProposedTaint::of_changed_rule(rule, &rule.taint.effect, view.now))
-            .collect();
-        let view = view.with_pods_of(&proposed).await?;
-        let node = self.node.as_deref().map(NodeName::from);
-        let said = NodeClaim {
-            name: node.as_ref(),
-            trust: NodeTrust::typed(self.confirm_node),
-        };
-        let verifier = verifier.waiting_for(awaited, &view, said, context).await?;
-        let impact = view.impact(&proposed);
-        // A pod that was deleted leaves, and is counted as terminating.
-        let staying: Vec<NotEvictedPod> = staying(&impact, &[])
-            .iter()
-            .filter(|pod| pod.stay != NotEvictedReason::Leaves)
-            .map(NotEvictedPod::new)
-            .collect();
-        if let Some(line) = not_evicted_line(&staying) {
-            let after = if staying.len() == 1 {
-                "this pod has ended"
-            } else {
-                "these pods have ended"
-            };
-            context.printer.warn(&format!(
-                "{line}; the node releases the devices only after {after}"
-            ));
-        }
-        Ok(verifier)
-    }
-
-    /// How a wait ends that was met as far as the API goes.
-    async fn verified(
-        &self,
-        waited: WaitResult,
-        mut deletions: ForceDeletions<'_>,
-        time: WaitTime,
-    ) -> Result<WaitResult, Failure> {
-        let (verifier, context) = (deletions.verifier, deletions.context);
-        let Some(not_released) = waited.ending.not_released() else {
-            return Ok(waited);
-        };
-        let seen = async |held: &[(DeviceId, RemovalObjection)]| deletions.note(held).await;
-        let left = verifier
-            .settled_with_status(time.end, seen, context)
-            .await?;
-        let ending = WaitEnd::verified(left, not_released, verifier.node());
-        Ok(waited.verified(ending, verifier.node(), time.began.elapsed()))
     }
 
     /// Whether how it ended is printed as data.
@@ -463,20 +249,9 @@ impl WaitArgs {
     ) -> Result<ExitStatus, Failure> {
         let status = match ending {
             WaitEnd::Met => Ok(ExitStatus::Success),
-            WaitEnd::TimedOut(left) => {
-                Err(timed_out(self.timeout, &left))
-            }
+            WaitEnd::TimedOut(left) => Err(timed_out(self.timeout, &left)),
             WaitEnd::NotReleased(left) => Err(not_seen_released(&left)),
         };
-        self.print(report, status, context)
-    }
-
-    fn print(
-        &self,
-        report: &WaitReport,
-        status: Result<ExitStatus, Failure>,
-        context: &Context,
-    ) -> Result<ExitStatus, Failure> {
         // A failure names what is left itself, and a table would say it twice.
         if status.is_ok() || self.is_data() {
             let page = Page {

@@ -4,12 +4,11 @@ use super::chooser::Chooser;
 use super::others::others;
 use super::owner::owner;
 use super::question::Question;
-use super::unreleased_devices;
 use crate::model::DeviceTaintRule;
 use crate::naming::phrase::counted;
 
-/// What has to be asked before `found`, which is what `chooser` means, is deleted by `user`; `None` when
-/// nothing has to be: one rule, which I have made and which records no unreleased device, or what `agreed` to.
+/// What has to be asked before `found`, which is what `chooser` means, is deleted by `me`; `None` when
+/// nothing has to be: one rule, which I have made, or what `agreed` to.
 #[must_use]
 pub fn removal(
     chooser: &Chooser,
@@ -23,12 +22,8 @@ pub fn removal(
     };
     let action = deletion(found.len());
     // Before `--yes` counts: it agrees to several rules, and not to those of others.
-    let owners = others(found, user);
-    // Such a note is the only trace of a device that may still be in use.
-    let forgets = found
-        .iter()
-        .any(|rule| !unreleased_devices::noted(rule).is_empty());
-    let needs_yes = (all || forgets || found.len() > 1) && !agreed.yes;
+    let owners = others(found, me);
+    let needs_yes = (all || found.len() > 1) && !agreed.yes;
     if !owners.is_empty() && !agreed.others {
         return Some(Question::Others {
             action,
@@ -78,7 +73,6 @@ pub fn set_back(rules: &[DeviceTaintRule]) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::decide::testing::{foreign as theirs, named};
-    use crate::model::RuleMetadata;
 
     fn names(names: &[&str]) -> Chooser {
         Chooser::Names(names.iter().map(|name| (*name).to_owned()).collect())
@@ -102,22 +96,6 @@ mod tests {
         assert_eq!(asked(&Chooser::Expired, &ours, none), None);
         let labelled = Chooser::Labelled("team=ml".parse().unwrap());
         assert_eq!(asked(&labelled, &ours, none), None);
-    }
-
-    #[test]
-    fn a_rule_that_records_an_unreleased_device_is_removed_after_a_question() {
-        let mut rule = named("a", "NoExecute");
-        let note = r#"[{"device": "d/p/gpu-0", "pod": "ml/train", "node": "n", "seen": "then"}]"#;
-        rule.metadata
-            .annotations
-            .insert(RuleMetadata::NOT_RELEASED.to_owned(), note.to_owned());
-        let rules = [rule];
-        let asked_with = |yes| {
-            let agreed = RemovalApproval { yes, others: false };
-            asked(&names(&["a"]), &rules, agreed).is_some()
-        };
-        assert!(asked_with(false));
-        assert!(!asked_with(true));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub fn needs_attributes(
 }
 
 /// The taints of the rules, and the devices that they select: which these are is the same at any time.
-pub(super) fn selected_by(
+fn selected_by(
     rules: &[DeviceTaintRule],
     snapshot: &Snapshot,
     semantics: &Semantics,

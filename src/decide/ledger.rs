@@ -1,6 +1,5 @@
 //! What was changed, and what was not: for whoever interrupts a command, or whom it fails.
 
-use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::rule_result::RuleResult;
@@ -16,8 +15,6 @@ struct LedgerState {
     under_way: Option<UnderWay>,
     done: Vec<Done>,
     unchanged: Vec<String>,
-    /// Rules on which unreleased devices were recorded.
-    recorded: BTreeSet<String>,
     left: Option<String>,
     advice: Vec<String>,
 }
@@ -170,11 +167,6 @@ impl Ledger {
         }
     }
 
-    /// Unreleased devices were recorded on the rule.
-    pub fn recorded(&self, name: &str) {
-        self.state().recorded.insert(name.to_owned());
-    }
-
     /// There was nothing to change.
     pub fn unchanged(&self, name: &str) {
         let mut state = self.state();
@@ -280,12 +272,8 @@ impl LedgerState {
         let done: Vec<String> = done
             .map(|done| format!("{} {}", done.name, done.last.as_str()))
             .collect();
-        let recorded: Vec<String> = self.recorded.iter().cloned().collect();
-        let recorded = (!recorded.is_empty())
-            .then(|| format!("recorded unreleased devices on: {}", recorded.join(", ")));
         if self.is_complete() && done.is_empty() {
-            let nothing = || "nothing was changed".to_owned();
-            return vec![recorded.unwrap_or_else(nothing)];
+            return vec!["nothing was changed".to_owned()];
         }
         let done = if done.is_empty() {
             "nothing".to_owned()
@@ -296,7 +284,6 @@ impl LedgerState {
         if !self.unchanged.is_empty() {
             lines.push(format!("unchanged: {}", self.unchanged.join(", ")));
         }
-        lines.extend(recorded);
         lines.extend(self.under_way.iter().map(UnderWay::describe));
         lines.extend(RuleGoal::ALL.into_iter().filter_map(|goal| self.open(goal)));
         lines
@@ -338,12 +325,6 @@ mod tests {
         assert_eq!(
             account(&ledger, Incompleteness::Passing),
             ["nothing was changed"]
-        );
-        let recording = Ledger::default();
-        recording.recorded("z");
-        assert_eq!(
-            account(&recording, Incompleteness::Passing),
-            ["recorded unreleased devices on: z"]
         );
         ledger.unchanged("z");
         assert_eq!(
@@ -428,10 +409,7 @@ mod tests {
         ledger.unchanged("a");
         assert_eq!(
             account(&ledger, Incompleteness::Passing),
-            [
-                "changed: c created, a created",
-                "unchanged: b"
-            ]
+            ["changed: c created, a created", "unchanged: b"]
         );
     }
 

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::choice::ShownDevices;
 use crate::assess::DeviceBasis;
-use crate::decide::unreleased_devices::recorded;
 use crate::engine::hardware_use::HardwareUse;
 use crate::engine::{DeviceState, Inventory};
 use crate::model::DeviceId;
@@ -79,8 +78,8 @@ impl ListFilter {
     }
 
     /// The devices of an inventory that are listed. One that nobody holds is not free if the allocator would
-    /// give it to nobody, since other parts of the same hardware are in use, if the hardware is in use under the
-    /// name of another driver, or may be, or if it was not seen to be released.
+    /// give it to nobody, since other parts of the same hardware are in use, or if the hardware is in use under
+    /// the name of another driver, or may be.
     pub fn keep(&self, inventory: &mut Inventory<'_>, basis: &DeviceBasis<'_>) {
         let usage = UsageKnowledge::of(basis);
         let mut in_use = BTreeSet::new();
@@ -91,7 +90,6 @@ impl ListFilter {
             let hardware = HardwareUse::of(snapshot, &all);
             let may_be_in_use = all.into_iter().filter(|id| hardware.may_be_in_use(id));
             in_use = may_be_in_use.cloned().collect();
-            in_use.extend(recorded(snapshot));
         }
         inventory
             .devices
@@ -101,11 +99,10 @@ impl ListFilter {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
 
     use super::*;
-    use crate::decide::testing::named;
-    use crate::model::{CounterSet, NodeName, Reading, RuleMetadata, SliceTerms};
+    use crate::decide::choice::DeviceArguments;
+    use crate::model::{CounterSet, NodeName, Reading, SliceTerms};
     use crate::report::testing;
 
     fn state(node: &NodeName, allocations: usize, administrative: usize) -> DeviceState<'_> {
@@ -204,25 +201,6 @@ mod tests {
         assert_eq!(listed(true, false), 2);
         assert_eq!(listed(true, true), 0);
         assert_eq!(listed(false, true), 2);
-    }
-
-    #[test]
-    fn a_device_that_was_not_seen_to_be_released_is_not_free() {
-        let device = testing::device("gpu-0");
-        let listed = |records: Value| {
-            let mut rule = named("drain", "NoSchedule");
-            let annotation = RuleMetadata::NOT_RELEASED.to_owned();
-            let annotations = &mut rule.metadata.annotations;
-            annotations.insert(annotation, records.to_string());
-            let mut reading = testing::reading();
-            reading.snapshot.slices = vec![testing::slice(vec![testing::published("gpu-0", &[])])];
-            reading.snapshot.rules = vec![rule];
-            listed(&reading, true)
-        };
-        assert_eq!(listed(json!([])), 1);
-        let record = json!({"device": device.to_string(), "pod": "ml/train",
-            "seen": "2026-11-20T10:05:00Z"});
-        assert_eq!(listed(json!([record])), 0);
     }
 
     /// How many devices are listed, or how many of them are free.

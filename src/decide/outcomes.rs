@@ -1,6 +1,5 @@
 //! Outcomes of changes, rule by rule.
 
-use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,7 +9,7 @@ use super::draft::{RuleDraft, RulePatch};
 use super::proposal::ProposedRule;
 pub use super::rule_result::RuleResult;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, RuleMetadata, Taint};
+use crate::model::{DeviceTaintRule, Taint};
 
 /// What became of the rules so far, in the order in which a command came to them, and what there is to
 /// say beside.

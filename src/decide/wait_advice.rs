@@ -1,7 +1,5 @@
 //! Advice at the end of an interrupted or failed wait: the state of the rules, and commands to go on with.
 
-use std::collections::BTreeSet;
-
 use jiff::Timestamp;
 
 use crate::engine::rule_lifecycle::blocks;
@@ -14,82 +12,24 @@ use crate::naming::shell::word;
 
 use super::conflict::{changed_by, differences};
 use super::identity::ChangedIdentity;
-use super::unreleased_devices::check_on;
 
-/// What is left of the evictions that a wait waits for, the most last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum EvictionsLeft {
-    /// All pods are gone, as far as is known.
-    None,
-    /// All pods that are left are terminating.
-    Terminating,
-    /// Pods may still be evicted, or nothing is known of them.
-    Due,
-}
-
-/// The failure of a wait that also queries a kubelet, with what another wait needs for that: its hint names a wait for idle
-/// devices if the `rules` evict no pods.
+/// How to go on waiting for the evictions of the rules that are called `names`, and how to stop them, by the rules as they
+/// were when last `seen`: nothing where none of them evicts.
 #[must_use]
-pub fn also_verified(failure: Failure, rules: &[DeviceTaintRule]) -> Failure {
-    let mut rules = rules.iter();
-    if rules.any(|rule| rule.taint.effect == Effect::NoExecute) {
-        return failure;
-    }
-    failure.hint("to also query the kubelet in another wait, add the same flags: --verify-node or --via-debug")
-}
-
-/// What becomes of the rules that were escalated and are called `names`, for whoever stops waiting:
-/// `before` they were so, and when they were last `seen` they were so. One line each, with what can be
-/// done about it; those whose evictions go on first; `left` is what is left of them.
-#[must_use]
-pub fn ways_on(
-    names: &[String],
-    before: &[DeviceTaintRule],
-    seen: &[DeviceTaintRule],
-    left: EvictionsLeft,
-) -> Vec<String> {
-    let found = |name: &String| seen.iter().find(|rule| rule.name.as_str() == name);
-    let evicts = |name: &&String| found(name).is_some_and(evicts);
+pub fn ways_on(names: &[String], seen: &[DeviceTaintRule]) -> Vec<String> {
+    let evicts = |name: &&String| {
+        let mut seen = seen.iter();
+        seen.any(|rule| rule.name.as_str() == *name && evicts(rule))
+    };
     let evicting: Vec<&str> = names.iter().filter(evicts).map(String::as_str).collect();
-    let mut lines = Vec::new();
-    if !evicting.is_empty() {
-        let rules = evicting.join(" ");
-        let these = match evicting[..] {
-            [only] => format!("rule {only} keeps effect NoExecute"),
-            _ if evicting.len() == names.len() => "the rules keep effect NoExecute".to_owned(),
-            [..] => format!("rules {} keep effect NoExecute", evicting.join(", ")),
-        };
-        let wait = format!("to keep waiting: kubectl devicetaint wait {rules} --for evicted");
-        match left {
-            EvictionsLeft::Due => {
-                // What is left may be pods of the other rules alone, which are not evicted any more.
-                let what = if evicting.len() == names.len() {
-                    "so evictions continue"
-                } else {
-                    "so pods can still be evicted"
-                };
-                lines.push(format!("{these}, {what}; {wait}"));
-                lines.push(format!(
-                    "to stop the evictions: kubectl devicetaint deescalate {rules} --to NoSchedule"
-                ));
-            }
-            EvictionsLeft::Terminating => lines.push(format!(
-                "{these}, and the pods that are left are already terminating; {wait}"
-            )),
-            EvictionsLeft::None => lines.push(format!("{these}; no pod is left, but a wait succeeds only if the condition EvictionInProgress of each rule also reports that no eviction is in progress, and only after the time of --settle; {wait}")),
-        }
+    if evicting.is_empty() {
+        return Vec::new();
     }
-    for name in names.iter().filter(|name| !evicts(name)) {
-        lines.push(match found(name) {
-            None => format!("rule {name} was deleted meanwhile: it no longer evicts pods"),
-            Some(rule) => format!(
-                "rule {name} now has effect {}{}: it no longer evicts pods",
-                rule.taint.effect,
-                by_whom(before, rule)
-            ),
-        });
-    }
-    lines
+    let rules = evicting.join(" ");
+    vec![
+        format!("to keep waiting: kubectl devicetaint wait {rules} --for evicted"),
+        format!("to stop the evictions: kubectl devicetaint deescalate {rules} --to NoSchedule"),
+    ]
 }
 
 /// How to go on waiting for rules of these names that are being deleted.
@@ -257,34 +197,6 @@ fn to_escalate(
     }
 }
 
-/// A pod that was deleted by force, or whose end was not observed, and whose node has not confirmed the release.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnreleasedLine<'a> {
-    /// It in words.
-    pub message: &'a str,
-    /// The node.
-    pub node: Option<&'a str>,
-}
-
-/// A wait that has seen pods deleted by force: `left` names them.
-#[must_use]
-pub fn not_seen_released(left: &[UnreleasedLine<'_>]) -> Failure {
-    let failure = Failure::new(
-        ExitStatus::TimedOut,
-        "the nodes of the devices have not confirmed that the devices are released",
-    );
-    let failure = left.iter().fold(failure, |failure, left| {
-        failure.detail(format!("left: {}", left.message))
-    });
-    let nodes: BTreeSet<Option<&str>> = left.iter().map(|left| left.node).collect();
-    nodes.into_iter().fold(failure, |failure, node| {
-        failure.hint(format!(
-            "to check with the kubelet, run on the node: {}",
-            check_on(node)
-        ))
-    })
-}
-
 /// Refuses a change that is waited for where the wait is over before the `last` eviction is due: it
 /// could only end badly, which is said before the first pod is evicted.
 ///
@@ -299,7 +211,7 @@ pub fn refuse_too_short(
     // The settle time alone can exceed the timeout, also without any eviction.
     if patience.is_too_short_to_settle() {
         let text = format!("{}; nothing was changed", cannot_settle(patience));
-        return Err(Failure::refused(text).hint("use a longer --timeout or a shorter --settle"));
+        return Err(Failure::refused(text).hint("use a longer --timeout"));
     }
     let shortfall = last.and_then(|last| patience.shortfall(last, now));
     shortfall.map_or(Ok(()), |short| Err(too_short(&short, patience)))
@@ -323,7 +235,7 @@ pub fn too_short(shortfall: &Shortfall, patience: Patience) -> Failure {
 #[must_use]
 pub fn cannot_be_met(shortfall: &Shortfall, patience: Patience) -> String {
     format!(
-        "the last eviction is due in {}, at {}, and --settle adds {}s: --timeout {}s is too \
+        "the last eviction is due in {}, at {}, and the result must last {}s: --timeout {}s is too \
         short",
         human_duration(
             shortfall
@@ -341,7 +253,7 @@ pub fn cannot_be_met(shortfall: &Shortfall, patience: Patience) -> String {
 #[must_use]
 pub fn cannot_settle(patience: Patience) -> String {
     format!(
-        "--timeout ({}s) must be longer than --settle ({}s)",
+        "--timeout ({}s) must be longer than the {}s that the result must last",
         patience.timeout.as_secs_f64(),
         patience.settle.as_secs_f64(),
     )
@@ -370,56 +282,17 @@ mod tests {
     use crate::decide::testing::named;
 
     #[test]
-    fn another_wait_queries_the_kubelet_with_the_same_flags_alone() {
-        let hints = |effect: &str| {
-            let failure = also_verified(
-                Failure::new(ExitStatus::Failed, "no"),
-                &[named("drain", effect)],
-            );
-            failure.hints().len()
-        };
-        assert_eq!((hints("NoSchedule"), hints("NoExecute")), (1, 0));
-    }
-
-    #[test]
-    fn whoever_leaves_learns_that_evictions_go_on_only_where_they_do() {
-        let before = [named("a", "NoExecute"), named("b", "NoExecute")];
-        let seen = [
-            named("a", "NoExecute"),
-            by(named("b", "NoSchedule"), "kubectl-edit"),
-        ];
+    fn whoever_leaves_learns_how_to_go_on_only_where_rules_evict() {
+        let seen = [named("a", "NoExecute"), named("b", "NoSchedule")];
         let both = names(&["a", "b"]);
         assert_eq!(
-            ways_on(&both, &before, &before, EvictionsLeft::Due),
+            ways_on(&both, &seen),
             [
-                "the rules keep effect NoExecute, so evictions continue; to keep waiting: \
-                 kubectl devicetaint wait a b --for evicted",
-                "to stop the evictions: kubectl devicetaint deescalate a b --to NoSchedule",
-            ]
-        );
-        assert_eq!(
-            ways_on(&both, &before, &seen, EvictionsLeft::Due),
-            [
-                "rule a keeps effect NoExecute, so pods can still be evicted; to keep waiting: \
-                 kubectl devicetaint wait a --for evicted",
+                "to keep waiting: kubectl devicetaint wait a --for evicted",
                 "to stop the evictions: kubectl devicetaint deescalate a --to NoSchedule",
-                "rule b now has effect NoSchedule, changed by kubectl-edit at 2026-11-21T01:00:00Z: it no longer evicts pods",
             ]
         );
-        assert_eq!(
-            ways_on(&names(&["b", "c"]), &before, &seen[1..], EvictionsLeft::Due),
-            [
-                "rule b now has effect NoSchedule, changed by kubectl-edit at 2026-11-21T01:00:00Z: it no longer evicts pods",
-                "rule c was deleted meanwhile: it no longer evicts pods",
-            ]
-        );
-        assert_eq!(
-            ways_on(&both, &before, &before, EvictionsLeft::Terminating),
-            [
-                "the rules keep effect NoExecute, and the pods that are left are already terminating; \
-              to keep waiting: kubectl devicetaint wait a b --for evicted"
-            ]
-        );
+        assert!(ways_on(&both, &seen[1..]).is_empty());
     }
 
     #[test]
@@ -542,6 +415,45 @@ mod tests {
     }
 
     #[test]
+    fn what_hides_evictions_is_named() {
+        let gap = Gap {
+            what: "pods".to_owned(),
+            why: "cannot list pods: access denied for alice".to_owned(),
+            affects: Affects::Evictions,
+        };
+        let failure = ended(&UnreachableGoal::Unknowable(vec![gap]), &[], &[], &[]);
+        assert_eq!(failure.status(), ExitStatus::Failed);
+        assert_eq!(
+            failure.to_string(),
+            "cannot tell when all pods are gone: pods: cannot list pods: access denied for alice"
+        );
+    }
+
+    #[test]
+    fn without_slices_it_is_not_known_when_devices_are_idle() {
+        let gap = Gap::of(Kind::ResourceSlice, "denied");
+        let failure = ended(&UnreachableGoal::Unknowable(vec![gap]), &[], &[], &[]);
+        assert!(
+            failure
+                .to_string()
+                .starts_with("cannot tell when the hardware of the selected devices is idle: "),
+            "{failure}"
+        );
+    }
+
+    #[test]
+    fn a_wait_in_which_nothing_can_settle_says_both_times() {
+        let told = cannot_settle(Patience {
+            timeout: Duration::from_secs(5),
+            settle: Duration::from_secs(10),
+        });
+        assert_eq!(
+            told,
+            "--timeout (5s) must be longer than the 10s that the result must last"
+        );
+    }
+
+    #[test]
     fn a_wait_that_is_too_short_is_refused_with_the_time_that_it_takes() {
         let patience = Patience {
             settle: Duration::from_secs(10),
@@ -554,7 +466,7 @@ mod tests {
         assert_eq!(failure.status(), ExitStatus::Refused);
         assert_eq!(
             failure.to_string(),
-            "the last eviction is due in 5m, at 2026-11-21T01:05:00Z, and --settle adds 10s: \
+            "the last eviction is due in 5m, at 2026-11-21T01:05:00Z, and the result must last 10s: \
             --timeout 25s is too short; nothing was changed"
         );
         assert_eq!(

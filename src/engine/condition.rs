@@ -8,7 +8,7 @@
 use std::fmt;
 
 use super::impact::Counts;
-use crate::model::{DeviceTaintRule, Effect};
+use crate::model::Effect;
 
 /// What the condition of a rule with effect `None` says about these counts.
 ///
@@ -158,7 +158,6 @@ fn count(number: usize, one: &str, many: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{EvictionCondition, RuleMetadata, Taint};
 
     fn counts(published: usize, allocated: usize, pods: usize, namespaces: usize) -> Counts {
         Counts {

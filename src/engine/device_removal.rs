@@ -46,8 +46,6 @@ pub struct RemovalFacts<'a> {
     pub prepared: Option<&'a [PreparedClaim]>,
     /// Whether it is the kubelet of that node.
     pub identity: KubeletIdentity,
-    /// Devices of the node that a rule records as not seen to be released.
-    pub recorded: &'a [DeviceId],
 }
 
 /// Whether a kubelet is the one of the node that is asked about. It does not say its own name.
@@ -171,15 +169,13 @@ pub fn removal_checks(facts: &RemovalFacts<'_>) -> Vec<RemovalCheck> {
     here.iter().map(check).collect()
 }
 
-/// The devices that are published on the node, that claims of pods there hold, that the kubelet knows, and that are
-/// recorded as not released there.
+/// The devices that are published on the node, that claims of pods there hold, and that the kubelet knows.
 fn known_here(facts: &RemovalFacts<'_>, inventory: &[DeviceState<'_>]) -> BTreeSet<DeviceId> {
     let pods = &facts.reading.snapshot.pods;
     let used = facts.in_use.devices();
     let mut here: BTreeSet<DeviceId> = used.map(|used| used.device.device.clone()).collect();
     let noted = facts.prepared.unwrap_or_default().iter();
     here.extend(noted.flat_map(|claim| claim.devices.iter().cloned()));
-    here.extend(facts.recorded.iter().cloned());
     let is_here = |state: &&DeviceState<'_>| {
         state.node == Some(facts.node)
             || state

@@ -9,7 +9,7 @@
 //!
 //! Measured with the kubelet 1.37.0, tests/cluster/nodes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use foldhash::HashSet;
 
@@ -34,8 +34,6 @@ pub enum PodEnd {
 pub struct UnreleasedPod {
     /// The pod.
     pub pod: NamespacedName,
-    /// Distinguishes it from a later pod of the same name.
-    pub uid: Uid,
     /// Where it was.
     pub node: Option<NodeName>,
     /// The devices that it held when it was seen last.
@@ -68,8 +66,6 @@ pub struct ForcedDeletions {
     last: BTreeMap<Uid, LastSeen>,
     /// Those that are gone, and were not seen to be ended by their kubelet.
     forced: BTreeMap<Uid, UnreleasedPod>,
-    /// Those that their kubelet was seen to end.
-    ended: BTreeSet<Uid>,
 }
 
 #[derive(Clone, Debug)]
@@ -81,9 +77,6 @@ struct LastSeen {
 impl ForcedDeletions {
     /// Takes note of who is there and who is gone, of the pods that were ever to go.
     pub fn see(&mut self, observation: &PodObservation<'_>, wanted: &HashSet<Uid>) {
-        let all = observation.pods.iter().chain(observation.departed);
-        let ended = all.filter(|pod| has_ended(pod));
-        self.ended.extend(ended.map(|pod| pod.uid.clone()));
         // What a watch has told comes first and takes the pod out of `last`, so that its absence is not judged
         // again below.
         for pod in observation.departed {
@@ -154,28 +147,6 @@ impl ForcedDeletions {
         }
     }
 
-    /// The pods that are there and stuck: if such a pod is deleted by force when nobody looks any more, nothing shows that
-    /// its devices are still held; by name.
-    #[must_use]
-    pub fn stuck(&self) -> Vec<UnreleasedPod> {
-        let stuck = self.last.values().filter(|last| last.is_stuck);
-        let end = PodEnd::NotObserved;
-        let mut pods: Vec<UnreleasedPod> = stuck
-            .map(|last| UnreleasedPod {
-                end,
-                ..last.pod.clone()
-            })
-            .collect();
-        pods.sort();
-        pods
-    }
-
-    /// Whether its kubelet was seen to end the pod, and so to release what it held.
-    #[must_use]
-    pub fn has_ended(&self, pod: &Uid) -> bool {
-        self.ended.contains(pod)
-    }
-
     /// The pods that are gone without having been seen to be ended by their kubelet, by name.
     #[must_use]
     pub fn not_released(&self) -> Vec<UnreleasedPod> {
@@ -210,7 +181,6 @@ fn seen(pod: &Pod, claims: &[ResourceClaim]) -> UnreleasedPod {
     devices.dedup();
     UnreleasedPod {
         pod: pod.name.clone(),
-        uid: pod.uid.clone(),
         node: pod.node.clone(),
         devices,
         end: PodEnd::ForceDeleted,

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use crate::model::{
-    AllocationResult, DeviceId, DeviceSelector, Gap, NamespacedName, NodeName, ObjectName, Pod,
-    ResourceClaim, Taint, Warning,
+    AllocationResult, ClaimSource, DeviceId, DeviceSelector, Gap, NamespacedName, NodeName,
+    ObjectName, Pod, ResourceClaim, Taint, Warning,
 };
 
 /// A taint that a preview is asked about, whether a rule for it exists or not.

@@ -9,18 +9,14 @@
 //! | a device that it has given to a container or prepared | slices say to which node the device is local |
 //! | its client certificate, beside its socket | it is made out to `system:node:NAME` |
 //! | the name of the machine | what a kubelet calls its node unless it is told another name |
-//! | the user's word | `--confirm-node` |
 //!
-//! A node without pods is shown by the last three.
+//! A node without pods is shown by the last two.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use super::inventory::devices;
 use super::semantics::Semantics;
-use crate::model::{
-    Containers, DeviceId, InUse, NamespacedName, NodeName, Phase, PreparedClaim, Snapshot,
-};
+use crate::model::{DeviceId, InUse, NamespacedName, NodeName, PreparedClaim, Snapshot};
 
 /// What shows of which node a kubelet is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,25 +27,6 @@ pub enum NodeProof {
     Device(DeviceId),
     /// Its certificate.
     Certificate,
-    /// It was asked by a pod that was made on the node.
-    AskedThere,
-    /// The name of the machine.
-    Machine,
-    /// The user's word.
-    Confirmed,
-}
-
-impl fmt::Display for NodeProof {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Pod(pod) => write!(formatter, "it runs pod {pod}"),
-            Self::Device(device) => write!(formatter, "it has prepared device {device}"),
-            Self::Certificate => formatter.write_str("its client certificate names the node"),
-            Self::AskedThere => formatter.write_str("a pod on that node queried it"),
-            Self::Machine => formatter.write_str("the hostname is that of the node"),
-            Self::Confirmed => formatter.write_str("confirmed by --confirm-node"),
-        }
-    }
 }
 
 /// What is known of a kubelet that may show its node.
@@ -67,56 +44,38 @@ pub struct Evidence<'a> {
     pub asked: &'a [(NamespacedName, NodeName)],
     /// To which node its certificate is made out, where that could be read.
     pub certificate: Option<&'a NodeName>,
-    /// What the machine is called; nothing where another machine may have been asked.
-    pub machine: Option<&'a str>,
+    /// What the machine is called; empty where that is not known.
+    pub machine: &'a str,
 }
 
-/// Of which node a kubelet is, as far as that is shown.
+/// Whether a kubelet is that of the node that is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KubeletNode {
-    /// Of this one.
-    Shown(NodeName, NodeProof),
+    /// It is.
+    Wanted,
+    /// It is that of another one.
+    Other(NodeName, NodeProof),
     /// Nothing shows it.
     NotShown,
 }
 
-/// Of which node the kubelet is; where one is `wanted`, evidence for another one counts more than evidence for
-/// that.
+/// Whether the kubelet is that of the node that is `wanted`; evidence for another one counts more than evidence for that.
 #[must_use]
-pub fn kubelet_node(evidence: &Evidence<'_>, wanted: Option<&NodeName>) -> KubeletNode {
+pub fn kubelet_node(evidence: &Evidence<'_>, wanted: &NodeName) -> KubeletNode {
     let strong = evidence.strong();
-    let other = wanted.and_then(|wanted| strong.iter().find(|(node, _)| node != wanted));
-    if let Some((node, proof)) = other.or(strong.first()) {
-        return KubeletNode::Shown(node.clone(), proof.clone());
+    if let Some((node, proof)) = strong.iter().find(|(node, _)| node != wanted) {
+        return KubeletNode::Other(node.clone(), proof.clone());
     }
-    let by_name = wanted.filter(|wanted| {
-        let machine = evidence.machine;
-        // A kubelet writes the host name in lower case when it makes the node's name of it.
-        machine.is_some_and(|machine| machine.eq_ignore_ascii_case(wanted.as_str()))
-    });
-    match by_name {
-        Some(node) => KubeletNode::Shown(node.clone(), NodeProof::Machine),
-        None => KubeletNode::NotShown,
+    // A kubelet writes the host name in lower case when it makes the node's name of it.
+    let is_machine = evidence.machine.eq_ignore_ascii_case(wanted.as_str());
+    if strong.is_empty() && !is_machine {
+        KubeletNode::NotShown
+    } else {
+        KubeletNode::Wanted
     }
 }
 
 impl Evidence<'_> {
-    /// A pod whose containers run on `wanted` by the API and that the kubelet does not list: the kubelet is that of
-    /// another node, or the API is behind.
-    #[must_use]
-    pub fn unlisted(&self, wanted: &NodeName) -> Option<&NamespacedName> {
-        let is_listed =
-            |name: &NamespacedName| self.in_use.pods.iter().any(|pod| pod.name == *name);
-        let mut pods = self.snapshot.pods.iter();
-        let unlisted = pods.find(|pod| {
-            pod.node.as_ref() == Some(wanted)
-                && pod.phase == Phase::Running
-                && pod.containers == Containers::Running
-                && !is_listed(&pod.name)
-        });
-        unlisted.map(|pod| &pod.name)
-    }
-
     /// What cannot be mistaken, the strongest first.
     fn strong(&self) -> Vec<(NodeName, NodeProof)> {
         let listed: BTreeSet<&NamespacedName> =

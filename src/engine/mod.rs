@@ -17,7 +17,6 @@
 //! | PodDisruptionBudgets that the evictions would violate | [`disruption()`] |
 //! | Model of the scheduler's structured allocator: whether claims that lose their devices can be reallocated | [`allocator`] |
 //! | Workloads of evicted pods, and how many ready pods they keep | [`workloads()`] |
-//! | Deployments of ReplicaSets, also of those that are gone | [`deployments`] |
 //! | Devices of the cluster with their users | [`inventory`] |
 //! | Partitions that stay schedulable although the whole device is tainted | [`open_parts`] |
 //! | Devices known from claims alone, because their driver publishes nothing | [`unpublished_devices`] |
@@ -28,7 +27,7 @@
 //! | What keeps a pod on its node although all its containers have ended | [`termination_blocker`] |
 //! | Lifecycle of a rule: pending evictions while it is there, devices released once it is gone | [`rule_lifecycle`] |
 //! | End conditions of waits | [`settle`]; claims that hold devices, and pods that stay: [`holders`]; pods deleted by force: [`forced_deletions`] |
-//! | Checks before a device is pulled out of its node | [`device_removal`]; devices a kubelet has not released: [`unreleased_devices`] |
+//! | Checks before a device is pulled out of its node | [`device_removal`] |
 //! | Nodes that a pod cannot be scheduled on | [`closed_nodes`] |
 //! | Identification of a kubelet's node | [`kubelet_node`] |
 //! | Claims and templates, not allocated yet, that tolerate the taints of a device | [`tolerant`] |
@@ -42,7 +41,6 @@ mod claims;
 pub mod closed_nodes;
 pub mod condition;
 pub mod defects;
-pub mod deployments;
 pub mod device_filter;
 pub mod device_removal;
 mod devices;
@@ -79,7 +77,6 @@ mod tests;
 pub mod tolerant;
 pub mod tolerate;
 pub mod unpublished_devices;
-pub mod unreleased_devices;
 mod usage;
 pub mod workloads;
 

@@ -332,18 +332,6 @@ impl Settle {
         self
     }
 
-    /// Whether the kubelet of that pod was seen to end it.
-    #[must_use]
-    pub fn has_ended(&self, pod: &Uid) -> bool {
-        self.departures.has_ended(pod)
-    }
-
-    /// The pods that were stuck at the last look, by name.
-    #[must_use]
-    pub fn stuck(&self) -> Vec<UnreleasedPod> {
-        self.departures.stuck()
-    }
-
     /// What to do next where it can still be met, and what is open.
     fn next<'a>(
         &mut self,

@@ -4,8 +4,6 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::model::NamespacedName;
-
 /// Why a kubelet could not be asked over its socket, or what it has refused.
 #[derive(Debug, thiserror::Error)]
 pub enum KubeletError {
@@ -82,22 +80,6 @@ pub enum KubeletError {
         /// What is known of it.
         why: String,
     },
-    /// It does not know the call.
-    #[error("the kubelet at {} does not implement {call}", path.display())]
-    NotServed {
-        /// Which.
-        path: PathBuf,
-        /// Such as `GetAllocatableResources`.
-        call: &'static str,
-    },
-    /// It knows no such pod.
-    #[error("the kubelet at {} does not list pod {pod}", path.display())]
-    NoPod {
-        /// Which.
-        path: PathBuf,
-        /// The pod.
-        pod: NamespacedName,
-    },
     /// It refuses for another reason.
     #[error("the kubelet at {} rejected the request: {why}", path.display())]
     Refused {
@@ -106,25 +88,6 @@ pub enum KubeletError {
         /// What it has said.
         why: String,
     },
-}
-
-/// The flag with which a command takes the socket of a kubelet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SocketFlag {
-    /// `--socket SOCKET`
-    Socket,
-    /// `--verify-node=SOCKET`
-    VerifyNode,
-}
-
-impl SocketFlag {
-    /// What to type for a kubelet with another root directory.
-    fn of_another_root(self) -> &'static str {
-        match self {
-            Self::Socket => "--socket ROOT/pod-resources/kubelet.sock",
-            Self::VerifyNode => "--verify-node=ROOT/pod-resources/kubelet.sock",
-        }
-    }
 }
 
 /// A limit of time in seconds: what is left of a limit is not shown to the nanosecond.
@@ -138,16 +101,13 @@ fn seconds(limit: Duration) -> f64 {
 }
 
 impl KubeletError {
-    /// What to do about it, for a command that takes the socket with `flag`.
+    /// What to do about it.
     #[must_use]
-    pub fn hint(&self, flag: SocketFlag) -> String {
-        let hint = match self {
+    pub fn hint(&self) -> &'static str {
+        match self {
             Self::Missing { .. } => {
-                return format!(
-                    "run this on the node, or from elsewhere with --via-debug NODE; if the kubelet has \
-                     another root directory, set {}",
-                    flag.of_another_root()
-                );
+                "run this on the node; if the kubelet has another root directory, set \
+                 --socket ROOT/pod-resources/kubelet.sock"
             }
             Self::Denied { .. } => {
                 "run as root on the node (sudo), or in a pod that runs as root and mounts \
@@ -171,17 +131,8 @@ impl KubeletError {
             Self::Broken { .. } | Self::Unready { .. } => {
                 "try again: the kubelet may have just restarted"
             }
-            Self::NotServed { .. } => {
-                "check the kubelet's version and feature gates: the kubelet may be too old for \
-                this call, or the call may be disabled"
-            }
-            Self::NoPod { .. } => {
-                "run this on the pod's node, which `kubectl get pod -o wide` shows: a kubelet lists only \
-                 active pods of its own node"
-            }
             Self::Refused { .. } => "check the kubelet's log: journalctl -u kubelet",
-        };
-        hint.to_owned()
+        }
     }
 
     /// Whether trying again may help.
@@ -198,8 +149,6 @@ impl KubeletError {
             | Self::NoSocket { .. }
             | Self::Unusable { .. }
             | Self::Foreign { .. }
-            | Self::NotServed { .. }
-            | Self::NoPod { .. }
             | Self::Refused { .. } => false,
         }
     }
@@ -208,23 +157,6 @@ impl KubeletError {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_hint_about_another_socket_names_the_flag_of_the_command() {
-        let missing = KubeletError::Missing {
-            path: PathBuf::from("/nowhere"),
-        };
-        let hint = missing.hint(SocketFlag::VerifyNode);
-        assert!(
-            hint.ends_with("set --verify-node=ROOT/pod-resources/kubelet.sock"),
-            "{hint}"
-        );
-        let hint = missing.hint(SocketFlag::Socket);
-        assert!(
-            hint.ends_with("set --socket ROOT/pod-resources/kubelet.sock"),
-            "{hint}"
-        );
-    }
 
     #[test]
     fn what_is_left_of_a_limit_is_shown_rounded() {

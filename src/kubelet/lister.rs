@@ -1,7 +1,6 @@
 //! The questions that a kubelet answers.
 //!
-//! Upstream: `pkg/kubelet/apis/podresources`. `Get` and claims are behind feature gates that are off in
-//! 1.33; a kubelet takes 100 calls a second, of all who ask, and refuses the others.
+//! Upstream: `pkg/kubelet/apis/podresources`. A kubelet takes 100 calls a second, of all who ask, and refuses the others.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,11 +16,8 @@ use tonic::{Code, Request, Status, Streaming};
 use super::codec::Raw;
 use super::connection::{Connection, Ended, chain, hung_up};
 use super::error::KubeletError;
-use crate::model::{Allocatable, InUse, NamespacedName, PodInUse};
-use crate::wire::podresources::{
-    AllocatableResourcesResponse, Everything, GetPodResourcesRequest, GetPodResourcesResponse,
-    ListPodResourcesResponse, Weighed,
-};
+use crate::model::InUse;
+use crate::wire::podresources::{Everything, ListPodResourcesResponse};
 
 /// Where a kubelet listens, unless it has another root folder.
 pub const SOCKET: &str = "/var/lib/kubelet/pod-resources/kubelet.sock";
@@ -34,8 +30,6 @@ const HEAVIEST: usize = 32 << 20;
 const PAUSE: Duration = Duration::from_millis(50);
 
 const LIST: &str = "/v1.PodResourcesLister/List";
-const GET: &str = "/v1.PodResourcesLister/Get";
-const ALLOCATABLE: &str = "/v1.PodResourcesLister/GetAllocatableResources";
 
 /// Asks the kubelet of one node.
 #[derive(Clone, Debug)]
@@ -45,8 +39,8 @@ pub struct Lister {
 }
 
 /// What became of a call that was answered in time.
-enum Answered<T> {
-    Said(T),
+enum Answered {
+    Said(ListPodResourcesResponse),
     Refused(Status),
 }
 
@@ -60,30 +54,16 @@ impl Lister {
         }
     }
 
-    /// How long it has for an answer.
-    #[must_use]
-    pub fn limit(&self) -> Duration {
-        self.limit
-    }
-
-    /// Asks at most for so long, if it was longer before.
-    #[must_use]
-    pub fn within(&self, limit: Duration) -> Self {
-        Self::new(&self.path, self.limit.min(limit))
-    }
-
     /// Everything that is in use.
     ///
     /// # Errors
     ///
     /// When nobody answers, or not a kubelet, or not in time.
     pub async fn list(&self) -> Result<InUse, KubeletError> {
-        let deadline = self.deadline();
-        self.list_until(deadline).await
-    }
-
-    async fn list_until(&self, deadline: Instant) -> Result<InUse, KubeletError> {
-        let response = self.call::<_, ListPodResourcesResponse>(LIST, Everything {}, deadline);
+        let deadline = Instant::now()
+            .checked_add(self.limit)
+            .unwrap_or_else(Instant::now);
+        let response = self.call(deadline);
         match response.await? {
             Answered::Said(response) => Ok(response.into_facts()),
             // gRPC returns UNIMPLEMENTED for a service that the server lacks.
@@ -94,84 +74,13 @@ impl Lister {
         }
     }
 
-    /// What one pod uses. Where the kubelet does not have that question, all pods are asked for.
-    ///
-    /// # Errors
-    ///
-    /// As [`Lister::list`], and when the kubelet knows no such pod.
-    pub async fn get(&self, pod: &NamespacedName) -> Result<InUse, KubeletError> {
-        let request = GetPodResourcesRequest {
-            pod_name: pod.name.to_string(),
-            pod_namespace: pod.namespace.to_string(),
-        };
-        let deadline = self.deadline();
-        let response = self.call::<_, GetPodResourcesResponse>(GET, request, deadline);
-        let found: Option<PodInUse> = match response.await? {
-            Answered::Said(response) => response.pod_resources.map(|found| found.into_fact()),
-            Answered::Refused(status) if is_off(&status) => {
-                let mut all = self.list_until(deadline).await?;
-                all.pods.retain(|known| known.name == *pod);
-                // Since 1.34 `List` omits inactive pods, so a missing pod is unknown, not a pod without devices.
-                return if all.pods.is_empty() {
-                    Err(self.no_pod(pod))
-                } else {
-                    Ok(all)
-                };
-            }
-            Answered::Refused(status) if is_unknown_pod(&status) => None,
-            Answered::Refused(status) => return Err(self.refused(&status)),
-        };
-        let found = found.ok_or_else(|| self.no_pod(pod))?;
-        // This API has no pod UIDs: the name is all that ties the response to the request.
-        if found.name != *pod {
-            return Err(self.foreign(format!("it returned pod {}", found.name)));
-        }
-        Ok(InUse { pods: vec![found] })
-    }
-
-    /// What the kubelet can give to containers.
-    ///
-    /// # Errors
-    ///
-    /// As [`Lister::list`], and when the kubelet does not have that question.
-    pub async fn allocatable(&self) -> Result<Allocatable, KubeletError> {
-        let deadline = self.deadline();
-        let response =
-            self.call::<_, AllocatableResourcesResponse>(ALLOCATABLE, Everything {}, deadline);
-        match response.await? {
-            Answered::Said(response) => Ok(response.into_fact()),
-            Answered::Refused(status) if is_off(&status) => Err(KubeletError::NotServed {
-                path: self.path.clone(),
-                call: "GetAllocatableResources",
-            }),
-            Answered::Refused(status) => Err(self.refused(&status)),
-        }
-    }
-
-    /// Until when a question is answered, however many calls it takes.
-    fn deadline(&self) -> Instant {
-        Instant::now()
-            .checked_add(self.limit)
-            .unwrap_or_else(Instant::now)
-    }
-
     /// One call, until `deadline`; again after a moment where the kubelet is asked too often.
-    async fn call<Q, A>(
-        &self,
-        method: &'static str,
-        question: Q,
-        deadline: Instant,
-    ) -> Result<Answered<A>, KubeletError>
-    where
-        Q: Message + Clone + 'static,
-        A: Message + Weighed + Default + 'static,
-    {
+    async fn call(&self, deadline: Instant) -> Result<Answered, KubeletError> {
         let (path, limit) = (self.path.clone(), self.limit);
         // An attempt that ends with the deadline says less than the rejections before it.
         let mut late = KubeletError::TimedOut { path, limit };
         loop {
-            let Ok(answered) = timeout_at(deadline, self.once(method, question.clone())).await
-            else {
+            let Ok(answered) = timeout_at(deadline, self.once()).await else {
                 return Err(late);
             };
             let answered = answered?;
@@ -194,24 +103,16 @@ impl Lister {
         }
     }
 
-    async fn once<Q, A>(
-        &self,
-        method: &'static str,
-        question: Q,
-    ) -> Result<Answered<A>, KubeletError>
-    where
-        Q: Message + 'static,
-        A: Message + Weighed + Default + 'static,
-    {
+    async fn once(&self) -> Result<Answered, KubeletError> {
         let (connection, ended) = Connection::open(&self.path).await?;
         // The name of the host plays no part on a socket.
         let mut client = Grpc::with_origin(connection, Uri::from_static("http://localhost"))
             .max_decoding_message_size(LONGEST);
         let ready = client.ready().await;
         ready.map_err(|error| self.foreign(error.to_string()))?;
-        let method = PathAndQuery::from_static(method);
+        let method = PathAndQuery::from_static(LIST);
         // On the wire a unary call is a stream of one message; read as a stream, a second one can be refused.
-        let asked = client.server_streaming(Request::new(question), method, Raw::new());
+        let asked = client.server_streaming(Request::new(Everything {}), method, Raw::new());
         let answered = match asked.await {
             Ok(answer) => only(answer.into_inner()).await,
             Err(status) => Err(status),
@@ -229,9 +130,9 @@ impl Lister {
     }
 
     /// The answer that a message is, if it is one, and if there is room for it.
-    fn decoded<A: Message + Weighed + Default>(&self, message: &[u8]) -> Result<A, KubeletError> {
+    fn decoded(&self, message: &[u8]) -> Result<ListPodResourcesResponse, KubeletError> {
         // Weighed before decoding, because an oversized response must never be built in memory.
-        match A::SHAPE.weight(message) {
+        match ListPodResourcesResponse::SHAPE.weight(message) {
             Some(weight) if weight > HEAVIEST => {
                 let most = HEAVIEST >> 20;
                 Err(self.foreign(format!(
@@ -239,7 +140,8 @@ impl Lister {
                 )))
             }
             Some(_) => {
-                let answer = A::decode(message).map_err(|error| self.foreign(error.to_string()))?;
+                let answer = ListPodResourcesResponse::decode(message)
+                    .map_err(|error| self.foreign(error.to_string()))?;
                 match answer.oddity() {
                     None => Ok(answer),
                     Some(odd) => Err(self.foreign(odd)),
@@ -252,13 +154,6 @@ impl Lister {
     fn too_long(&self) -> KubeletError {
         let most = LONGEST >> 20;
         self.foreign(format!("its response is longer than {most} MiB"))
-    }
-
-    fn no_pod(&self, pod: &NamespacedName) -> KubeletError {
-        KubeletError::NoPod {
-            path: self.path.clone(),
-            pod: pod.clone(),
-        }
     }
 
     fn foreign(&self, why: String) -> KubeletError {
@@ -333,19 +228,4 @@ fn is_transport(status: &Status) -> bool {
     ];
     std::error::Error::source(status).is_some()
         || is_ours && words.iter().any(|word| status.message().contains(word))
-}
-
-/// Whether the kubelet does not have the call, or has it behind a gate that is off.
-///
-/// Upstream: `v1PodResourcesServer.Get` up to 1.35, behind `KubeletPodResourcesGet`, and
-/// `GetAllocatableResources` up to 1.27, behind `KubeletPodResourcesGetAllocatable`.
-fn is_off(status: &Status) -> bool {
-    let words = ["Get method disabled", "GetAllocatableResources disabled"];
-    status.code() == Code::Unimplemented
-        || words.iter().any(|words| status.message().contains(words))
-}
-
-/// Upstream: `v1PodResourcesServer.Get`, which has no code for it.
-fn is_unknown_pod(status: &Status) -> bool {
-    status.code() == Code::NotFound || status.message().ends_with("not found")
 }

@@ -12,6 +12,6 @@ mod lister;
 mod notes;
 
 pub use certificate::certificate_node;
-pub use error::{KubeletError, SocketFlag};
+pub use error::KubeletError;
 pub use lister::{Lister, SOCKET};
 pub use notes::notes_beside;

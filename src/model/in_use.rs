@@ -60,13 +60,6 @@ pub struct DeviceInUse {
     pub cdi_devices: Vec<String>,
 }
 
-/// What a kubelet can give to containers; it says nothing of devices of DRA.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Allocatable {
-    /// Devices of device plugins.
-    pub plugin_devices: Vec<PluginDevices>,
-}
-
 impl InUse {
     /// The device and whose it is, for every device of DRA that is in use; a device that several
     /// containers share occurs once for each.

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::group::in_group;
 use super::ids::{DeviceId, DeviceName, DriverName, ObjectName, PoolName, Uid};
 use super::manager::FieldManager;
-use super::taint::{Effect, Taint};
+use super::taint::Taint;
 
 /// A cluster-scoped `DeviceTaintRule`: one taint for all devices that a selector chooses.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -217,8 +217,6 @@ impl RuleMetadata {
     pub const CREATED_BY: &str = in_group!("created-by");
     /// Annotation: what the device was that the rule was made for, as a JSON object of attributes.
     pub const IDENTITY: &str = in_group!("identity");
-    /// Annotation: devices that a wait has seen to be taken from their pods by force, as a JSON list.
-    pub const NOT_RELEASED: &str = in_group!("not-released");
     /// Annotation: who last changed what it does.
     pub const CHANGED_BY: &str = in_group!("changed-by");
     /// Annotation: the run of this program that made it, as a UID that is new with every run.
@@ -249,7 +247,7 @@ impl RuleMetadata {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ManagerOperation;
+    use crate::model::{Effect, ManagerOperation};
 
     fn manager(name: &str, second: i64) -> FieldManager {
         FieldManager {

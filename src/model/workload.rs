@@ -164,16 +164,6 @@ fn groups(pod: &Pod) -> impl Iterator<Item = (Kind, NamespacedName)> + '_ {
     })
 }
 
-impl Kind {
-    /// The workloads that pods come from and that make new ones.
-    pub const POD_MAKERS: [Self; 4] = [
-        Self::ReplicaSet,
-        Self::StatefulSet,
-        Self::DaemonSet,
-        Self::Job,
-    ];
-}
-
 macro_rules! workloads {
     ($(
         $(#[$facts:meta])*

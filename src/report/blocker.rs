@@ -4,18 +4,15 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::device_removal::message as removal_message;
 use super::reference;
 use super::rule_lifecycle::{NO_CONDITION, remaining_line, times, why};
 use super::time::Time;
-use crate::decide::unreleased_devices::{RecordedRelease, how_it_went};
-use crate::engine::device_removal::RemovalObjection;
 use crate::engine::forced_deletions::{PodEnd, UnreleasedPod};
 use crate::engine::holders::HoldingClaim;
 use crate::engine::rule_lifecycle::{EvictionObstacle, EvictionStatus, PendingEviction};
 use crate::engine::settle::OpenCondition;
 use crate::engine::termination_blocker::TerminationBlocker;
-use crate::model::{DeviceId, DeviceTaintRule, NamespacedName, NodeHealth};
+use crate::model::{DeviceTaintRule, NamespacedName, NodeHealth};
 use crate::naming::phrase::few;
 
 /// Something that blocks a wait.
@@ -75,20 +72,15 @@ pub enum BlockerReason {
     Present,
     /// The evictions could not be evaluated.
     NotEvaluated,
-    /// According to the kubelet, a device of the rules is in use or not released, or its release cannot be
-    /// verified.
-    InUse,
-    /// The kubelet does not respond, so the devices in use are unknown.
-    KubeletSilent,
     /// A claim holds a device of the rules.
     Held,
-    /// The pod was force-deleted: the API no longer shows that it uses devices, but its node has not
-    /// confirmed their release.
+    /// The pod was force-deleted: the API no longer shows that it uses devices, but its node may not have released
+    /// them.
     ForceDeleted,
     /// The pod was stuck in Terminating when it was last seen, and no longer exists. The API no longer shows that it
-    /// uses devices, but its node has not confirmed their release.
+    /// uses devices, but its node may not have released them.
     EndNotObserved,
-    /// The condition of the wait is met, but not yet for as long as --settle requires.
+    /// The condition of the wait is met, but not yet for long enough.
     Settling,
 }
 
@@ -114,7 +106,7 @@ impl Blocker {
             OpenCondition::Settling { settle } => Self::of(
                 BlockerReason::Settling,
                 format!(
-                    "according to the API, the goal of the wait has been reached, but for less than {}s (--settle)",
+                    "according to the API, the goal of the wait has been reached, but for less than {}s",
                     settle.as_secs_f64()
                 ),
             ),
@@ -142,54 +134,6 @@ impl Blocker {
             namespace: Some(name.namespace.to_string()),
             name: Some(name.name.to_string()),
             ..self
-        }
-    }
-
-    /// A kubelet that does not answer.
-    #[must_use]
-    pub fn silent(why: &str) -> Self {
-        Self::of(BlockerReason::KubeletSilent, why.to_owned())
-    }
-
-    /// A pod whose node was not seen to release its devices, as its rule notes it: how it ended, namespace
-    /// and name, its node, and all of that in words.
-    fn unreleased(
-        end: PodEnd,
-        pod: Option<(&str, &str)>,
-        node: Option<&str>,
-        message: String,
-    ) -> Self {
-        Self {
-            namespace: pod.map(|(namespace, _)| namespace.to_owned()),
-            name: pod.map(|(_, name)| name.to_owned()),
-            node: node.map(str::to_owned),
-            ..Self::of(BlockerReason::of_end(end), message)
-        }
-    }
-
-    /// A device that a kubelet has not given back, and what shows that.
-    #[must_use]
-    pub fn held(device: &DeviceId, objection: &RemovalObjection) -> Self {
-        let message = if let RemovalObjection::Unread(kind) = objection {
-            // Slices say which devices are the same hardware.
-            format!(
-                "{device} is not released, and may be the same hardware as a device that the rules select (not checked, because {} could not be read)",
-                kind.plural()
-            )
-        } else if let RemovalObjection::MayBeSameHardware { device: other } = objection
-            && other == device
-        {
-            format!(
-                "{device} is not published, because driver {} is not running, or has renamed the device; {device} may be the same hardware as a device that the rules select",
-                device.driver
-            )
-        } else {
-            format!("{device}: {}", removal_message(objection))
-        };
-        let held = Self::of(BlockerReason::InUse, message);
-        match objection.subject().pod {
-            Some(pod) => held.named(pod),
-            None => held,
         }
     }
 
@@ -246,7 +190,7 @@ impl Blocker {
         let node = pod.node.as_ref().map(ToString::to_string);
         let place = node.as_deref().unwrap_or("its node");
         let message = format!(
-            "{} {}: the API no longer shows that it uses {what}, but {place} has not confirmed the release",
+            "{} {}: the API no longer shows that it uses {what}, but {place} may not have released them",
             pod.pod,
             how_it_went(pod.end)
         );
@@ -280,14 +224,11 @@ impl Blocker {
     }
 }
 
-impl From<&RecordedRelease<'_>> for Blocker {
-    fn from(recorded: &RecordedRelease<'_>) -> Self {
-        let noted = &recorded.noted;
-        let pod = noted.pod.split_once('/');
-        Self {
-            uid: noted.uid.clone(),
-            ..Self::unreleased(noted.end, pod, noted.node.as_deref(), recorded.line())
-        }
+/// How a pod went, behind its name.
+fn how_it_went(end: PodEnd) -> &'static str {
+    match end {
+        PodEnd::ForceDeleted => "was force-deleted before it ended",
+        PodEnd::NotObserved => "was stuck in Terminating when it was last seen",
     }
 }
 
@@ -408,7 +349,7 @@ mod tests {
             shown(&OpenCondition::Settling { settle }),
             (
                 BlockerReason::Settling,
-                "according to the API, the goal of the wait has been reached, but for less than 10s (--settle)"
+                "according to the API, the goal of the wait has been reached, but for less than 10s"
                     .to_owned()
             )
         );

@@ -8,7 +8,6 @@ use super::metadata::{API_VERSION, Cluster, Metadata};
 use super::rules::resource_name;
 use super::table::{Section, View};
 use super::taint::Taint;
-use super::time::Time;
 use super::wait::WaitReport;
 pub use crate::decide::outcomes::{DryRun, RuleResult};
 use crate::decide::outcomes::{Outcomes, RuleOutcome};

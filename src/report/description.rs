@@ -19,7 +19,7 @@ use crate::engine::rule_lifecycle::{EvictionStatus, PendingEviction};
 use crate::engine::{self, Counts, Impact};
 use crate::model;
 use crate::model::{Count, UNKNOWN};
-use crate::model::{DeviceTaintRule, Effect, FieldManager, Kind, RuleMetadata};
+use crate::model::{DeviceTaintRule, Effect, FieldManager, RuleMetadata};
 use crate::naming::age::human_duration;
 use crate::naming::device;
 use crate::naming::phrase::counted;
@@ -510,7 +510,7 @@ fn event(event: &Event) -> String {
 mod tests {
     use super::*;
     use crate::engine::{ProposedTaint, RuleImpact};
-    use crate::model::{EvictionCondition, Gap};
+    use crate::model::{EvictionCondition, Gap, Kind, ManagerOperation};
     use crate::render::{Format, Page, render};
     use crate::report::testing;
 
@@ -677,14 +677,13 @@ mod tests {
         let mut described = described(&rule("NoExecute", None), &[], 0);
         let event = |number: usize| Event {
             pod: None,
-            attribution: Attribution::Certain,
             event_type: "Warning".to_owned(),
             reason: format!("Reason{number}"),
             message: "evicted".to_owned(),
             last_time: None,
         };
         described.events = (0..23).map(event).collect();
-        let shown = described.events_of(Attribution::Certain);
+        let shown = described.events_in_words();
         assert_eq!(shown.len(), 21, "{shown:?}");
         assert_eq!(shown[0], "3 earlier events (shown by -o json)");
         assert!(shown[1].contains("Reason3"), "{shown:?}");

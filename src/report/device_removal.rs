@@ -130,7 +130,7 @@ pub enum RemovalCode {
     /// An unallocated claim or a claim template tolerates the taints of the device for scheduling, so that a
     /// new pod may get the device.
     Tolerated,
-    /// The device has not been idle for as long as --settle requires.
+    /// The device has not been idle for long enough.
     NotSettled,
 }
 
@@ -258,13 +258,8 @@ pub(super) fn message(objection: &RemovalObjection) -> String {
                 .to_owned()
         }
         RemovalObjection::DriverUnknown => "the status of its driver is unknown".to_owned(),
-        RemovalObjection::NodeUnproven => {
-            "cannot verify that this is the node's kubelet; if you are \
-            sure, add --confirm-node"
-                .to_owned()
-        }
-        RemovalObjection::KubeletBlind => {
-            "the kubelet does not report which devices of claims are in \
+        RemovalObjection::NodeUnproven => "cannot verify that this is the node's kubelet".to_owned(),
+        RemovalObjection::KubeletBlind => "the kubelet does not report which devices of claims are in \
             use: it is older than 1.34, or the feature gate KubeletPodResourcesDynamicResources \
             is off"
                 .to_owned()
@@ -292,11 +287,9 @@ pub(super) fn message(objection: &RemovalObjection) -> String {
             "no taint blocks new pods, so a pod may use the device again at any time".to_owned()
         }
         RemovalObjection::PartsNotTainted { devices } => parts_not_tainted(devices),
-        RemovalObjection::Tolerated { by } => format!(
-            "{by} tolerates the taint, so the \
-            scheduler may allocate the device to a new pod"
-        ),
-        RemovalObjection::NotSettled => "not yet free for long enough (--settle)".to_owned(),
+        RemovalObjection::Tolerated { by } => format!("{by} tolerates the taint, so the \
+            scheduler may allocate the device to a new pod"),
+        RemovalObjection::NotSettled => "not yet free for long enough".to_owned(),
     }
 }
 

@@ -23,7 +23,7 @@ pub struct DeviceRow {
     /// Whether the device is free: no claim holds it, and its counter sets (`sharedCounters` of ResourceSlices) have
     /// enough left to allocate it. If several drivers publish the same hardware, a claim for one of its devices
     /// counts for all of them. Claims with admin access do not count. Null if unknown. Also null, instead of true, if
-    /// the device has `unreleased` or `possiblyInUseBy`.
+    /// the device has `possiblyInUseBy`.
     pub free: Option<bool>,
     /// Number of allocation results that name the device. A device can have several: one for each share, and
     /// one for each request with admin access. Null if unknown.
@@ -58,19 +58,6 @@ pub struct DeviceRow {
     /// absent if there are none, or if a claim holds the device itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub possibly_in_use_by: Vec<String>,
-    /// true if a pod was force-deleted, or disappeared while it was stuck in Terminating, and its node has not
-    /// confirmed that this device, or another device on the same hardware, is released. A rule records this in the
-    /// annotation devicetaint.dev/not-released. Absent otherwise.
-    #[serde(
-        rename = "unreleased",
-        default,
-        skip_serializing_if = "std::ops::Not::not"
-    )]
-    pub is_unreleased: bool,
-    /// The device itself, or other devices on the same hardware, if a rule records in the annotation
-    /// devicetaint.dev/not-released that their release is not confirmed. Ordered by name; absent if there are none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unreleased_devices: Vec<String>,
     /// Those of `pods` that use the device with admin access only, such as monitors; empty if none is known.
     pub admin_pods: Vec<ObjectReference>,
     /// Attributes by name, as published by the driver; a name without a domain belongs to the driver. Absent

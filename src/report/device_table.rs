@@ -149,7 +149,6 @@ fn allocated(row: &DeviceRow) -> String {
         under_other_names(row),
         (working == 0).then(|| by_counters(row)).flatten(),
         possibly_under_other_names(row),
-        unreleased(row),
     ]
     .into_iter()
     .flatten()
@@ -162,17 +161,6 @@ fn allocated(row: &DeviceRow) -> String {
     }
 }
 
-/// That the release of the device was not confirmed, or that of others on the same hardware.
-fn unreleased(row: &DeviceRow) -> Option<String> {
-    let names = &row.unreleased_devices;
-    let name = &row.device;
-    match names.is_empty() {
-        true => None,
-        false if names.contains(name) => Some("release not confirmed".to_owned()),
-        false => Some(format!("release of {} not confirmed", few(names))),
-    }
-}
-
 /// Who uses the device through its partitions.
 fn by_partitions(row: &DeviceRow) -> Option<String> {
     let pods = row.partition_pods.len();
@@ -182,8 +170,7 @@ fn by_partitions(row: &DeviceRow) -> Option<String> {
 /// That devices in use have taken of its counters what it needs, such as the whole card of a partition.
 fn by_counters(row: &DeviceRow) -> Option<String> {
     let is_told = !row.partition_pods.is_empty() || !row.in_use_by.is_empty();
-    (row.free == Some(false) && !is_told && !row.is_unreleased)
-        .then(|| "shared counters in use".to_owned())
+    (row.free == Some(false) && !is_told).then(|| "shared counters in use".to_owned())
 }
 
 /// By which device of another driver the hardware is in use.
@@ -324,8 +311,6 @@ mod tests {
             partition_pods: Vec::new(),
             in_use_by: Vec::new(),
             possibly_in_use_by: Vec::new(),
-            is_unreleased: false,
-            unreleased_devices: Vec::new(),
             attributes: published.then(|| attributes.into()),
             capacity: published.then(|| capacity.into()),
         }

@@ -16,7 +16,6 @@ use super::reference::ObjectReference;
 use super::table::{Headers, Section, Shown, View};
 use super::taint::Taint;
 use crate::assess::{CountSubject, DeviceBasis, ReportCompleteness};
-use crate::decide::unreleased_devices::recorded_by_hardware;
 use crate::engine::allocator::users_beside;
 use crate::engine::hardware_use::HardwareUse;
 use crate::engine::unpublished_devices::{away, incomplete_pools};
@@ -151,7 +150,6 @@ impl DeviceReport {
         let listed = devices.iter().map(|device| &device.id).collect();
         let parts = users_beside(snapshot, &listed);
         let hardware = HardwareUse::of(snapshot, &listed);
-        let unreleased = recorded_by_hardware(snapshot);
         let (summary, nodes) = counts(&devices, &parts, &completeness);
         let with_parts = |device: &DeviceState<'_>| {
             let row = row(device, &completeness);
@@ -160,9 +158,7 @@ impl DeviceReport {
                 let names = of.get(&device.id).into_iter().flatten();
                 names.map(ToString::to_string).collect()
             };
-            let unreleased_devices = names(&unreleased);
-            let is_unreleased = !unreleased_devices.is_empty();
-            let is_doubtful = is_unreleased || hardware.may_be_in_use(&device.id);
+            let is_doubtful = hardware.may_be_in_use(&device.id);
             DeviceRow {
                 // No claim holds such a device, and yet it is not free: too little of its counters is left, or another
                 // driver has given the hardware away.
@@ -178,8 +174,6 @@ impl DeviceReport {
                 } else {
                     Vec::new()
                 },
-                is_unreleased,
-                unreleased_devices,
                 partition_pods: pods.map(ObjectReference::from).collect(),
                 ..row
             }
@@ -329,8 +323,6 @@ fn row(device: &DeviceState<'_>, completeness: &ReportCompleteness<'_>) -> Devic
         partition_pods: Vec::new(),
         in_use_by: Vec::new(),
         possibly_in_use_by: Vec::new(),
-        is_unreleased: false,
-        unreleased_devices: Vec::new(),
         admin_pods: consumers(|consumer| consumer.is_pod() && consumer.admin),
         attributes: None,
         capacity: None,

@@ -13,8 +13,6 @@ use crate::decide::drain::{
     untainted_line,
 };
 use crate::decide::identity::warnings_among;
-use crate::decide::record_reader::RecordReader;
-use crate::decide::unreleased_devices;
 use crate::engine::holders::holders;
 use crate::model::{DeviceId, RuleMetadata};
 use crate::naming::age::human_duration;
@@ -95,11 +93,6 @@ fn of_unit(
     }
     let drift = warnings_among(&unit.rules, basis.reading, published.devices()).into_iter();
     messages.extend(drift.map(|warning| warning.message));
-    // The API shows no holder of a device whose release was not confirmed.
-    let hardware: Vec<DeviceId> = names.iter().cloned().collect();
-    let rules = &basis.reading.snapshot.rules;
-    let unreleased = unreleased_devices::warnings(rules, Some(&hardware), RecordReader::Api);
-    messages.extend(unreleased.into_iter().map(|warning| warning.message));
     let elsewhere = holding.iter().flat_map(|holder| &holder.devices);
     let elsewhere: BTreeSet<&DeviceId> = elsewhere.filter(|id| !devices.contains(*id)).collect();
     if !elsewhere.is_empty() {
@@ -317,27 +310,6 @@ mod tests {
         assert!(messages(&unread).is_empty(), "who holds them is unknown");
         reading.snapshot.claims = vec![claim_in_use(&pod("team-a", "late"))];
         assert!(messages(&reading).is_empty(), "a claim holds one");
-    }
-
-    #[test]
-    fn a_release_that_was_not_confirmed_is_told_although_no_claim_holds_the_device() {
-        let mut rule = idle_drain().units.remove(0).rules.remove(0);
-        let record = r#"[{"device": "gpu.example.com/node-7/gpu-0", "pod": "team-a/slow", "node": "node-7",
-            "seen": "2026-11-21T01:00:00Z"}]"#;
-        let note = (RuleMetadata::NOT_RELEASED.to_owned(), record.to_owned());
-        rule.metadata.annotations.extend([note]);
-        let drain = drains(std::slice::from_ref(&rule)).remove(0);
-        let mut reading = reading();
-        reading.snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
-        reading.snapshot.rules = vec![rule];
-        let unit = shown_unit(&drain, &reading);
-        let [line] = &unit.messages[..] else {
-            panic!("{:?}", unit.messages);
-        };
-        assert!(
-            line.contains("node-7 has not confirmed the release"),
-            "{line}"
-        );
     }
 
     #[test]

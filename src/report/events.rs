@@ -61,7 +61,9 @@ fn is_about(found: &model::Event, rule: &DeviceTaintRule) -> bool {
     let about = &found.about;
     let (said, known) = (about.uid.as_str(), rule.uid.as_str());
     // Where a UID is not known, the name decides: without that, events of this rule would be left out.
-    about.kind == "DeviceTaintRule" && about.name.name == rule.name && (said.is_empty() || known.is_empty() || said == known)
+    about.kind == "DeviceTaintRule"
+        && about.name.name == rule.name
+        && (said.is_empty() || known.is_empty() || said == known)
 }
 
 fn event(found: &model::Event) -> Event {

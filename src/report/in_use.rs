@@ -1,22 +1,17 @@
-//! Devices in use and allocatable devices of device plugins, by a kubelet.
+//! Devices in use, by a kubelet.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
-use super::kubelet_resources::{PluginDevicesRow, ResourcesRow, plugin_devices};
 use super::metadata::{API_VERSION, DataSource, Incomplete, Metadata, Warning};
 use super::reference::ObjectReference;
 use super::table::{Column, NONE, Section, Table, View, optional};
-use crate::model::{
-    Allocatable, ClaimInUse, ContainerInUse, DeviceId, DeviceInUse, InUse, NamespacedName,
-    PodInUse, PreparedClaim,
-};
+use crate::model::{ContainerInUse, InUse, NamespacedName, PluginDevices, PodInUse, PreparedClaim};
 
-/// Report of `podresources list`, `podresources get` and `podresources allocatable`: what one kubelet reports
-/// about its node, regardless of the Kubernetes API.
+/// Report of `podresources list`: what one kubelet reports about its node, regardless of the Kubernetes API.
 ///
 /// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -31,15 +26,11 @@ pub struct PodResourcesReport {
     pub kind: String,
     /// Source of the report: a kubelet, so context and server are null.
     pub metadata: Metadata,
-    /// The pods and the devices that they use, ordered by namespace and name; empty for
-    /// `podresources allocatable`.
+    /// The pods and the devices that they use, ordered by namespace and name.
     pub items: Vec<PodRow>,
     /// Prepared claims in the kubelet's checkpoint, including those of force-deleted pods; null if the
-    /// checkpoint could not be read, and for `podresources get` and `podresources allocatable`.
+    /// checkpoint could not be read.
     pub prepared_claims: Option<Vec<PreparedRow>>,
-    /// Devices of device plugins that the kubelet can allocate to containers; null except for
-    /// `podresources allocatable`.
-    pub allocatable: Option<ResourcesRow>,
     /// Warnings about the data of the kubelet.
     pub warnings: Vec<Warning>,
 }
@@ -84,6 +75,16 @@ pub struct DeviceInUseRow {
     pub share_id: Option<String>,
     /// CDI device IDs that were passed to the container runtime.
     pub cdi_devices: Vec<String>,
+}
+
+/// Devices of one resource of a device plugin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginDevicesRow {
+    /// Resource of the device plugin, such as `example.com/gpu`.
+    pub resource: String,
+    /// Device IDs of the device plugin.
+    pub ids: Vec<String>,
 }
 
 /// A prepared claim in the kubelet's checkpoint.
@@ -143,41 +144,6 @@ impl PodResourcesReport {
         }
     }
 
-    /// What the kubelet has said, again as facts: the report of another node, as it was printed there.
-    #[must_use]
-    pub fn facts(&self) -> (InUse, Option<Vec<PreparedClaim>>) {
-        let in_use = InUse {
-            pods: self.items.iter().map(PodRow::fact).collect(),
-        };
-        let claim = |row: &PreparedRow| PreparedClaim {
-            name: row.claim.full_name(),
-            uid: row.claim.uid.as_deref().unwrap_or_default().into(),
-            pods: row.pod_uids.iter().map(|uid| uid.as_str().into()).collect(),
-            devices: row.devices.iter().map(|device| device_of(device)).collect(),
-            silent_drivers: row
-                .silent_drivers
-                .iter()
-                .map(|name| name.as_str().into())
-                .collect(),
-        };
-        let prepared = self.prepared_claims.as_ref();
-        (
-            in_use,
-            prepared.map(|rows| rows.iter().map(claim).collect()),
-        )
-    }
-
-    /// What a kubelet can give.
-    #[must_use]
-    pub fn of_allocatable(allocatable: &Allocatable) -> Self {
-        Self {
-            allocatable: Some(ResourcesRow {
-                plugin_devices: plugin_devices(&allocatable.plugin_devices),
-            }),
-            ..Self::empty()
-        }
-    }
-
     fn empty() -> Self {
         Self {
             api_version: API_VERSION.to_owned(),
@@ -188,7 +154,6 @@ impl PodResourcesReport {
             },
             items: Vec::new(),
             prepared_claims: None,
-            allocatable: None,
             warnings: Vec::new(),
         }
     }
@@ -202,54 +167,6 @@ impl PodRow {
     fn has_devices(&self) -> bool {
         let mut containers = self.containers.iter();
         containers.any(|container| !container.dynamic_resources.is_empty())
-    }
-
-    fn fact(&self) -> PodInUse {
-        let containers = self.containers.iter().map(|row| ContainerInUse {
-            name: row.name.clone(),
-            plugin_devices: row
-                .plugin_devices
-                .iter()
-                .map(PluginDevicesRow::fact)
-                .collect(),
-            claims: row
-                .dynamic_resources
-                .iter()
-                .map(DeviceInUseRow::fact)
-                .collect(),
-        });
-        PodInUse {
-            name: NamespacedName {
-                namespace: self.namespace.as_str().into(),
-                name: self.name.as_str().into(),
-            },
-            containers: containers.collect(),
-        }
-    }
-}
-
-impl DeviceInUseRow {
-    fn fact(&self) -> ClaimInUse {
-        ClaimInUse {
-            name: self.claim.full_name(),
-            devices: vec![DeviceInUse {
-                device: device_of(&self.device),
-                share_id: self.share_id.clone(),
-                cdi_devices: self.cdi_devices.clone(),
-            }],
-        }
-    }
-}
-
-/// The device that is written DRIVER/POOL/DEVICE; a pool's name may have slashes.
-fn device_of(text: &str) -> DeviceId {
-    let (driver, rest) = text.split_once('/').unwrap_or((text, ""));
-    // The name of a pool may contain slashes, that of a device cannot.
-    let (pool, device) = rest.rsplit_once('/').unwrap_or((rest, ""));
-    DeviceId {
-        driver: driver.into(),
-        pool: pool.into(),
-        device: device.into(),
     }
 }
 
@@ -299,6 +216,26 @@ fn container(container: &ContainerInUse) -> ContainerRow {
     }
 }
 
+/// The devices of each resource, in order; the kubelet lists every device by itself.
+fn plugin_devices(devices: &[PluginDevices]) -> Vec<PluginDevicesRow> {
+    let mut grouped: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for devices in devices {
+        grouped
+            .entry(&devices.resource)
+            .or_default()
+            .extend(devices.ids.iter().cloned());
+    }
+    let row = |(resource, mut ids): (&str, Vec<String>)| {
+        // The kubelet promises no order, and two answers have to be comparable.
+        ids.sort();
+        PluginDevicesRow {
+            resource: resource.to_owned(),
+            ids,
+        }
+    };
+    grouped.into_iter().map(row).collect()
+}
+
 impl Answer for PodResourcesReport {
     fn warnings(&self) -> &[Warning] {
         &self.warnings
@@ -309,40 +246,26 @@ impl Answer for PodResourcesReport {
     }
 
     fn is_empty(&self) -> bool {
-        let gives = self.allocatable.as_ref();
-        self.items.is_empty()
-            && unlisted(self).is_empty()
-            && gives.is_none_or(ResourcesRow::is_empty)
+        self.items.is_empty() && unlisted(self).is_empty()
     }
 }
 
 impl View for PodResourcesReport {
     fn sections(&self) -> Vec<Section> {
-        match &self.allocatable {
-            Some(resources) => vec![Section::table(allocatable_table(resources))],
-            None => vec![
-                Section::folded(pods_table(&self.items), &[0, 1, 2]),
-                Section::list(
-                    "Claims prepared for pods that the kubelet does not list",
-                    unlisted(self),
-                ),
-            ],
-        }
+        vec![
+            Section::folded(pods_table(&self.items), &[0, 1, 2]),
+            Section::list(
+                "Claims prepared for pods that the kubelet does not list",
+                unlisted(self),
+            ),
+        ]
     }
 
-    /// The devices of DRA that are in use, each once, or the resources that can be given.
+    /// The devices of DRA that are in use, each once.
     fn names(&self) -> Vec<String> {
         let containers = self.items.iter().flat_map(|pod| &pod.containers);
         let devices = containers.flat_map(|container| &container.dynamic_resources);
         let mut names: Vec<String> = devices.map(|device| device.device.clone()).collect();
-        if let Some(resources) = &self.allocatable {
-            names.extend(
-                resources
-                    .plugin_devices
-                    .iter()
-                    .map(|one| one.resource.clone()),
-            );
-        }
         names.sort();
         // Several containers may use one device, by shares or by one claim.
         names.dedup();
@@ -400,74 +323,52 @@ fn pod_lines(pod: &PodRow) -> Vec<Vec<String>> {
     lines
 }
 
-fn allocatable_table(resources: &ResourcesRow) -> Table {
-    let row = |one: &PluginDevicesRow| vec![one.resource.clone(), one.ids.join(", ")];
-    Table {
-        columns: vec![Column::text("RESOURCE"), Column::prose("DEVICES")],
-        rows: resources.plugin_devices.iter().map(row).collect(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::PluginDevices;
+    use crate::model::{ClaimInUse, DeviceInUse};
     use crate::report::testing;
 
     #[test]
-    fn a_report_says_all_that_the_kubelet_said() {
-        let device = |name: &str| DeviceInUse {
-            device: device_of(&format!("gpu.example.com/pool/with/slash/{name}")),
-            share_id: Some("s".to_owned()),
-            cdi_devices: vec!["c".to_owned()],
-        };
+    fn claims_of_pods_that_the_kubelet_does_not_list_are_told() {
+        let device = |name: &str| testing::device(name);
         let facts = InUse {
             pods: vec![PodInUse {
                 name: testing::full_name("ml/train"),
                 containers: vec![ContainerInUse {
                     name: "main".to_owned(),
-                    plugin_devices: vec![PluginDevices {
-                        resource: "example.com/nic".to_owned(),
-                        ids: vec!["a".to_owned()],
-                    }],
+                    plugin_devices: Vec::new(),
                     claims: vec![ClaimInUse {
                         name: testing::full_name("ml/gpu"),
-                        devices: vec![device("gpu-0")],
+                        devices: vec![DeviceInUse {
+                            device: device("gpu-0"),
+                            share_id: None,
+                            cdi_devices: Vec::new(),
+                        }],
                     }],
                 }],
             }],
         };
-        let prepared = vec![
-            PreparedClaim {
-                name: testing::full_name("ml/gpu"),
-                uid: "a".into(),
-                pods: vec!["p".into()],
-                devices: vec![device("gpu-0").device],
-                silent_drivers: Vec::new(),
-            },
-            PreparedClaim {
-                name: testing::full_name("ml/gone"),
-                uid: "b".into(),
-                pods: Vec::new(),
-                devices: vec![device("gpu-1").device],
-                silent_drivers: vec!["nic.example.com".into()],
-            },
-        ];
+        let claim = |name: &str, silent: &[&str]| PreparedClaim {
+            name: testing::full_name(name),
+            uid: "uid".into(),
+            pods: Vec::new(),
+            devices: vec![device("gpu-1")],
+            silent_drivers: silent.iter().map(|name| (*name).into()).collect(),
+        };
+        let prepared = [claim("ml/gpu", &[]), claim("ml/gone", &["nic.example.com"])];
         let report = PodResourcesReport::of_pods(&facts).with_notes(Some(&prepared));
-        let text = serde_json::to_string(&report).unwrap();
-        let again: PodResourcesReport = serde_json::from_str(&text).unwrap();
-        assert_eq!(again.facts(), (facts, Some(prepared)));
         assert_eq!(
-            unlisted(&again),
+            unlisted(&report),
             [
-                "ml/gone holds gpu.example.com/pool/with/slash/gpu-1",
+                "ml/gone holds gpu.example.com/node-7/gpu-1",
                 "ml/gone may use devices of nic.example.com"
             ]
         );
         assert_eq!(report.warnings, []);
         let silent = PodResourcesReport::of_pods(&InUse::default());
         assert_eq!(silent.clone().with_notes(Some(&[])).warnings, []);
-        let silent = silent.with_notes(again.facts().1.as_deref());
+        let silent = silent.with_notes(Some(&prepared));
         assert_eq!(silent.warnings[0].reason, "NoClaimsListed");
     }
 
@@ -483,7 +384,7 @@ mod tests {
                     claims: vec![ClaimInUse {
                         name: pod,
                         devices: vec![DeviceInUse {
-                            device: device_of("gpu.example.com/node-7/gpu-0"),
+                            device: testing::device("gpu-0"),
                             share_id: None,
                             cdi_devices: Vec::new(),
                         }],

@@ -38,7 +38,6 @@
 //! | Kubernetes events about a rule and the pods it evicts | [`events`] |
 //! | Pods that are still there, and what each waits for | [`remaining_pods`] |
 //! | Devices in use and allocatable resources, by a kubelet | [`in_use`] |
-//! | Devices of plugins and memory, by a kubelet | [`kubelet_resources`] |
 //! | Report of whether devices can be pulled out of a node | [`device_removal`] |
 //! | Versions of the program, of the Kubernetes behaviour it knows, and of the server | [`version`] |
 //! | Tables and sections, before they are rendered | [`table`] |
@@ -68,7 +67,6 @@ pub mod explain;
 pub mod guard;
 pub mod impact;
 pub mod in_use;
-pub mod kubelet_resources;
 pub mod metadata;
 pub mod plan;
 mod question;

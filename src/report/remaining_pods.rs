@@ -119,16 +119,7 @@ impl RemainingPod {
     }
 }
 
-impl RemainingPod {
-    /// When it is evicted; absent for one that is not, or is on its way out.
-    #[must_use]
-    pub(super) fn due(&self, now: Timestamp) -> Option<Timestamp> {
-        let is = |reason| self.reason == reason;
-        let until = self.until_time.filter(|_| is(BlockerReason::Tolerates));
-        let at_once = is(BlockerReason::Controller).then_some(now);
-        at_once.or(until.map(|until| until.0))
-    }
-}
+impl RemainingPod {}
 
 /// The pods as a table.
 #[must_use]

@@ -15,7 +15,7 @@ use crate::engine::termination_blocker::{
     DriverPresence, Publishers, TerminationBlocker, UnreleasedDriver,
 };
 use crate::engine::{DeviceTaint, Impact, Semantics, Verdict};
-use crate::model::{Affects, DeviceId, Gap, Kind, NodeHealth, Pod};
+use crate::model::{Affects, Gap, Kind, NodeHealth, Pod};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::{counted, few, node_taints};
 
@@ -203,13 +203,9 @@ pub fn slowest<'r, 'a>(remaining: &'r [PendingEviction<'a>]) -> Option<&'r Pendi
 }
 
 /// What the removal of taints sets free, and what still keeps devices from being allocated; nothing is free where
-/// one of these kinds is `unread`. The scheduler takes a device for free that is `recorded` as not released.
+/// one of these kinds is `unread`.
 #[must_use]
-pub fn release_lines(
-    released: &[DeviceRelease<'_>],
-    recorded: &BTreeSet<DeviceId>,
-    unread: &BTreeSet<Kind>,
-) -> Vec<String> {
+pub fn release_lines(released: &[DeviceRelease<'_>], unread: &BTreeSet<Kind>) -> Vec<String> {
     // Slices and rules hold the other taints of a device; a claim holds it whatever taints it.
     let deciding = [Kind::ResourceSlice, Kind::DeviceTaintRule];
     let deciding = deciding.iter().filter(|kind| unread.contains(kind));
@@ -240,19 +236,9 @@ pub fn release_lines(
             .map(|device| device.device.to_string())
             .collect()
     };
-    let (doubtful, free): (Vec<_>, Vec<_>) = free
-        .into_iter()
-        .partition(|device| recorded.contains(&device.device));
     if !free.is_empty() {
         let count = counted(free.len(), "device");
         lines.push(format!("{count} schedulable again: {}", few(&names(&free))));
-    }
-    if !doubtful.is_empty() {
-        let count = counted(doubtful.len(), "device");
-        lines.push(format!(
-            "{count} untainted, but the release was not confirmed by the node: {}",
-            few(&names(&doubtful))
-        ));
     }
     // By reason, so that a cordoned node with many devices is one line.
     let mut reasons: BTreeMap<String, Vec<&DeviceRelease<'_>>> = BTreeMap::new();
@@ -579,6 +565,211 @@ mod tests {
         assert_eq!(
             progress_line(&[], &seen(3, 0, 1)),
             "2 gone, 0 terminating, 0 not yet evicted, 1 ended"
+        );
+    }
+
+    #[test]
+    fn a_device_that_a_claim_holds_is_untainted_and_not_schedulable() {
+        let claim = testing::claim(&testing::pod("team-a", "train-0"));
+        let release = |device: &str, claims| DeviceRelease {
+            device: testing::device(device),
+            is_published: true,
+            remaining: Vec::new(),
+            claims,
+            partition_pods: BTreeSet::new(),
+            is_blocked_partition: false,
+            in_use_by: BTreeSet::new(),
+            possibly_in_use_by: BTreeSet::new(),
+            node: None,
+        };
+        let on = |placing| DeviceRelease {
+            node: Some(ReleaseNode {
+                name: "node-7".into(),
+                schedulability: placing,
+            }),
+            ..release("gpu-2", vec![])
+        };
+        for (placing, told) in [
+            (NodeSchedulability::Open, "schedulable again"),
+            (
+                NodeSchedulability::Cordoned,
+                "untainted, but node node-7 is cordoned",
+            ),
+            (
+                NodeSchedulability::NotReady,
+                "untainted, but node node-7 is not ready",
+            ),
+            (
+                NodeSchedulability::Tainted(["example.com/reserved".to_owned()].into()),
+                "untainted, schedulable only for pods that tolerate node taint example.com/reserved",
+            ),
+            (
+                NodeSchedulability::Tainted(["a/b".to_owned(), "c/d".to_owned()].into()),
+                "untainted, schedulable only for pods that tolerate node taints a/b, c/d",
+            ),
+            (
+                NodeSchedulability::Gone,
+                "untainted, but node node-7 does not exist",
+            ),
+            (
+                NodeSchedulability::Unknown,
+                "untainted, but the status of node node-7 is unknown",
+            ),
+        ] {
+            assert_eq!(
+                release_lines(&[on(placing)], &BTreeSet::new()),
+                [format!("1 device {told}: gpu.example.com/node-7/gpu-2")]
+            );
+        }
+        let spent = DeviceRelease {
+            is_blocked_partition: true,
+            ..release("gpu-2", vec![])
+        };
+        let parted = DeviceRelease {
+            partition_pods: [testing::pod("team-a", "train-0").name].into(),
+            ..release("gpu-3", vec![])
+        };
+        let elsewhere = DeviceRelease {
+            in_use_by: [testing::device("gpu-9")].into(),
+            possibly_in_use_by: BTreeSet::new(),
+            ..release("gpu-4", vec![])
+        };
+        assert_eq!(
+            release_lines(&[spent, parted, elsewhere], &BTreeSet::new()),
+            [
+                "1 device untainted, but in use through partitions (pods per device: 1): \
+                 gpu.example.com/node-7/gpu-3",
+                "1 device untainted, but other devices of the same hardware use up the shared counters: \
+                 gpu.example.com/node-7/gpu-2",
+                "1 device untainted, but the hardware is in use as gpu.example.com/node-7/gpu-9: \
+                 gpu.example.com/node-7/gpu-4",
+            ]
+        );
+        let away = |device, claims| DeviceRelease {
+            is_published: false,
+            ..release(device, claims)
+        };
+        assert_eq!(
+            release_lines(
+                &[away("gpu-0", vec![]), away("gpu-1", vec![&claim])],
+                &BTreeSet::new()
+            ),
+            [
+                "1 device untainted, not published by its driver: gpu.example.com/node-7/gpu-0",
+                "1 device untainted, still allocated: gpu.example.com/node-7/gpu-1 by \
+                 team-a/train-0-gpu"
+            ]
+        );
+        assert_eq!(
+            release_lines(
+                &[release("gpu-0", vec![]), release("gpu-1", vec![&claim])],
+                &BTreeSet::new()
+            ),
+            [
+                "1 device schedulable again: gpu.example.com/node-7/gpu-0",
+                "1 device untainted, still allocated: gpu.example.com/node-7/gpu-1 by \
+                 team-a/train-0-gpu"
+            ]
+        );
+        // Without claims nobody knows which of them are free.
+        assert_eq!(
+            release_lines(
+                &[release("gpu-0", vec![])],
+                &BTreeSet::from([Kind::ResourceClaim])
+            ),
+            ["1 device untainted, allocation unknown: gpu.example.com/node-7/gpu-0"]
+        );
+    }
+
+    #[test]
+    fn without_slices_or_rules_nothing_is_said_to_be_schedulable_again() {
+        let claim = testing::claim(&testing::pod("team-a", "train-0"));
+        let release = |device: &str, claims| DeviceRelease {
+            device: testing::device(device),
+            is_published: true,
+            remaining: Vec::new(),
+            claims,
+            partition_pods: BTreeSet::new(),
+            is_blocked_partition: false,
+            in_use_by: BTreeSet::new(),
+            possibly_in_use_by: BTreeSet::new(),
+            node: None,
+        };
+        let both = [release("gpu-0", vec![]), release("gpu-1", vec![&claim])];
+        for (unread, what) in [
+            (vec![Kind::ResourceSlice], "ResourceSlices"),
+            (vec![Kind::DeviceTaintRule], "DeviceTaintRules"),
+            (
+                vec![Kind::DeviceTaintRule, Kind::ResourceSlice],
+                "ResourceSlices and DeviceTaintRules",
+            ),
+        ] {
+            let unread: BTreeSet<Kind> = unread.into_iter().collect();
+            let unknown = format!(
+                "unknown whether the devices are schedulable again: {what} could not be read"
+            );
+            let lines = |released: &[DeviceRelease<'_>]| release_lines(released, &unread);
+            assert_eq!(lines(&[]), [unknown.as_str()]);
+            assert_eq!(lines(&both[..1]), [unknown.as_str()]);
+            let held = "1 device still allocated: gpu.example.com/node-7/gpu-1 by \
+                        team-a/train-0-gpu";
+            assert_eq!(lines(&both), [unknown.as_str(), held]);
+        }
+        assert!(release_lines(&[], &BTreeSet::new()).is_empty());
+    }
+
+    #[test]
+    fn every_claim_that_still_holds_a_device_is_counted() {
+        let claims = ["train-0", "train-1", "train-2"]
+            .map(|pod| testing::claim(&testing::pod("team-a", pod)));
+        let released = [DeviceRelease {
+            device: testing::device("gpu-1"),
+            is_published: true,
+            remaining: Vec::new(),
+            claims: claims.iter().collect(),
+            partition_pods: BTreeSet::new(),
+            is_blocked_partition: false,
+            in_use_by: BTreeSet::new(),
+            possibly_in_use_by: BTreeSet::new(),
+            node: None,
+        }];
+        let held = "still allocated: gpu.example.com/node-7/gpu-1 by team-a/train-0-gpu (+2)";
+        for unread in [vec![], vec![Kind::ResourceSlice]] {
+            let lines = release_lines(&released, &unread.into_iter().collect());
+            assert!(lines.iter().any(|line| line.ends_with(held)), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn the_brake_claims_nothing_about_pods_that_cannot_be_saved_or_are_not_known() {
+        let downgraded = |cancelled, still, terminating: &[&str], unknown: &[&str]| {
+            let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            downgraded_line(&DowngradeImpact {
+                cancelled,
+                confirmed: true,
+                still,
+                terminating: owned(terminating),
+                unknown: owned(unknown),
+            })
+        };
+        assert_eq!(downgraded(0, 0, &[], &[]), "no eviction was pending");
+        assert_eq!(
+            downgraded(1, 0, &[], &[]),
+            "1 eviction was pending and is cancelled"
+        );
+        assert_eq!(
+            downgraded(2, 1, &[], &[]),
+            "2 evictions were pending and are cancelled; 1 pod will still be evicted, by other \
+             taints"
+        );
+        assert_eq!(
+            downgraded(0, 0, &["ml/train-0", "ml/train-1"], &[]),
+            "2 pods are already terminating, which cannot be undone: ml/train-0, ml/train-1; no other \
+             eviction was pending"
+        );
+        assert_eq!(
+            downgraded(0, 0, &[], &["pods"]),
+            "there may be more evictions: pods could not be read"
         );
     }
 }

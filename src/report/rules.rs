@@ -1,6 +1,6 @@
 //! List of rules.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 
 use jiff::Timestamp;
@@ -11,15 +11,11 @@ use super::answer::{Answer, beside};
 use super::bounds::Bounds;
 use super::metadata::{Incomplete, Metadata, Warning, views};
 use super::rule_summary::RuleSummary;
-use super::table::{
-    Chart, Column, Folding, Headers, Heading, NONE, Section, Table, View, optional,
-};
-use crate::assess::{
-    Basis, CountSubject, ReportCompleteness,
-};
+use super::table::{Column, Folding, Heading, NONE, Section, Table, View, optional};
+use crate::assess::{Basis, CountSubject, ReportCompleteness};
 use crate::engine::rule_lifecycle::EvictionStatus;
-use crate::engine::{Impact, RuleImpact, Verdict};
-use crate::model::{self, DeviceTaintRule, Effect, Kind, ObjectName, Reading, RuleMetadata};
+use crate::engine::{Impact, RuleImpact};
+use crate::model::{self, DeviceTaintRule, Effect, Kind, ObjectName, RuleMetadata};
 use crate::model::{Count, UNKNOWN};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::counted;
@@ -463,6 +459,51 @@ mod tests {
             metadata: RuleMetadata::default(),
             managers: Vec::new(),
         }
+    }
+
+    fn shown(rule: &DeviceTaintRule, terminating: usize, missing: &[Kind], notes: Notes) -> String {
+        shown_beside(rule, terminating, &BTreeMap::new(), (missing, notes))
+    }
+
+    fn shown_beside(
+        rule: &DeviceTaintRule,
+        terminating: usize,
+        beside: &BTreeMap<ObjectName, usize>,
+        (missing, notes): (&[Kind], Notes),
+    ) -> String {
+        let proposed = ProposedTaint::of_rule(rule, testing::now());
+        let impact = Impact {
+            rules: vec![RuleImpact {
+                proposed: &proposed,
+                counts: Counts {
+                    published_devices: 2,
+                    ..Counts::default()
+                },
+                terminating,
+                staying: 0,
+            }],
+            devices: Vec::new(),
+            pods: Vec::new(),
+            warnings: Vec::new(),
+            gaps: Vec::new(),
+        };
+        let gaps: Vec<Gap> = missing
+            .iter()
+            .map(|kind| Gap {
+                what: kind.plural().to_owned(),
+                why: "denied".to_owned(),
+                affects: kind.affects(),
+            })
+            .collect();
+        let completeness = ReportCompleteness::new(&gaps, &testing::semantics(37));
+        let rows = rows(vec![rule.clone()], &impact, beside, &completeness);
+        let list = RuleList::new(rows, BTreeMap::new(), testing::now()).with_notes(notes);
+        let page = Page {
+            format: Format::Table,
+            width: None,
+            height: None,
+        };
+        render(&list, page).unwrap()
     }
 
     fn gpu() -> DeviceSelector {

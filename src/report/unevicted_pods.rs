@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use super::reference;
 use crate::engine::NotEvicted;
 use crate::engine::holders::{NotEvictedReason, UnevictedPod};
-use crate::model::NodeName;
 use crate::naming::phrase::{counted, few};
 
 /// A pod that uses devices of the rules and that the rules do not evict.
@@ -69,17 +68,6 @@ impl NotEvictedPod {
     }
 }
 
-/// The pods that still stay once the kubelet of this node has released all devices: those of other nodes, and those whose
-/// node is unknown.
-#[must_use]
-pub fn staying_elsewhere(
-    mut staying: Vec<NotEvictedPod>,
-    released: &NodeName,
-) -> Vec<NotEvictedPod> {
-    staying.retain(|pod| pod.node.as_deref() != Some(released.as_str()));
-    staying
-}
-
 fn words(stay: NotEvictedReason) -> (NotEvictedCode, &'static str) {
     match stay {
         NotEvictedReason::Tolerates => (NotEvictedCode::Tolerates, "tolerates the taint"),
@@ -127,4 +115,38 @@ pub fn not_evicted_line(staying: &[NotEvictedPod]) -> Option<String> {
     let verb = if staying.len() == 1 { "stays" } else { "stay" };
     let pods = counted(staying.len(), "pod");
     Some(format!("{pods} {verb} on the devices: {}", few(&names)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testing;
+
+    #[test]
+    fn who_stays_is_named_with_the_reason() {
+        let mut pod = testing::pod("ops", "monitor");
+        pod.node = Some("node-7".into());
+        let view = |stay| NotEvictedPod::new(&UnevictedPod { pod: &pod, stay });
+        assert_eq!(not_evicted_line(&[]), None);
+        let both = [
+            view(NotEvictedReason::Tolerates),
+            view(NotEvictedReason::Administrates),
+        ];
+        assert_eq!(
+            not_evicted_line(&both).as_deref(),
+            Some(
+                "2 pods stay on the devices: ops/monitor (tolerates the taint), ops/monitor \
+                 (tolerates the taint, and has admin access)"
+            )
+        );
+        let one = view(NotEvictedReason::NotEvicted(NotEvicted::NotScheduled));
+        assert_eq!(
+            (one.reason, one.node.as_deref()),
+            (NotEvictedCode::NotEvicted, Some("node-7"))
+        );
+        assert_eq!(
+            not_evicted_line(&[one]).as_deref(),
+            Some("1 pod stays on the devices: ops/monitor (has no node yet)")
+        );
+    }
 }

@@ -9,7 +9,6 @@ use super::rules::resource_name;
 use super::table::{Section, Shown, View};
 use super::unevicted_pods::{NotEvictedPod, not_evicted_line};
 use crate::engine::settle::Goal;
-use crate::model;
 
 /// Which report this is.
 const KIND: &str = "WaitReport";
@@ -44,7 +43,7 @@ pub struct WaitReport {
     /// What the command still waited for at the end, pods first; empty if the condition was met.
     pub blockers: Vec<Blocker>,
     /// The pods that use the devices of the rules and are not evicted, ordered by name. With `--for evicted`, the wait
-    /// does not wait for them, unless a kubelet is queried (--verify-node).
+    /// does not wait for them.
     #[serde(default)]
     pub not_evicted_pods: Vec<NotEvictedPod>,
     /// Warnings that do not prevent the report.
@@ -75,17 +74,6 @@ impl WaitReport {
 }
 
 impl WaitReport {
-    /// The report with what was not verified.
-    #[must_use]
-    pub fn with_warnings<'w>(
-        mut self,
-        warnings: impl IntoIterator<Item = &'w model::Warning>,
-    ) -> Self {
-        let more = warnings.into_iter().map(Warning::from);
-        self.warnings.extend(more);
-        self
-    }
-
     /// The report with the cluster that the rules are in.
     #[must_use]
     pub fn in_cluster(self, cluster: Option<&Cluster>) -> Self {
@@ -143,19 +131,11 @@ mod tests {
             server: "https://127.0.0.1:6443".to_owned(),
             version: None,
         };
-        let unverified = model::Warning {
-            code: "nodes-not-verified",
-            message: "for 1 device on node-1, only the API was checked".to_owned(),
-            fix: None,
-        };
-        let report = WaitReport::new(Goal::Idle, vec!["drain".to_owned()], None)
-            .with_warnings([&unverified])
-            .in_cluster(Some(&cluster));
+        let report =
+            WaitReport::new(Goal::Idle, vec!["drain".to_owned()], None).in_cluster(Some(&cluster));
         let json = serde_json::to_value(&report).unwrap();
         assert_eq!(json["met"], true);
         assert_eq!(json["metadata"]["context"], "test");
         assert_eq!(json["metadata"]["server"], "https://127.0.0.1:6443");
-        assert_eq!(json["warnings"][0]["reason"], "NodesNotVerified");
-        assert_eq!(json["warnings"][0]["message"], unverified.message);
     }
 }

@@ -2,10 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::blocker::{Blocker, BlockerReason};
+use super::blocker::Blocker;
 use super::rule_lifecycle::{progress_line, remaining_line, slowest};
 use super::unevicted_pods::NotEvictedPod;
-use crate::decide::wait_advice::EvictionsLeft;
 use crate::engine::forced_deletions::UnreleasedPod;
 use crate::engine::holders::UnevictedPod;
 use crate::engine::rule_lifecycle::{EvictionObstacle, PendingEviction};
@@ -94,53 +93,7 @@ impl WaitProgress {
     }
 }
 
-/// What the kubelet of a node has said last to a wait for it: what is `left`.
-#[must_use]
-pub fn kubelet_line(node: Option<&str>, left: &[Blocker]) -> String {
-    let of_node = node.map_or_else(String::new, |node| format!(" of node {node}"));
-    let messages: Vec<String> = left.iter().map(|left| left.message.clone()).collect();
-    format!("waiting for the kubelet{of_node}: {}", few(&messages))
-}
-
-/// What is left of evictions, by everything that a wait waits for; nothing is known of them where that is nothing.
-#[must_use]
-pub fn evictions_left(left: &[Blocker]) -> EvictionsLeft {
-    let of = |left: &Blocker| match left.reason {
-        // All pods are gone, and it is only not certain yet.
-        BlockerReason::Condition | BlockerReason::Settling => EvictionsLeft::None,
-        BlockerReason::GracePeriod
-        | BlockerReason::DriverDown
-        | BlockerReason::Sandbox
-        | BlockerReason::Finalizers
-        | BlockerReason::NodeNotReady
-        | BlockerReason::NodeGone
-        | BlockerReason::Kubelet => EvictionsLeft::Terminating,
-        BlockerReason::Controller
-        | BlockerReason::Tolerates
-        | BlockerReason::EffectDoesNotEvict
-        | BlockerReason::NotObserved
-        | BlockerReason::Present
-        | BlockerReason::NotEvaluated
-        | BlockerReason::InUse
-        | BlockerReason::KubeletSilent
-        | BlockerReason::Held
-        | BlockerReason::ForceDeleted
-        | BlockerReason::EndNotObserved => EvictionsLeft::Due,
-    };
-    left.iter().map(of).max().unwrap_or(EvictionsLeft::Due)
-}
-
 impl WaitProgress {
-    /// What is left of the evictions, as far as this look tells.
-    #[must_use]
-    pub fn evictions_left(&self) -> EvictionsLeft {
-        // Only the first are known while the wait goes on.
-        if self.left.len() < self.pods_left {
-            return EvictionsLeft::Due;
-        }
-        evictions_left(&self.left)
-    }
-
     /// Whether the look shows how far it is: not where a rule is gone, or was changed, so that its pods are
     /// not looked at any more, nor where they cannot be read.
     #[must_use]
@@ -227,56 +180,34 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_for_a_kubelet_names_it_and_what_it_holds() {
-        let held = [Blocker::silent("the kubelet did not respond within 6s")];
-        assert_eq!(
-            kubelet_line(Some("node-7"), &held),
-            "waiting for the kubelet of node node-7: the kubelet did not respond within 6s"
+    fn a_glance_says_how_far_it_is_and_what_takes_longest() {
+        let pod = testing::pod("team-a", "train-0");
+        let until = testing::after(300);
+        let left = [PendingEviction {
+            pod: &pod,
+            obstacle: EvictionObstacle::Tolerates { until },
+        }];
+        let seen = |step| Observation {
+            step,
+            open: vec![OpenCondition::Pod(&left[0])],
+            all: 3,
+            spared: 0,
+            ended: 0,
+            goal: Goal::Evicted,
+        };
+        let progress = WaitProgress::new(seen(WaitStep::ReadAgain), facts(&left), testing::now());
+        assert_eq!(progress.state, "2 gone, 0 terminating, 1 not yet evicted");
+        assert!(
+            progress.line.contains("slowest: team-a/train-0"),
+            "{}",
+            progress.line
         );
-        assert_eq!(
-            kubelet_line(None, &[Blocker::silent("a"), Blocker::silent("b")]),
-            "waiting for the kubelet: a, b"
-        );
-    }
-
-    #[test]
-    fn evictions_are_over_only_where_every_pod_that_is_left_is_terminating() {
-        let pods = [testing::pod("team-a", "one"), testing::pod("team-a", "two")];
-        let left = |obstacles: [EvictionObstacle; 2], shown: usize| {
-            let pods = pods.iter().zip(obstacles);
-            let left: Vec<PendingEviction<'_>> = pods
-                .map(|(pod, obstacle)| PendingEviction { pod, obstacle })
-                .collect();
-            let open = left.iter().take(shown).map(OpenCondition::Pod).collect();
-            let seen = Observation {
-                step: WaitStep::ReadAgain,
-                open,
-                all: 2,
-                spared: 0,
-                ended: 0,
-                goal: Goal::Evicted,
-            };
-            WaitProgress::new(seen, facts(&left), testing::now()).evictions_left()
-        };
-        let stuck = || EvictionObstacle::Kubelet {
-            since: testing::after(-60),
-        };
-        let due = EvictionObstacle::Controller {
-            since: testing::after(-60),
-        };
-        assert_eq!(left([stuck(), stuck()], 2), EvictionsLeft::Terminating);
-        assert_eq!(
-            left([stuck(), stuck()], 1),
-            EvictionsLeft::Due,
-            "one is not known"
-        );
-        assert_eq!(left([stuck(), due], 2), EvictionsLeft::Due);
-        assert_eq!(evictions_left(&[]), EvictionsLeft::Due);
-        let settling = OpenCondition::Settling {
-            settle: std::time::Duration::from_secs(10),
-        };
-        let settling = Blocker::new(&settling, testing::now());
-        assert_eq!(evictions_left(&[settling]), EvictionsLeft::None);
+        assert_eq!((progress.pods, progress.last_due), (3, Some(until)));
+        assert_eq!(progress.left.len(), 1);
+        let over = WaitProgress::new(seen(WaitStep::TimedOut), facts(&left), testing::now());
+        assert_eq!(over.left.len(), 1);
+        let rules = WaitProgress::of_rules(seen(WaitStep::ReadAgain), facts(&[]), testing::now());
+        assert!(rules.line.starts_with("team-a/train-0"), "{}", rules.line);
     }
 
     #[test]

@@ -7,19 +7,10 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    Allocatable, ClaimInUse, ContainerInUse, DeviceId, DeviceInUse, InUse, NamespacedName,
-    PluginDevices, PodInUse,
+    ClaimInUse, ContainerInUse, DeviceId, DeviceInUse, InUse, NamespacedName, PluginDevices,
+    PodInUse,
 };
 use crate::wire::weight::Shape;
-
-/// What an answer of the API takes in memory, and whether it is one.
-pub trait Weighed {
-    /// Its messages.
-    const SHAPE: Shape;
-
-    /// What in it no kubelet says: the messages of another call decode too.
-    fn oddity(&self) -> Option<String>;
-}
 
 /// The first pod that has a name or a namespace which no pod can have.
 ///
@@ -61,44 +52,17 @@ const POD: Shape = Shape {
     messages: &[(3, &CONTAINER)],
 };
 
-impl Weighed for ListPodResourcesResponse {
-    const SHAPE: Shape = Shape {
+impl ListPodResourcesResponse {
+    /// What it takes in memory, and whether it is one.
+    pub const SHAPE: Shape = Shape {
         size: size_of::<Self>(),
         messages: &[(1, &POD)],
     };
 
-    fn oddity(&self) -> Option<String> {
+    /// What in it no kubelet says: the messages of another call decode too.
+    #[must_use]
+    pub fn oddity(&self) -> Option<String> {
         no_pod(&self.pod_resources)
-    }
-}
-
-impl Weighed for GetPodResourcesResponse {
-    const SHAPE: Shape = Shape {
-        size: size_of::<Self>(),
-        messages: &[(1, &POD)],
-    };
-
-    fn oddity(&self) -> Option<String> {
-        no_pod(&self.pod_resources)
-    }
-}
-
-impl Weighed for AllocatableResourcesResponse {
-    const SHAPE: Shape = Shape {
-        size: size_of::<Self>(),
-        messages: &[(1, &DEVICES)],
-    };
-
-    /// Resources of device plugins have a domain.
-    ///
-    /// Upstream: `IsExtendedResourceName` in `pkg/apis/core/v1/helper`.
-    fn oddity(&self) -> Option<String> {
-        let mut devices = self.devices.iter();
-        let odd = devices.find(|device| !device.resource_name.contains('/'))?;
-        let name = odd.resource_name.escape_debug();
-        Some(format!(
-            "it lists resource {name}, which is not a resource of a device plugin"
-        ))
     }
 }
 
@@ -106,39 +70,12 @@ impl Weighed for AllocatableResourcesResponse {
 #[derive(Clone, Copy, PartialEq, prost::Message)]
 pub struct Everything {}
 
-/// Asks for one pod.
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct GetPodResourcesRequest {
-    /// Its name.
-    #[prost(string, tag = "1")]
-    pub pod_name: String,
-    /// Its namespace.
-    #[prost(string, tag = "2")]
-    pub pod_namespace: String,
-}
-
 /// All pods.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ListPodResourcesResponse {
     /// The pods.
     #[prost(message, repeated, tag = "1")]
     pub pod_resources: Vec<PodResources>,
-}
-
-/// One pod.
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct GetPodResourcesResponse {
-    /// The pod.
-    #[prost(message, optional, tag = "1")]
-    pub pod_resources: Option<PodResources>,
-}
-
-/// What can be given to containers.
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct AllocatableResourcesResponse {
-    /// Devices of device plugins.
-    #[prost(message, repeated, tag = "1")]
-    pub devices: Vec<ContainerDevices>,
 }
 
 /// A pod.
@@ -248,16 +185,6 @@ impl PodResources {
     }
 }
 
-impl AllocatableResourcesResponse {
-    /// What can be given to containers.
-    #[must_use]
-    pub fn into_fact(self) -> Allocatable {
-        Allocatable {
-            plugin_devices: plugin_devices(self.devices),
-        }
-    }
-}
-
 impl ContainerResources {
     fn into_fact(self) -> ContainerInUse {
         let claims = self.dynamic_resources.into_iter();
@@ -326,8 +253,6 @@ fn name(namespace: &str, name: &str) -> NamespacedName {
 
 #[cfg(test)]
 mod tests {
-    use prost::Message;
-
     use super::*;
 
     fn resource(driver: &str, device: &str, cdi: &[&str]) -> ClaimResource {
@@ -438,18 +363,6 @@ mod tests {
             let odd = list(pod(namespace, name)).oddity();
             assert_eq!(odd.is_some(), is_odd, "{namespace}/{name}: {odd:?}");
         }
-        let allocatable = AllocatableResourcesResponse {
-            devices: vec![ContainerDevices {
-                resource_name: "example.com/nic".to_owned(),
-                device_ids: vec!["a".to_owned()],
-            }],
-        };
-        assert_eq!(allocatable.oddity(), None);
-        let misread = ListPodResourcesResponse::decode(&allocatable.encode_to_vec()[..]).unwrap();
-        assert!(misread.oddity().is_some(), "{misread:?}");
-        let pods = list(pod("ml", "train")).encode_to_vec();
-        let misread = AllocatableResourcesResponse::decode(&pods[..]).unwrap();
-        assert!(misread.oddity().is_some(), "{misread:?}");
     }
 
     #[test]

@@ -189,8 +189,8 @@ fn exit_codes_are_explained() {
          the limits, or a device cannot be removed from the machine safely
       5  the wait ended before its condition was met: for example, it timed out, a
          drain is unfinished, another pod got the devices, or the release of a device
-         is not confirmed; the changes of the command stay, unless --on-abort undid
-         them, or make-room removed its rules
+         is not confirmed; the changes of the command stay, unless make-room removed
+         its rules
       6  the report is incomplete (with --strict or -o name), `plan` cannot compare
          costs, or the eviction controller expects another number of evictions than
          `preview --publish`, or does not respond
@@ -400,29 +400,36 @@ fn every_flag_is_explained_in_the_same_manner() {
 }
 
 #[test]
-fn misspelt_words_get_the_nearest() {
-    assert_refused(
-        devicetaint,
-        &[
-            ("help exitcodes", 2, "exit-codes"),
-            ("help me", 2, "preview"),
-            ("help drain nothing", 2, "\"nothing\""),
-            ("help evict", 2, "`drain`"),
-            ("previw", 2, "'preview'"),
-            ("taint gpu.example.com", 2, "`add`"),
-            ("devices --form examples/cluster.yaml", 2, "'--from'"),
-            ("preview gpu.example.com -o jsn", 2, "'json'"),
-            ("devices -o html", 2, "'html'"),
-            (
-                "add gpu.example.com a.example.com/k:None --from examples/cluster.yaml",
-                2,
-                "--from",
-            ),
-            (
-                "preview gpu.example.com -n serving --from examples/cluster.yaml",
-                2,
-                "--namespace",
-            ),
-        ],
-    );
+fn a_word_from_elsewhere_is_told_what_it_is_here() {
+    assert_snapshot!(devicetaint("taint gpu.example.com").shown(), @r"
+    [stderr]
+    error: unrecognized subcommand 'taint'
+
+    hint: use `add`
+
+    Usage: kubectl devicetaint <COMMAND>
+
+    For more information, try '--help'.
+    [exit status: 2]
+    ");
+    assert_snapshot!(devicetaint("help evict").shown(), @r#"
+    [stderr]
+    error: no help topic "evict"
+    hint: use `drain` or `escalate`
+    [exit status: 2]
+    "#);
+}
+
+#[test]
+fn a_namespace_where_it_narrows_nothing_is_refused() {
+    let run = devicetaint("preview gpu.example.com -n serving --from examples/cluster.yaml");
+    assert_snapshot!(run.shown(), @"
+    [stderr]
+    error: --namespace applies only to `devices`, `explain`, `make-room` and `podresources list`
+    hint: taints affect pods in every namespace; to filter by namespace: -o json, field affectedPods[].namespace
+    hint: omit --namespace
+    [exit status: 2]
+    ");
+    let run = devicetaint("preview gpu.example.com -n serving -A --from examples/cluster.yaml");
+    assert_eq!(run.code, 0, "{}", run.shown());
 }

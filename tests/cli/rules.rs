@@ -450,4 +450,3 @@ fn what_cannot_be_evaluated_is_told_by_every_command_that_reads() {
     let guarded = folder.devicetaint(&format!("{line} --abort-if devices.selected>0"));
     assert_eq!(guarded.code, 4, "{}", guarded.shown());
 }
-

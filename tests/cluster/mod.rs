@@ -5,11 +5,8 @@
 mod campaign;
 mod comparison;
 #[cfg(unix)]
-mod debug_pod;
 mod dedicated;
 mod drained;
-#[cfg(unix)]
-mod frozen;
 #[cfg(unix)]
 mod guides;
 mod live;

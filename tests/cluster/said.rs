@@ -30,24 +30,18 @@ pub(super) struct Said {
 }
 
 impl Said {
-    pub(super) fn start(mood: &str, list: &Value, allocatable: &Value) -> Self {
+    pub(super) fn start(mood: &str, list: &Value) -> Self {
         let program = build_node().unwrap_or_else(|reason| panic!("{reason}"));
         let folder = tempfile::tempdir().expect("a folder");
-        let file = |name: &str, content: &Value| {
-            let path = folder.path().join(name);
-            fs::write(&path, content.to_string()).expect("a file");
-            path
-        };
-        let (list, allocatable) = (file("list", list), file("allocatable", allocatable));
+        let path = folder.path().join("list");
+        fs::write(&path, list.to_string()).expect("a file");
         let socket = folder.path().join("pod-resources");
         fs::create_dir(&socket).expect("a folder");
         let mut child = Command::new(program)
             .args(["podresources", "--mood", mood, "--socket"])
             .arg(socket.join("s"))
             .arg("--list")
-            .arg(list)
-            .arg("--allocatable")
-            .arg(allocatable)
+            .arg(path)
             .stdout(Stdio::piped())
             .spawn()
             .expect("the server can be run");
@@ -73,20 +67,6 @@ impl Said {
         asked(&self.socket(), arguments)
     }
 
-    /// Stops the server where it is: its socket takes connections, and says nothing.
-    pub(super) fn freeze(&self) {
-        let stopped = Command::new("kill")
-            .args(["-STOP", &self.child.id().to_string()])
-            .status();
-        assert!(stopped.is_ok_and(|status| status.success()));
-    }
-
-    /// Notes beside the socket, in which nothing is prepared.
-    pub(super) fn note_nothing(&self) {
-        let path = self.folder.path().join("dra_manager_state");
-        fs::write(path, EMPTY_NOTES).expect("a file");
-    }
-
     /// Notes beside the socket, in which a claim is prepared whose pod was deleted by force.
     pub(super) fn note(&self) {
         let devices =
@@ -108,7 +88,7 @@ impl Said {
     fn checked(&self, node: &str, cluster: &Value) -> (Option<i32>, Vec<String>) {
         let file = self.keep(cluster);
         let cluster = ["--from", &file, "--now", "2026-11-21T01:00:00Z"];
-        let question = ["check", "--node", node, "--settle", "0s", "-o", "json"];
+        let question = ["check", "--node", node, "-o", "json"];
         let output = self.asked(&[&question[..], &cluster].concat());
         let told: Value = serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
@@ -188,11 +168,30 @@ pub(super) fn everything() -> Value {
     ]})
 }
 
-pub(super) fn allocatable() -> Value {
-    json!({
-        "devices": [{"resourceName": "example.com/nic", "deviceIds": ["a"], "topology": {"nodes": [{"ID": "1"}]}}],
-        "cpuIds": ["0", "1"], "memory": [{"memoryType": "memory", "size": "8192"}],
-    })
+#[test]
+fn every_shape_is_shown_and_what_is_newer_is_skipped() {
+    for mood in ["well", "unknown-fields"] {
+        let server = Said::start(mood, &everything());
+        let shown = text(&server.asked(&["list", "-o", "wide"]));
+        insta::allow_duplicates! { insta::assert_snapshot!(shown, @"
+        NAMESPACE   POD     CONTAINER   DEVICE                                      CLAIM     CDI
+        ml          idle    <none>      <none>                                      <none>    <none>
+        ml          train   main        gpu.example.com/node-0/gpu-0                ml/gpus   g=0
+        ml          train   main        gpu.example.com/node-0/gpu-1                ml/gpus   g=1
+        ml          train   main        gpu.example.com/node-0/gpu-2 (share 8a4f)   ml/gpus   g=2
+        ml          train   main        example.com/nic: a, b, c                    <none>    <none>
+        "); }
+        let listed = data(&server.asked(&["list", "-o", "json"]));
+        let main = &listed["items"][1]["containers"][0];
+        // What the runtime was told for earlier devices is not told again.
+        assert_eq!(main["dynamicResources"][1]["cdiDevices"], json!(["g=1"]));
+        assert_eq!(main["dynamicResources"][2]["shareID"], "8a4f");
+        assert_eq!(main["pluginDevices"][0]["ids"], json!(["a", "b", "c"]));
+        assert_eq!(
+            text(&server.asked(&["list", "-n", "other", "-o", "name"])),
+            ""
+        );
+    }
 }
 
 /// A cluster with five devices on `node`, three of which a pod uses there as [`everything`] says.
@@ -224,7 +223,7 @@ pub(super) fn cluster(node: &str) -> Value {
 #[test]
 fn what_the_kubelet_says_is_compared_with_the_cluster() {
     const USED: &str = "InUse Claimed";
-    let server = Said::start("well", &everything(), &json!({}));
+    let server = Said::start("well", &everything());
     let here = cluster("node-0");
     let checked = |cluster: &Value| server.checked("node-0", cluster);
     let unread = "NotesUnread";
@@ -271,7 +270,7 @@ fn a_kubelet_that_cannot_say_what_is_in_use_frees_nothing() {
     let mut silent = everything();
     silent["podResources"][0]["containers"] = json!([{"name": "main"}]);
     // Its gate for claims is off.
-    let server = Said::start("well", &silent, &json!({}));
+    let server = Said::start("well", &silent);
     server.note();
     let (status, found) = server.checked("node-0", &here);
     assert_eq!(status, Some(4));
@@ -286,7 +285,7 @@ fn a_kubelet_that_cannot_say_what_is_in_use_frees_nothing() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_kubelet_is_known_by_its_pods_or_by_the_name_of_its_machine() {
-    let server = Said::start("well", &json!({}), &json!({}));
+    let server = Said::start("well", &json!({}));
     // Somebody runs, elsewhere.
     let mut idle = cluster("node-1");
     idle["items"][0] = cluster("node-0")["items"][0].take();
@@ -312,20 +311,18 @@ fn a_kubelet_is_known_by_its_pods_or_by_the_name_of_its_machine() {
 /// What is looked at is a moment, and what is safe has to be so for a while.
 #[test]
 fn what_is_safe_is_looked_at_twice() {
-    let server = Said::start("well", &everything(), &json!({}));
+    let server = Said::start("well", &everything());
     server.note();
     let file = server.folder.path().join("cluster.json");
     fs::write(&file, cluster("node-0").to_string()).expect("a file");
     let file = file.to_str().expect("a path of ASCII");
-    let took = |settle: &str, device: &str| {
+    let took = |device: &str| {
         let began = Instant::now();
         let output = server.asked(&[
             "check",
             device,
             "--node",
             "node-0",
-            "--settle",
-            settle,
             "--from",
             file,
             "--now",
@@ -333,19 +330,97 @@ fn what_is_safe_is_looked_at_twice() {
         ]);
         (
             output.status.code(),
-            began.elapsed() >= Duration::from_secs(2),
+            began.elapsed() >= Duration::from_secs(5),
         )
     };
-    let idle = "gpu.example.com/node-0/gpu-3";
-    assert_eq!(took("2s", idle), (Some(0), true));
+    assert_eq!(took("gpu.example.com/node-0/gpu-3"), (Some(0), true));
     // Nothing has to settle that is in use.
-    assert_eq!(took("2s", "gpu.example.com/node-0/gpu-0"), (Some(4), false));
+    assert_eq!(took("gpu.example.com/node-0/gpu-0"), (Some(4), false));
+}
+
+#[test]
+fn a_check_takes_hardware_by_its_number_and_shows_all_of_it() {
+    let server = Said::start("well", &everything());
+    server.note();
+    let mut cluster = cluster("node-0");
+    let device = &mut cluster["items"][0]["spec"]["devices"][3];
+    device["attributes"] = json!({
+        "uuid": {"string": "GPU-3"}, "serial": {"string": "1423022041312"}, "slot": {"int": 7},
+        "resource.kubernetes.io/pciBusID": {"string": "0000:17:00.0"},
+    });
+    let file = server.folder.path().join("cluster.json");
+    fs::write(&file, cluster.to_string()).expect("a file");
+    let file = file.to_str().expect("a path of ASCII");
+    let check = |number: &str| {
+        let question = ["check", number, "--node", "node-0"];
+        let time = ["--from", file, "--now", "2026-11-21T01:00:00Z"];
+        server.asked(&[&question[..], &time].concat())
+    };
+    let output = check("uuid=GPU-3");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    for alone in ["GPU-3", "1423022041312", "0000:17:00.0", "17:00.0"] {
+        let same = check(alone);
+        let same = String::from_utf8_lossy(&same.stdout).into_owned();
+        assert_eq!(same, said, "{alone}");
+    }
+    let nobody = check("1423022041313");
+    let stderr = String::from_utf8_lossy(&nobody.stderr).into_owned();
+    assert_eq!(nobody.status.code(), Some(1), "{stderr}");
+    for line in [
+        "gpu.example.com/node-0/gpu-3",
+        "Serial:       1423022041312",
+        "UUID:         GPU-3",
+        "PCI address:  0000:17:00.0",
+        "Slot:         7",
+        "Partitions:   <none>",
+        "Tainted:      example.com/pull:NoSchedule (driver)",
+        "Tolerated by: <none>",
+        "Checked:      2026-11-21T01:00:00Z",
+    ] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    assert!(!said.contains("gpu-4"), "{said}");
+}
+
+#[test]
+fn a_check_tells_hardware_that_was_exchanged_under_its_rule() {
+    let server = Said::start("well", &everything());
+    server.note();
+    let mut cluster = cluster("node-0");
+    let device = &mut cluster["items"][0]["spec"]["devices"][3];
+    device["attributes"] = json!({"uuid": {"string": "GPU-NEW"}});
+    let rule = |uuid: &str| {
+        json!({
+            "apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule",
+            "metadata": {"name": "pulled", "uid": "r", "annotations": {
+                "devicetaint.dev/identity": json!({"gpu.example.com/uuid": uuid}).to_string(),
+            }},
+            "spec": {
+                "deviceSelector": {"driver": "gpu.example.com", "pool": "node-0", "device": "gpu-3"},
+                "taint": {"key": "example.com/pull", "effect": "NoSchedule", "timeAdded": "2026-11-20T10:00:00Z"},
+            },
+        })
+    };
+    let file = server.folder.path().join("cluster.json");
+    let path = file.to_str().expect("a path of ASCII");
+    for (uuid, is_told) in [("GPU-OLD", true), ("GPU-NEW", false)] {
+        let mut noted = cluster.clone();
+        let items = noted["items"].as_array_mut().expect("items");
+        items.push(rule(uuid));
+        fs::write(&file, noted.to_string()).expect("a file");
+        let question = ["check", "--node", "node-0", "--from", path];
+        let output = server.asked(&[&question[..], &["--now", "2026-11-21T01:00:00Z"]].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let told = "was GPU-OLD and is GPU-NEW";
+        assert_eq!(said.contains(told), is_told, "{uuid}: {said}");
+    }
 }
 
 /// A driver that is away publishes nothing, and what it has is not guessed.
 #[test]
 fn a_device_of_a_driver_that_is_away_is_not_mistaken_for_another() {
-    let server = Said::start("well", &everything(), &json!({}));
+    let server = Said::start("well", &everything());
     server.note();
     let mut cluster = cluster("node-0");
     cluster["items"][0]["spec"]["driver"] = json!("other.example.com");
@@ -371,27 +446,34 @@ fn a_device_of_a_driver_that_is_away_is_not_mistaken_for_another() {
     assert!(!said.contains("did you mean"), "{said}");
 }
 
-const EMPTY_NOTES: &str = r#"{"Data": "{\"kind\":\"DRACheckpoint\",\"apiVersion\":\"checkpoint.dra.kubelet.k8s.io/v1\",\"ClaimInfoStateList\":[]}", "Checksum": 0}"#;
+#[test]
+fn every_question_is_answered_in_every_format() {
+    let server = Said::start("well", &everything());
+    let said = |format: &str| text(&server.asked(&["list", "-o", format]));
+    for format in ["table", "wide", "markdown", "name"] {
+        let said = said(format);
+        assert!(said.contains("example.com/"), "{format}: {said}");
+    }
+    let json: Value = serde_json::from_str(&said("json")).expect("JSON");
+    let yaml: Value = serde_yaml::from_str(&said("yaml")).expect("YAML");
+    assert_eq!(json, yaml);
+    assert_eq!(json["kind"], "PodResourcesList");
+}
 
 #[test]
 fn a_node_on_which_nothing_runs_has_an_answer() {
-    let server = Said::start("well", &json!({}), &json!({}));
+    let server = Said::start("well", &json!({}));
     let listed = data(&server.asked(&["list", "-o", "json"]));
     assert_eq!(listed["items"], json!([]));
-    let nothing = json!({"pluginDevices": []});
-    let told = data(&server.asked(&["allocatable", "-o", "json"]));
-    assert_eq!(told["allocatable"], nothing);
-    for question in ["list", "allocatable"] {
-        let output = server.asked(&[question]);
-        assert!(output.status.success());
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(said.contains("No resources found"), "{question}: {said}");
-    }
+    let output = server.asked(&["list"]);
+    assert!(output.status.success());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("No resources found"), "{said}");
 }
 
 #[test]
 fn ten_thousand_pods_are_listed_in_a_moment() {
-    let server = Said::start("many", &json!({}), &json!({}));
+    let server = Said::start("many", &json!({}));
     let relay = Relay::start(&server.socket(), Harm::None);
     let began = Instant::now();
     let listed = data(&relay.asked(&["list", "-o", "json"]));
@@ -422,7 +504,7 @@ fn a_server_that_does_not_do_its_part_is_told_within_the_time() {
             "closed the connection before the end of its response",
         ),
     ] {
-        let server = Said::start(mood, &everything(), &allocatable());
+        let server = Said::start(mood, &everything());
         let began = Instant::now();
         let (found, said) = refusal(&server.asked(&["list", "--request-timeout", "1s"]));
         assert!(
@@ -437,7 +519,7 @@ fn a_server_that_does_not_do_its_part_is_told_within_the_time() {
         );
     }
     // Who is refused at first is heard in the end.
-    let busy = Said::start("busy", &everything(), &allocatable());
+    let busy = Said::start("busy", &everything());
     assert!(
         busy.asked(&["list", "--request-timeout", "5s"])
             .status
@@ -568,7 +650,7 @@ fn each(numbers: impl Iterator<Item = usize>, work: impl Fn(usize) + Sync) {
 
 #[test]
 fn an_answer_that_arrives_slowly_is_waited_for_as_long_as_there_is_time() {
-    let server = Said::start("well", &everything(), &allocatable());
+    let server = Said::start("well", &everything());
     let clean = Relay::start(&server.socket(), Harm::None);
     let whole = text(&clean.asked(&["list", "-o", "json"]));
     let slow = Relay::start(&server.socket(), Harm::Trickles(Duration::from_micros(200)));
@@ -585,21 +667,9 @@ fn an_answer_that_arrives_slowly_is_waited_for_as_long_as_there_is_time() {
     );
 }
 
-/// A kubelet without `Get` is asked a second time, for all pods: both in the one time that there is.
-#[test]
-fn a_question_that_takes_two_calls_has_one_time_for_both() {
-    let server = Said::start("gates-off", &everything(), &allocatable());
-    let late = Relay::start(&server.socket(), Harm::Late(Duration::from_millis(700)));
-    let asked = |limit: &str| late.asked(&["get", "ml/train", "--request-timeout", limit]);
-    let (status, said) = refusal(&asked("1s"));
-    assert_eq!(status, Some(75), "{said}");
-    assert!(said.contains("did not respond within 1s"), "{said}");
-    assert!(asked("20s").status.success());
-}
-
 #[test]
 fn an_answer_that_is_cut_off_anywhere_is_no_answer() {
-    let server = Said::start("well", &everything(), &allocatable());
+    let server = Said::start("well", &everything());
     let clean = Relay::start(&server.socket(), Harm::None);
     let whole = text(&clean.asked(&["list", "-o", "json"]));
     let length = clean.passed();
@@ -625,7 +695,7 @@ fn an_answer_that_is_cut_off_anywhere_is_no_answer() {
 
 #[test]
 fn what_is_garbled_on_its_way_ends_in_an_answer_or_an_error() {
-    let server = Said::start("well", &everything(), &allocatable());
+    let server = Said::start("well", &everything());
     let clean = Relay::start(&server.socket(), Harm::None);
     text(&clean.asked(&["list", "-o", "json"]));
     each((0..clean.passed()).step_by(23), |at| {

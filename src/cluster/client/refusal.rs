@@ -209,7 +209,7 @@ fn is_of_another(asked: &RequestContext<'_>, name: &str) -> bool {
         Target::Collection(_) => asked.change.is_none(),
         // What a server serves is not missing because of an object either.
         Target::Group | Target::GroupVersion | Target::Version => true,
-        // A subresource may be missing something else, as a debug pod its node.
+        // A subresource may be missing something else.
         Target::Other => false,
     };
     is_other && !name.is_empty()

@@ -26,7 +26,7 @@ pub(crate) struct ConnectionArgs {
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) user: Option<String>,
 
-    /// Namespace of claims or pods; only for `devices`, `explain`, `make-room`, `podresources list` and `podresources check`
+    /// Namespace of claims or pods; only for `devices`, `explain`, `make-room` and `podresources list`
     #[arg(short, long, global = true, value_name = "NAME", add = Values::Namespaces)]
     pub(crate) namespace: Option<String>,
 

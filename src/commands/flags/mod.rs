@@ -7,7 +7,6 @@ pub(crate) mod connection;
 pub(crate) mod device_filters;
 pub(crate) mod examples;
 pub(crate) mod guards;
-pub(crate) mod kubelet;
 pub(crate) mod output;
 pub(crate) mod printed;
 pub(crate) mod publish;

@@ -5,6 +5,9 @@ use std::time::Duration;
 use crate::decide::proposal::Patience;
 use crate::naming::duration::parse_duration;
 
+/// How long the API must show zero pods to evict.
+const SETTLE: Duration = Duration::from_secs(10);
+
 /// Whether and how long the evictions are waited for that were begun.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Wait")]
@@ -19,10 +22,6 @@ pub(crate) struct WaitingArgs {
     /// With --wait, how long to wait, such as 30s or 5m
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, hide_short_help = true)]
     pub(crate) timeout: Duration,
-
-    /// With --wait, how long the API must show zero pods to evict
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration, hide_short_help = true)]
-    pub(crate) settle: Duration,
 }
 
 impl WaitingArgs {
@@ -30,7 +29,7 @@ impl WaitingArgs {
     pub(crate) fn patience(&self) -> Option<Patience> {
         self.wait.then_some(Patience {
             timeout: self.timeout,
-            settle: self.settle,
+            settle: SETTLE,
         })
     }
 }

@@ -20,8 +20,7 @@ use crate::commands::context::Context;
 use crate::decide::chooser::gone;
 use crate::decide::conflict::ConflictingChange::{Made, Refused, SentAgain};
 use crate::decide::conflict::{
-    DowngradeEnd, conflicting_change, conflicting_creation, conflicting_downgrade,
-    look_first,
+    DowngradeEnd, conflicting_change, conflicting_creation, conflicting_downgrade, look_first,
 };
 use crate::decide::effect::too_old_for_none;
 use crate::decide::ledger::{RuleGoal, Sending};
@@ -102,19 +101,9 @@ impl<'a> Changer<'a> {
         Ok(listed.map(|stored| stored.fact).collect())
     }
 
-    /// The rules of the cluster.
-    pub(crate) fn rules(&self) -> &'a Rules {
-        self.rules
-    }
-
     /// How changes are sent; absent if they are not.
     pub(crate) fn mode(&self) -> Option<WriteMode> {
         self.change.mode()
-    }
-
-    /// Whether changes are stored, and not only tried.
-    pub(crate) fn stores(&self) -> bool {
-        self.change.dry_run.is_real()
     }
 
     /// What the command works with.
@@ -431,8 +420,7 @@ impl<'a> Changer<'a> {
 
     /// The command cannot go on, since what it has `done` was changed again by somebody else.
     fn lost_again(&mut self, done: RuleOutcome, failure: Failure) -> Failure {
-        let result = done.result;
-        self.context.ledger.done(&done.name, result);
+        self.context.ledger.done(&done.name, done.result);
         self.outcomes.add(done.with_error(failure.to_string()));
         failure
     }

@@ -6,16 +6,16 @@ use std::path::Path;
 use super::cluster_view::{ClusterView, Pods};
 use super::connect::failed;
 use crate::cluster::node_of_pod;
-use crate::commands::context::Context;
+use crate::engine::device_removal::KubeletIdentity;
 use crate::engine::kubelet_node::{Evidence, KubeletNode, NodeProof, kubelet_node};
-use crate::error::{ExitStatus, Failure};
+use crate::error::Failure;
 use crate::kubelet::certificate_node;
 use crate::model::{InUse, NamespacedName, NodeName, PreparedClaim};
 
 /// Where Linux says what the machine is called.
 const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 
-/// A kubelet, and of which node the user says that it is.
+/// A kubelet, and the node that is meant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AskedKubelet<'a> {
     /// Its socket.
@@ -25,41 +25,18 @@ pub(crate) struct AskedKubelet<'a> {
     /// What it has noted.
     pub(crate) prepared: &'a [PreparedClaim],
     /// The node that is meant.
-    pub(crate) wanted: Option<&'a NodeName>,
-    /// Whether the user's word is enough where nothing shows it.
-    pub(crate) trust: NodeTrust,
+    pub(crate) wanted: &'a NodeName,
 }
 
-/// What the user's word is worth where nothing shows of which node a kubelet is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NodeTrust {
-    /// Nothing.
-    Nothing,
-    /// `--confirm-node`
-    Confirmed,
-}
-
-impl NodeTrust {
-    /// What was typed.
-    pub(crate) fn typed(confirms: bool) -> Self {
-        if confirms {
-            Self::Confirmed
-        } else {
-            Self::Nothing
-        }
-    }
-}
-
-/// Of which node the kubelet is, as far as that is shown.
+/// Whether the kubelet is shown to be that of the node that is meant.
 ///
 /// # Errors
 ///
-/// When something shows that it is another one than is meant.
+/// When something shows that it is another one.
 pub(crate) async fn shown_node(
     kubelet: &AskedKubelet<'_>,
     view: &ClusterView<Pods>,
-    context: &Context,
-) -> Result<KubeletNode, Failure> {
+) -> Result<KubeletIdentity, Failure> {
     let asked = ask_for_pods(kubelet, view).await?;
     let certificate = certificate_node(kubelet.socket);
     // Without a hostname there is one proof less, never a wrong one.
@@ -71,29 +48,12 @@ pub(crate) async fn shown_node(
         prepared: kubelet.prepared,
         asked: &asked,
         certificate: certificate.as_ref(),
-        machine: Some(machine.trim()),
+        machine: machine.trim(),
     };
-    let found = kubelet_node(&evidence, kubelet.wanted);
-    match (&found, kubelet.wanted) {
-        (KubeletNode::Shown(node, proof), Some(wanted)) if node != wanted => {
-            Err(other_node(wanted, node, proof))
-        }
-        (KubeletNode::NotShown, Some(wanted)) if kubelet.trust == NodeTrust::Confirmed => {
-            // `--confirm-node` stands in for missing evidence. It does not outweigh evidence to the contrary.
-            if let Some(pod) = evidence.unlisted(wanted) {
-                return Err(Failure::new(ExitStatus::Failed, format!(
-                    "this does not seem to be the kubelet of node {wanted}: pod {pod} runs on that node, and the \
-                     kubelet does not list it"
-                ))
-                .hint("if the pod has just started or ended, run the command again"));
-            }
-            context.printer.warn(&format!(
-                "this kubelet is treated as that of node {wanted} only because of --confirm-node: there is no \
-                 other evidence"
-            ));
-            Ok(KubeletNode::Shown(wanted.clone(), NodeProof::Confirmed))
-        }
-        (KubeletNode::Shown(..) | KubeletNode::NotShown, _) => Ok(found),
+    match kubelet_node(&evidence, kubelet.wanted) {
+        KubeletNode::Wanted => Ok(KubeletIdentity::Shown),
+        KubeletNode::Other(node, proof) => Err(other_node(kubelet.wanted, &node, &proof)),
+        KubeletNode::NotShown => Ok(KubeletIdentity::NotShown),
     }
 }
 
@@ -104,9 +64,6 @@ fn other_node(wanted: &NodeName, node: &NodeName, proof: &NodeProof) -> Failure 
             format!("it has prepared device {device}, which is local to node {node}")
         }
         NodeProof::Certificate => format!("its client certificate names node {node}"),
-        NodeProof::AskedThere | NodeProof::Machine | NodeProof::Confirmed => {
-            format!("it is the kubelet of node {node}")
-        }
     };
     Failure::usage(format!("this is not the kubelet of node {wanted}: {why}")).hint(format!(
         "use the socket of the kubelet of node {wanted}, or run the command on that node"

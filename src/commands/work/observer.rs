@@ -122,11 +122,6 @@ impl RuleObserver {
         &self.hardware
     }
 
-    /// The server's rules.
-    pub(crate) fn rules(&self) -> &Rules {
-        &self.rules
-    }
-
     /// Whether the end of some pods cannot be seen, so that force deletions are not detected.
     pub(crate) fn misses_force_deletions(&self) -> bool {
         self.watched.misses_force_deletions()
@@ -304,10 +299,8 @@ impl RuleObserver {
             WaitStep::WaitUntil(_) | WaitStep::ReadAgain => {
                 self.watched = watching(&self.live, &semantics, view.reading);
             }
-            WaitStep::Met
-            | WaitStep::TimedOut
-            | WaitStep::NotSeenReleased
-            | WaitStep::Never(_) => {}
+            WaitStep::Met | WaitStep::TimedOut | WaitStep::NotSeenReleased | WaitStep::Never(_) => {
+            }
         }
         Ok(progress)
     }

@@ -21,10 +21,7 @@ use super::consent::{SafetyLimits, ask, introduce};
 use super::mutation_context::MutationContext;
 use super::resolve_rules::by_name;
 use super::stopped::stopped;
-use super::wait::{
-    ProgressLine, Wait, WaitEnd, not_seen_released, timed_out,
-};
-use crate::assess::defects;
+use super::wait::{ProgressLine, Wait, WaitEnd, not_seen_released, timed_out};
 use crate::cluster::{ApiClient, user_name};
 use crate::commands::context::Context;
 use crate::decide::blast_radius::{RemovalApproval, set_back};
@@ -34,7 +31,6 @@ use crate::decide::identity::{refuse_other_hardware, refuse_replaced};
 use crate::decide::others::note_users;
 use crate::decide::proposal::{ApprovalResult, NamedOwners, ProposedRule};
 use crate::decide::risk::Risk;
-use crate::decide::wait_advice::{EvictionsLeft};
 use crate::decide::{
     Chooser, PlannedChange, Proposal, Requester, removal, still_agreed, wait_advice,
 };
@@ -44,7 +40,6 @@ use crate::model::{DeviceTaintRule, Minor, Uid};
 use crate::report::change::DryRun;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::unevicted_pods::not_evicted_line;
-use crate::report::wait_progress::evictions_left;
 
 /// The way of one proposal to its change.
 #[derive(Clone, Copy)]
@@ -301,10 +296,8 @@ impl Pipeline<'_> {
         let context = self.context;
         let rules = as_changed(&evicting, basis.mutation).await?;
         let names: Vec<String> = rules.iter().map(|rule| rule.name.to_string()).collect();
-        let advice = |seen: &[DeviceTaintRule], left: EvictionsLeft| {
-            wait_advice::ways_on(&names, &rules, seen, left)
-        };
-        context.ledger.advise(advice(&rules, EvictionsLeft::Due));
+        let advice = |seen: &[DeviceTaintRule]| wait_advice::ways_on(&names, seen);
+        context.ledger.advise(advice(&rules));
         let wait = Wait {
             goal: Goal::Evicted,
             rules: &rules,
@@ -346,8 +339,7 @@ impl Pipeline<'_> {
             WaitEnd::TimedOut(left) => {
                 let failure = timed_out(expected.patience.timeout, &left);
                 let failure = failure.detail(proposal.what_stays());
-                let ways = advice(&rules, evictions_left(&left));
-                Err(ways.into_iter().fold(failure, Failure::hint))
+                Err(advice(&rules).into_iter().fold(failure, Failure::hint))
             }
         }
     }
@@ -369,7 +361,7 @@ impl Pipeline<'_> {
             rules: &proposal.changed(),
             expected: Vec::new(),
             patience,
-            advice: &|_, _| vec![on.clone()],
+            advice: &|_| vec![on.clone()],
             progress_line: ProgressLine::Shown,
             last_look: None,
         };

@@ -52,7 +52,6 @@ impl PolicyChanger<'_> {
                 match step {
                     PolicyStep::Keep(_) => self.context.ledger.unchanged(&name),
                     PolicyStep::Create(_) | PolicyStep::Change { .. } => {
-                        let result = result;
                         self.context.ledger.done(&name, result);
                     }
                 }
@@ -86,8 +85,7 @@ impl PolicyChanger<'_> {
                 Removal::Requested | Removal::Leaving => RuleResult::DeletionRequested,
             };
             if self.is_real() {
-                let made = result;
-                self.context.ledger.done(&full_name, made);
+                self.context.ledger.done(&full_name, result);
             }
             self.tell(&full_name, result.as_str())?;
         }

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::state::{UnitProgress, UnitState, drains};
 use super::unit_step::UnitEnd;
-use crate::decide::pending_pods::explain_pod;
-use crate::decide::unreleased_devices::{also_recording, confirmations};
+use crate::decide::next_words::explain_pod;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, NamespacedName};
 use crate::naming::phrase::{counted, few};
@@ -33,8 +32,6 @@ pub struct DrainEnd {
     pub skipped: BTreeMap<String, String>,
     /// Why the rules could not be read at the end; absent if they were.
     pub unread: Option<String>,
-    /// Commands by which the kubelet confirms that devices are released, with their purpose: another run cannot.
-    pub confirmations: Vec<String>,
     /// The units of which rules are left, as they were found at the end.
     pub with_rules: BTreeSet<String>,
     /// Whether a unit is blocked by budgets alone, which `--force` ignores.
@@ -76,6 +73,9 @@ impl DrainEnd {
                 counted(pods.len(), "pod"),
                 few(pods)
             ),
+            UnitEnd::NotReleased(reasons) => {
+                format!("unit {unit} is held: {}", few(reasons))
+            }
             UnitEnd::Blocked(reasons) => format!("unit {unit} is blocked: {}", few(reasons)),
             UnitEnd::Reversed(why) => format!("unit {unit} is skipped: {why}"),
             UnitEnd::TakenOver(by) => format!("unit {unit}: continued by {by}"),
@@ -89,7 +89,7 @@ impl DrainEnd {
     /// A unit is blocked, another run has taken it over, or another user or program has reversed one.
     pub fn status(&self) -> Result<ExitStatus, Failure> {
         let is_open = |(_, end): &&(String, UnitEnd)| match end {
-            UnitEnd::Blocked(_) | UnitEnd::TakenOver(_) => true,
+            UnitEnd::NotReleased(_) | UnitEnd::Blocked(_) | UnitEnd::TakenOver(_) => true,
             UnitEnd::Idle(_) | UnitEnd::Held(_) | UnitEnd::Reversed(_) => false,
         };
         let Some((unit, end)) = self.units.iter().find(is_open) else {
@@ -105,7 +105,7 @@ impl DrainEnd {
             .hint(format!(
                 "to watch it: kubectl devicetaint drain status {name}"
             ))),
-            UnitEnd::Blocked(reasons) => {
+            UnitEnd::NotReleased(reasons) | UnitEnd::Blocked(reasons) => {
                 let failure =
                     Failure::new(ExitStatus::TimedOut, format!("unit {unit} was not drained"));
                 let failure = reasons.iter().fold(failure, |failure, reason| {
@@ -122,9 +122,11 @@ impl DrainEnd {
                     failure.detail(format!("no longer drained: {line}"))
                 });
                 let force = self.needs_force.then(|| FORCE.to_owned());
-                let hints = self.confirmations.iter().cloned().chain(force);
                 let partitions = self.leaves_partitions.then(|| PARTITIONS.to_owned());
-                let hints = hints.chain(self.unplaced_hints()).chain(partitions);
+                let hints = force
+                    .into_iter()
+                    .chain(self.unplaced_hints())
+                    .chain(partitions);
                 let failure = hints.fold(failure, Failure::hint);
                 let advice = interrupted(&self.name).into_iter();
                 Err(advice.fold(failure, Failure::hint))
@@ -145,11 +147,6 @@ impl DrainEnd {
             }
         };
         let units = self.units_among(found);
-        let rules: Vec<&DeviceTaintRule> = units.iter().flat_map(|unit| &unit.rules).collect();
-        // Another rule may record what a drain waits for: a wait for this rule has seen it.
-        let recording = also_recording(&rules, found);
-        let recording: Vec<&DeviceTaintRule> = rules.into_iter().chain(&recording).collect();
-        self.confirmations = confirmations(&recording);
         self.with_rules = units_with_rules(&units);
         let reversed = self.newly_reversed(units);
         self.skipped.extend(reversed);
@@ -234,9 +231,11 @@ impl DrainEnd {
     fn reversed_names(&self) -> BTreeSet<String> {
         let ended = self.units.iter().filter_map(|(unit, end)| match end {
             UnitEnd::Reversed(_) => Some(unit),
-            UnitEnd::Idle(_) | UnitEnd::Held(_) | UnitEnd::Blocked(_) | UnitEnd::TakenOver(_) => {
-                None
-            }
+            UnitEnd::Idle(_)
+            | UnitEnd::Held(_)
+            | UnitEnd::NotReleased(_)
+            | UnitEnd::Blocked(_)
+            | UnitEnd::TakenOver(_) => None,
         });
         ended.chain(self.skipped.keys()).cloned().collect()
     }
@@ -262,9 +261,11 @@ impl DrainEnd {
     fn reversed(&self) -> Vec<String> {
         let ended = self.units.iter().filter_map(|(unit, end)| match end {
             UnitEnd::Reversed(why) => Some(format!("unit {unit}: {why}")),
-            UnitEnd::Idle(_) | UnitEnd::Held(_) | UnitEnd::Blocked(_) | UnitEnd::TakenOver(_) => {
-                None
-            }
+            UnitEnd::Idle(_)
+            | UnitEnd::Held(_)
+            | UnitEnd::NotReleased(_)
+            | UnitEnd::Blocked(_)
+            | UnitEnd::TakenOver(_) => None,
         });
         let skipped = self
             .skipped
@@ -350,12 +351,11 @@ pub fn next_line(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
 
     use super::*;
     use crate::decide::drain::testing::drain_rule;
     use crate::engine::testing::name;
-    use crate::model::{Effect, RuleMetadata};
+    use crate::model::Effect;
 
     fn ended(end: UnitEnd) -> DrainEnd {
         DrainEnd {
@@ -365,7 +365,6 @@ mod tests {
             waiting: vec!["node-2".to_owned()],
             skipped: BTreeMap::new(),
             unread: None,
-            confirmations: Vec::new(),
             with_rules: BTreeSet::new(),
             needs_force: false,
             leaves_partitions: false,
@@ -584,29 +583,6 @@ mod tests {
             [
                 "to see why pod team-a/web-3 is pending: kubectl devicetaint explain pod/web-3 -n team-a",
                 "to continue although replacements stay pending: run the command with --accept-unplaceable",
-            ]
-        );
-    }
-
-    #[test]
-    fn what_only_a_kubelet_confirms_is_not_left_to_another_run() {
-        let mut rule = drain_rule("a", "node-1", "NoSchedule");
-        let record = json!([{
-            "device": "gpu.example.com/node-1/gpu-0",
-            "pod": "team-a/slow",
-            "node": "node-1",
-            "seen": "2026-11-21T01:00:00Z",
-        }]);
-        let note = (RuleMetadata::NOT_RELEASED.to_owned(), record.to_string());
-        rule.metadata.annotations.extend([note]);
-        let mut end = ended(UnitEnd::Blocked(vec!["x".to_owned()]));
-        end.observe(Ok(&[rule]));
-        assert_eq!(
-            end.status().unwrap_err().hints(),
-            [
-                "once no other pod uses the device, run on node node-1 to confirm the release: kubectl devicetaint wait a --for idle --verify-node --node node-1",
-                "to continue: run the same command again",
-                "to undo the drain: kubectl devicetaint restore fw",
             ]
         );
     }

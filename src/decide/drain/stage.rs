@@ -18,7 +18,8 @@ pub enum UnitStage {
     /// evicted pods were ready.
     Idle,
     /// The drain of the unit is complete, but at its end, pods that the drain does not evict still held devices of
-    /// the unit. Or the unit was idle, and a claim now holds its hardware again.
+    /// the unit, or a pod was force-deleted, so that its node may not have released them. Or the unit was idle, and a claim
+    /// now holds its hardware again.
     Held,
     /// A rule was removed or weakened, or the value of its taint was changed: for example by `restore`, by another
     /// program.

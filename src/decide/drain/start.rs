@@ -48,8 +48,6 @@ pub struct DrainPlan<'a> {
     pub refusing_budgets: &'a [String],
     /// Other devices of the same hardware that are in use and not drained, a line each.
     pub siblings: &'a [String],
-    /// Devices of this hardware whose release rules record as not confirmed, a line each.
-    pub unreleased: &'a [String],
     /// Owners of these pods that are restarted.
     pub restarts: &'a RestartPlan,
     /// Data that could not be read.
@@ -280,9 +278,6 @@ pub fn plan_lines(plan: &DrainPlan<'_>) -> Vec<String> {
     lines.extend(plan.siblings.iter().map(|line| {
         format!("  not drained: {line}; the unit becomes idle only when none of this hardware is in use (to drain partitions too: --with-partitions)")
     }));
-    lines.extend(plan.unreleased.iter().map(|line| {
-        format!("  not released: {line}; the unit becomes idle only when its node has confirmed the release (see `wait --verify-node`)")
-    }));
     let for_good = classes.get(&PodClass::Unmanaged);
     let for_good = for_good.filter(|_| limits.included.unmanaged);
     if let Some(pods) = for_good {
@@ -496,7 +491,6 @@ mod tests {
             cordoned: &BTreeSet::new(),
             refusing_budgets: &[],
             siblings: &[],
-            unreleased: &[],
             failing_jobs: &[],
             terminations: &Terminations::default(),
             longest: Duration::from_secs(30),
@@ -597,7 +591,6 @@ mod tests {
                     "PodDisruptionBudget team-a/api allows no eviction now".to_owned()
                 ],
                 siblings: &[],
-                unreleased: &[],
                 failing_jobs: &[],
                 terminations: &Terminations::default(),
                 longest: Duration::from_secs(30),
@@ -730,7 +723,6 @@ mod tests {
             cordoned: &BTreeSet::new(),
             refusing_budgets: &[],
             siblings: &[],
-            unreleased: &["device a/b/c: pod ml/train was force-deleted".to_owned()],
             failing_jobs: &[],
             longest: Duration::from_secs(30),
             tolerates: false,
@@ -747,7 +739,6 @@ mod tests {
         insta::assert_snapshot!(plan_lines(&plan).split_off(2).join("\n"), @"
           evicts pods that their workload recreates: team-a/web
           already terminating: team-a/nr7
-          not released: device a/b/c: pod ml/train was force-deleted; the unit becomes idle only when its node has confirmed the release (see `wait --verify-node`)
           expected time: unknown, because 1 pod cannot terminate until nodes and drivers are running again: team-a/nr7 (node node-7 is NotReady); at most 60s for each unit (--timeout)
         ");
     }
@@ -801,7 +792,6 @@ mod tests {
             cordoned: &BTreeSet::new(),
             refusing_budgets: &[],
             siblings: &[],
-            unreleased: &[],
             failing_jobs: &[],
             terminations: &Terminations::default(),
             longest: Duration::from_secs(30),
@@ -839,7 +829,6 @@ mod tests {
             cordoned: &BTreeSet::new(),
             refusing_budgets: &[],
             siblings: &[],
-            unreleased: &[],
             failing_jobs: &["team-a/train".to_owned()],
             terminations: &Terminations::default(),
             longest: Duration::from_secs(90),

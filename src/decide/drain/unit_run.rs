@@ -491,7 +491,7 @@ impl UnitRun {
     /// its node has released the device, which only the wait tells: it has to have looked since.
     fn held(&mut self, facts: &UnitFacts, is_over: bool, elapsed: Duration) -> UnitStep {
         if !facts.unreleased.is_empty() {
-            return UnitStep::Finished(UnitEnd::Blocked(facts.unreleased.clone()));
+            return UnitStep::Finished(UnitEnd::NotReleased(facts.unreleased.clone()));
         }
         // The first look after that may have begun before.
         let needed = self
@@ -1271,7 +1271,8 @@ mod tests {
         let forced = run
             .clone()
             .next(&looked(10, &["x was force-deleted"]), seconds(5));
-        assert_eq!(blocked(forced), ["x was force-deleted"]);
+        let lines = vec!["x was force-deleted".to_owned()];
+        assert_eq!(forced, UnitStep::Finished(UnitEnd::NotReleased(lines)));
         let over = blocked(run.clone().next(&looked(10, &[]), seconds(60)));
         assert!(over[0].contains("not known yet"), "{over:?}");
         let held = run.next(&looked(11, &[]), seconds(6));

@@ -28,6 +28,8 @@ pub enum UnitEnd {
     Idle(Vec<String>),
     /// Only pods that the drain does not evict hold its devices.
     Held(Vec<String>),
+    /// A pod was force-deleted, or its end was not seen: its node may not have released its devices; a line each.
+    NotReleased(Vec<String>),
     /// Pods could not be evicted, or workloads are not ready, for these reasons.
     Blocked(Vec<String>),
     /// Another user or program has reversed it.
@@ -42,7 +44,7 @@ impl UnitEnd {
     pub fn progress(&self) -> Option<UnitProgress> {
         match self {
             Self::Idle(_) => Some(UnitProgress::Idle),
-            Self::Held(_) => Some(UnitProgress::Held),
+            Self::Held(_) | Self::NotReleased(_) => Some(UnitProgress::Held),
             Self::Blocked(_) => Some(UnitProgress::Blocked),
             Self::Reversed(_) | Self::TakenOver(_) => None,
         }
@@ -53,7 +55,7 @@ impl UnitEnd {
     pub fn may_others_start(&self) -> bool {
         match self {
             Self::Idle(_) | Self::Held(_) | Self::Reversed(_) => true,
-            Self::Blocked(_) | Self::TakenOver(_) => false,
+            Self::NotReleased(_) | Self::Blocked(_) | Self::TakenOver(_) => false,
         }
     }
 }

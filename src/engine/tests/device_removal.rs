@@ -7,9 +7,8 @@ use super::world::{GPU_0, World, device_id, name, toleration};
 use crate::engine::device_removal::{
     KubeletIdentity, RemovalCheck, RemovalFacts, RemovalObjection, removal_checks,
 };
-use crate::engine::hardware::{Hardware, HardwareLink, HardwareNumber};
+use crate::engine::hardware::{HardwareLink, HardwareNumber};
 use crate::engine::tolerant::{TolerantClaim, takeable};
-use crate::engine::unreleased_devices::{WatchedDevices, still_held};
 use crate::engine::{ProposedTaint, Semantics, preview};
 use crate::model::{
     AttributeValue, ClaimInUse, ClaimSpec, ContainerInUse, Containers, CounterUse, Deletion,
@@ -48,7 +47,6 @@ struct Scene {
     in_use: InUse,
     prepared: Option<Vec<PreparedClaim>>,
     identity: KubeletIdentity,
-    recorded: Vec<DeviceId>,
 }
 
 impl Scene {
@@ -67,7 +65,6 @@ impl Scene {
             in_use,
             prepared: Some(Vec::new()),
             identity: KubeletIdentity::Shown,
-            recorded: Vec::new(),
         }
     }
 
@@ -83,7 +80,6 @@ impl Scene {
             in_use: &self.in_use,
             prepared: self.prepared.as_deref(),
             identity: self.identity,
-            recorded: &self.recorded,
         })
     }
 
@@ -314,17 +310,6 @@ fn a_rule_taints_a_device_that_only_the_kubelet_knows() {
 }
 
 #[test]
-fn a_device_that_is_recorded_as_not_released_is_checked() {
-    let mut scene = Scene::new(World::default(), nobody());
-    assert_eq!(scene.checks(), []);
-    scene.recorded = vec![device_id(GPU_0)];
-    let found = scene.checks();
-    let names: Vec<_> = found.iter().map(|one| one.device.clone()).collect();
-    assert_eq!(names, [device_id(GPU_0)]);
-    assert!(found[0].objections.contains(&RemovalObjection::DriverDown));
-}
-
-#[test]
 fn a_driver_that_has_not_said_what_it_prepares_may_hold_anything() {
     let maybe = || RemovalObjection::MayBePrepared {
         claim: name("ml/gpu"),
@@ -372,32 +357,6 @@ fn a_driver_that_has_not_said_what_it_prepares_may_hold_anything() {
     let mut pending = busy();
     pending.snapshot.claims[0].allocation = None;
     assert_eq!(with(pending, of_now()), [[maybe()], [maybe()]]);
-}
-
-fn hardware(world: &World) -> Hardware {
-    Hardware::of(&world.snapshot.slices)
-}
-
-#[test]
-fn a_wait_hears_of_claims_without_devices_where_their_driver_is_selected() {
-    let rules = |world: World| world.snapshot.rules;
-    let held = |rules: &[_], claim| {
-        let wanted = WatchedDevices::new(rules, &BTreeSet::new(), Some(hardware(&idle())));
-        still_held(&wanted, &nobody(), &[claim])
-    };
-    let rule = rules(idle().rule("drain", GPU_0, "example.com/m:NoExecute"));
-    assert_eq!(held(&rule, noted(&[GPU_1])), []);
-    assert_eq!(held(&rule, noted(&[GPU_0])).len(), 1);
-    let found = held(&rule, noted(&[]));
-    assert_eq!(found.len(), 1);
-    assert_eq!(found[0].0.to_string(), "gpu.example.com/*/*");
-    let mut other = noted(&[]);
-    other.silent_drivers = vec!["nic.example.com".into()];
-    assert_eq!(held(&rule, other.clone()), []);
-    let mut any = rule;
-    any[0].selector = None;
-    assert_eq!(held(&any, other).len(), 1);
-    assert_eq!(held(&[], noted(&[])), []);
 }
 
 #[test]
@@ -590,16 +549,6 @@ fn without_slices_no_driver_is_blamed_for_what_is_not_published() {
         let unread = RemovalObjection::Unread(Kind::ResourceSlice);
         assert!(check.objections.contains(&unread), "{check:?}");
     }
-    // A wait goes on for whatever the kubelet holds: any of it may be what the rule selects by another name.
-    let tainted = World::default().rule("drain", GPU_0, "example.com/m:NoExecute");
-    let rule = tainted.snapshot.rules;
-    let wanted = WatchedDevices::new(&rule, &BTreeSet::from([device_id(GPU_0)]), None);
-    let unread = RemovalObjection::Unread(Kind::ResourceSlice);
-    let held = still_held(&wanted, &listed(&[USE, also]), &[]);
-    assert_eq!(
-        held,
-        [(device_id(GPU_0), used()), (device_id(elsewhere), unread)]
-    );
 }
 
 #[test]
@@ -794,50 +743,4 @@ fn what_was_not_idle_before_has_not_settled() {
     let busy_now = Scene::new(busy(), listed(&[USE])).checks().remove(0);
     let objections = busy_now.objections.clone();
     assert_eq!(busy_now.settled(&idle_now()).objections, objections);
-}
-
-#[test]
-fn a_wait_hears_of_the_same_hardware_by_other_names() {
-    let world = twice(partitioned(idle()), ("uuid", "a"));
-    let rules = world
-        .clone()
-        .rule("drain", GPU_0, "example.com/m:NoExecute")
-        .snapshot
-        .rules;
-    let wanted = WatchedDevices::new(
-        &rules,
-        &BTreeSet::from([device_id(GPU_0)]),
-        Some(hardware(&world)),
-    );
-    let held = |device: &str| {
-        let in_use = listed(&[("ml/train", "ml/gpu", device)]);
-        let found = still_held(&wanted, &in_use, &[]);
-        found
-            .into_iter()
-            .map(|(_, objection)| objection)
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(held(GPU_0), [used()]);
-    assert_eq!(
-        held(GPU_1),
-        [same_hardware(GPU_0, HardwareLink::Counters, used())]
-    );
-    let uuid = HardwareLink::Number(HardwareNumber::Uuid, "a".to_owned());
-    assert_eq!(held(VFIO), [same_hardware(GPU_0, uuid, used())]);
-    // Of what nothing was ever published nobody knows.
-    let unknown = "nic.example.com/node-a/nic-0";
-    let device = device_id(unknown);
-    assert_eq!(
-        held(unknown),
-        [RemovalObjection::MayBeSameHardware { device }]
-    );
-    let other = World::default().slice("nic.example.com/node-a", &[("nic-0", &[])]);
-    let slices = [world.snapshot.slices, other.snapshot.slices].concat();
-    let wanted = WatchedDevices::new(
-        &rules,
-        &BTreeSet::from([device_id(GPU_0)]),
-        Some(Hardware::of(&slices)),
-    );
-    let in_use = listed(&[("ml/train", "ml/gpu", unknown)]);
-    assert_eq!(still_held(&wanted, &in_use, &[]), []);
 }

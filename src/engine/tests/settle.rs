@@ -575,7 +575,6 @@ fn after_departure(last: impl FnOnce(&mut Pod)) -> (WaitStep, Vec<UnreleasedPod>
     let not_released = open.filter_map(|open| match open {
         OpenCondition::NotReleased(pod) => Some(pod),
         OpenCondition::Pod(_)
-        | OpenCondition::Returning(_)
         | OpenCondition::Unsettled { .. }
         | OpenCondition::Unobserved(_)
         | OpenCondition::Present(_)
@@ -690,7 +689,6 @@ fn ends_of_stuck_pod(then: &[fn(&mut Pod)]) -> (Vec<PodEnd>, WaitStep) {
     let ends = seen.open.iter().filter_map(|open| match open {
         OpenCondition::NotReleased(pod) => Some(pod.end),
         OpenCondition::Pod(_)
-        | OpenCondition::Returning(_)
         | OpenCondition::Unsettled { .. }
         | OpenCondition::Unobserved(_)
         | OpenCondition::Present(_)
@@ -717,67 +715,6 @@ fn whoever_was_stuck_when_seen_last_and_is_gone_was_not_seen_to_be_released() {
 fn whoever_was_stuck_and_was_seen_to_end_is_gone() {
     let ended: fn(&mut Pod) = |pod| pod.phase = Phase::Succeeded;
     assert_eq!(ends_of_stuck_pod(&[ended]), (Vec::new(), WaitStep::Met));
-}
-
-#[test]
-fn a_wait_for_idle_devices_knows_who_is_stuck_that_no_rule_evicts() {
-    let world = one_pod().but_pod(|pod| {
-        pod.deletion = Some(deleted());
-        pod.containers = Containers::Running;
-    });
-    let rules = [idle_rule("NoSchedule")];
-    let nodes = BTreeMap::new();
-    let around = facts(&world.snapshot, &nodes);
-    let stuck_at = |now: i64| {
-        let holders: Vec<HoldingClaim<'_>> = held_by(&world)
-            .into_iter()
-            .map(|claim| claim.with_leaving(&around, at(now)))
-            .collect();
-        let facts = WaitFacts {
-            holders: &holders,
-            pods: &world.snapshot.pods,
-            claims: &world.snapshot.claims,
-            ..quiet(&rules)
-        };
-        let mut wait = wait(Goal::Idle, &rules);
-        wait.observe(&facts, Duration::ZERO);
-        wait.stuck()
-    };
-    // Within its grace period, and after it.
-    assert_eq!(stuck_at(NOW - 110), []);
-    let stuck = stuck_at(NOW);
-    assert_eq!(stuck.len(), 1);
-    assert_eq!(stuck[0].devices, [device_id(GPU_0)]);
-}
-
-#[test]
-fn a_wait_that_ends_knows_who_is_stuck_and_whose_end_it_has_seen() {
-    let uid = one_pod().snapshot.pods[0].uid.clone();
-    let wait = wait_on_stuck_pod(&[]);
-    let [stuck] = &wait.stuck()[..] else {
-        panic!("{:?}", wait.stuck());
-    };
-    assert_eq!(stuck.uid, uid);
-    assert_eq!(stuck.devices, [device_id(GPU_0)]);
-    assert_eq!(stuck.end, PodEnd::NotObserved);
-    assert!(!wait.has_ended(&uid));
-    let ended: fn(&mut Pod) = |pod| pod.phase = Phase::Succeeded;
-    let wait = wait_on_stuck_pod(&[ended]);
-    assert_eq!(wait.stuck(), []);
-    assert!(wait.has_ended(&uid));
-    // Its grace period has just begun: nothing shows that it does not end.
-    let terminating: fn(&mut Pod) = |pod| {
-        pod.containers = Containers::Running;
-        pod.deletion = Some(Deletion {
-            at: at(NOW + 30),
-            grace_period_seconds: Some(30),
-            finalizers: Vec::new(),
-        });
-    };
-    assert_eq!(wait_on_stuck_pod(&[terminating]).stuck(), []);
-    // Its grace period is over, and its kubelet has not removed it, for whatever reason.
-    let overdue: fn(&mut Pod) = |pod| pod.containers = Containers::Running;
-    assert_eq!(wait_on_stuck_pod(&[overdue]).stuck().len(), 1);
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! The document of an explanation.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
-use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,8 +17,7 @@ use crate::naming::rule::qualified;
 use crate::report::answer::{Answer, beside};
 use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
 use crate::report::reference::ObjectReference;
-use crate::report::table::{ChainLine, Chart, Heading, Section, Shown, Tone, View};
-use crate::report::time::Time;
+use crate::report::table::{ChainLine, Heading, Section, Shown, Tone, View};
 
 /// Report of `explain`: why a pod is evicted, stays or waits for devices; what tainted or allocated a device;
 /// which pods a rule evicts. Each result has the steps that lead to it.

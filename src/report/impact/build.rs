@@ -10,7 +10,7 @@ use super::note::{self, NoteCode};
 use super::published::Published;
 use super::release_time::{
     note_freed, note_hardware_in_use, note_open_parts, note_selected_hardware_in_use, note_takers,
-    note_unconfirmed, note_unknown_ends,
+    note_unknown_ends,
 };
 use super::replacements::Replacements;
 use super::siblings::Sibling;
@@ -24,7 +24,6 @@ use crate::assess::{
     ReportCompleteness, TaintCounts,
 };
 use crate::decide::publish::{ControllerAnswer, OtherTreatment};
-use crate::decide::unreleased_devices::{of_hardware, recorded};
 use crate::engine::tolerant::takeable;
 use crate::engine::{
     self, Defect, DeviceImpact, Impact, PodImpact, ProposedTaint, RuleImpact, Semantics,
@@ -68,7 +67,6 @@ impl ImpactReport {
             note_freed(&mut devices, &pods, Time(basis.now));
             note_hardware_in_use(&mut devices, &assessed.assessment.siblings);
             note_selected_hardware_in_use(&mut devices, &basis.reading.snapshot, impact);
-            note_unconfirmed(&mut devices, &recorded(&basis.reading.snapshot));
             note_open_parts(&mut devices, &assessed.assessment.open_parts);
             note_takers(&mut devices, &takeable(&basis.reading.snapshot, impact));
             if assessed.assessment.totals.has_unknown_ends() {
@@ -81,11 +79,7 @@ impl ImpactReport {
             .collect();
         let of_rules = defects::of_rules(Some(basis.semantics.version));
         let mut defects = defects::of_impact(impact, basis.semantics);
-        let snapshot = &basis.reading.snapshot;
-        let selected = impact.devices.iter().map(|device| &device.id);
-        let unreleased = of_hardware(selected, snapshot);
-        let mut assessment = assessed.assessment;
-        assessment.hardware_warnings.extend(unreleased);
+        let assessment = assessed.assessment;
         defects.extend_from_slice(&assessment.hardware_warnings);
         // This defect comes with any rule, so that it concerns only a preview that proposes one.
         defects.extend(of_rules.filter(|_| !proposed.is_empty()));
@@ -341,8 +335,6 @@ fn device(impact: &DeviceImpact<'_>, proposed: &[&ProposedTaint]) -> Device {
 mod tests {
     use super::*;
     use crate::assess::Outcome;
-    use crate::decide::testing::named;
-    use crate::model::RuleMetadata;
     use crate::report::impact::{Note, Severities, Summary};
     use crate::report::testing::{self, Example};
 
@@ -436,31 +428,5 @@ mod tests {
         let mut example = Example::new();
         example.reading.warnings = vec![warning.clone(), warning];
         assert_eq!(example.report().warnings.len(), 1);
-    }
-
-    #[test]
-    fn a_selected_device_whose_release_was_not_confirmed_is_a_warning_of_reports_and_questions() {
-        let codes = |device: &str| -> Vec<String> {
-            let mut example = Example::new();
-            let record = serde_json::json!([{
-                "device": device, "pod": "ml/train", "node": "node-7", "seen": "then",
-            }]);
-            let mut rule = named("drain", "NoSchedule");
-            let annotation = RuleMetadata::NOT_RELEASED.to_owned();
-            let annotations = &mut rule.metadata.annotations;
-            annotations.insert(annotation, record.to_string());
-            example.reading.snapshot.rules.push(rule);
-            let report = example.report();
-            assert_eq!(
-                report.hardware_lines().len(),
-                report.warnings.len(),
-                "questions have it, too"
-            );
-            let found = report.warnings.iter();
-            found.map(|it| it.reason.clone()).collect()
-        };
-        let selected = Example::new().report().selected_devices.remove(0).device;
-        assert_eq!(codes(&selected), ["NotReleased"]);
-        assert!(codes("gpu.example.com/node-9/gpu-0").is_empty());
     }
 }

@@ -154,15 +154,6 @@ pub(super) fn note_selected_hardware_in_use(
     }
 }
 
-/// Notes that devices may not become free that rules record as not released: a pod on them was deleted by force, so that the
-/// API no longer shows that it uses them.
-pub(super) fn note_unconfirmed(devices: &mut [Device], recorded: &BTreeSet<DeviceId>) {
-    let names: BTreeSet<String> = recorded.iter().map(ToString::to_string).collect();
-    keep_in_use(devices, NotReleased::ReleaseNotConfirmed, |device| {
-        names.contains(device)
-    });
-}
-
 /// Notes that devices may not become free of which partitions stay `open`: new pods may be scheduled to these before the
 /// evicted ones are gone.
 pub(super) fn note_open_parts(
@@ -464,24 +455,6 @@ mod tests {
         let mut shared = sibling(&device.device);
         shared.device.clone_from(&device.device);
         assert_eq!(noted(&[shared]), (true, None));
-    }
-
-    #[test]
-    fn a_device_may_not_be_free_while_its_node_has_not_confirmed_a_release() {
-        let mut device = Example::new().report().selected_devices.remove(0);
-        let id = DeviceId::parse(&device.device).expect("a device");
-        device.release_time = Some(Time(Timestamp::UNIX_EPOCH));
-        device.not_released_reason = None;
-        let noted = |recorded: &[DeviceId]| {
-            let mut devices = [device.clone()];
-            note_unconfirmed(&mut devices, &recorded.iter().cloned().collect());
-            let [device] = devices;
-            (device.release_time.is_some(), device.not_released_reason)
-        };
-        assert_eq!(noted(&[]), (true, None));
-        let open = (false, Some(NotReleased::ReleaseNotConfirmed));
-        assert_eq!(noted(&[id]), open);
-        assert!(!NotReleased::ReleaseNotConfirmed.is_certain());
     }
 
     #[test]

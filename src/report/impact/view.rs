@@ -482,9 +482,6 @@ pub enum NotReleased {
     PodTerminating,
     /// A pod that uses the device is recreated, and may be scheduled to the device again.
     PodMayReturn,
-    /// A rule records that a pod on the device, or on the same hardware, was force-deleted, and that the node has not
-    /// confirmed the release.
-    ReleaseNotConfirmed,
     /// Another device on the same hardware may stay in use.
     HardwareMayBeInUse,
 }
@@ -499,10 +496,7 @@ impl NotReleased {
             | Self::PodReturns
             | Self::NoKnownPod
             | Self::HardwareInUse => true,
-            Self::PodTerminating
-            | Self::PodMayReturn
-            | Self::ReleaseNotConfirmed
-            | Self::HardwareMayBeInUse => false,
+            Self::PodTerminating | Self::PodMayReturn | Self::HardwareMayBeInUse => false,
         }
     }
 
@@ -518,9 +512,6 @@ impl NotReleased {
             Self::HardwareInUse => "the same hardware stays in use through another device",
             Self::PodMayReturn => {
                 "an evicted pod may be recreated and scheduled to the same device"
-            }
-            Self::ReleaseNotConfirmed => {
-                "the node has not confirmed the release from a force-deleted pod"
             }
             Self::HardwareMayBeInUse => "the same hardware may stay in use through another device",
         }
@@ -539,7 +530,6 @@ impl NotReleased {
             | Self::NoKnownPod
             | Self::HardwareInUse
             | Self::PodMayReturn
-            | Self::ReleaseNotConfirmed
             | Self::HardwareMayBeInUse => self.describe(),
         }
     }

@@ -98,8 +98,8 @@ pub const COMMANDS: [(&str, Goal); 49] = [
         Goal::Nothing,
     ),
     (
-        "escalate none-LANE --to NoExecute --yes --wait --settle 0s --timeout 1s",
-        Goal::TimedOut(&["none"], "NoExecute"),
+        "escalate none-LANE --to NoExecute --yes --wait --timeout 1s",
+        Goal::Refused,
     ),
     (
         "deescalate hold-LANE hard-LANE --to None",

@@ -9,24 +9,21 @@ use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
 use super::verdict::nothing_is_wrong;
-use crate::cluster::rules::support::{KEY, World};
-use crate::cluster::said::{Said, allocatable, cluster, everything};
-use crate::harness::{ControlPlane, PLUGIN, Random, block_on, fresh_seed, number_in, tries};
+use crate::cluster::said::{Said, cluster, everything};
+use crate::harness::{PLUGIN, Random, fresh_seed, tries};
 
 /// Tries of an ordinary run.
 const TRIES: u64 = if crate::IS_FULL { 2000 } else { 160 };
 /// Tries that go on at the same time.
-const LANES: usize = 4;
-/// What a command may take: its limit is a second, and it asks twice at most.
-const PATIENCE: Duration = Duration::from_secs(8);
+const LANES: usize = 12;
+/// What a command may take: its limit is a second, and it asks twice at most, with five seconds between.
+const PATIENCE: Duration = Duration::from_secs(13);
 /// More KiB of addresses may no run take, far above what it needs: an answer without an end shows at once.
 const MOST: &str = "1048576";
 
@@ -41,11 +38,9 @@ const WINDOW_UPDATE: u8 = 8;
 const CONTINUATION: u8 = 9;
 
 /// A command, and how it ends when nothing goes wrong. `CLUSTER` is a file.
-const COMMANDS: [(&str, i32); 7] = [
+const COMMANDS: [(&str, i32); 5] = [
     ("list -o json", 0),
     ("list -o wide", 0),
-    ("get ml/train -o json", 0),
-    ("allocatable -o json", 0),
     // Nobody uses it.
     ("check gpu.example.com/node-0/gpu-3 CLUSTER", 0),
     ("check gpu.example.com/node-0/gpu-0 CLUSTER", 4),
@@ -98,8 +93,6 @@ enum Harm {
     Wrong(u8, u32),
     /// A frame of that kind comes again and again.
     Endless(u8),
-    /// The payload is that of another method's answer.
-    OfAnother(&'static str),
     /// The answer says at its end that it failed.
     Failed,
 }
@@ -116,7 +109,7 @@ fn misfortune(random: &mut Random) -> Misfortune {
         WINDOW_UPDATE,
         0xfa,
     ];
-    let harm = match random.below(12) {
+    let harm = match random.below(11) {
         0 | 1 => Harm::Cut(random.below(1001)),
         2 => Harm::Hangs(random.below(1001)),
         3 => Harm::Late(Duration::from_millis(random.pick(&[50, 400, 1500]))),
@@ -125,7 +118,6 @@ fn misfortune(random: &mut Random) -> Misfortune {
         6 | 7 => Harm::Flipped(random.below(1000)),
         8 => Harm::Wrong(random.pick(&KINDS), random.pick(&[0, 1, 2, 3])),
         9 => Harm::Endless(random.pick(&[DATA, CONTINUATION, SETTINGS, PING, WINDOW_UPDATE, 0xfa])),
-        10 => Harm::OfAnother(random.pick(&["list", "get", "allocatable"])),
         _ => Harm::Failed,
     };
     let answers = match random.below(4) {
@@ -179,43 +171,13 @@ impl Frame {
     }
 }
 
-/// What the methods answer when nothing goes wrong, as payloads.
-#[derive(Default)]
-struct Answers {
-    known: [Vec<u8>; 3],
-    /// What the last one has answered, while that is to be known.
-    last: Mutex<Vec<u8>>,
-}
-
-/// Methods, each with a command that asks it.
-const METHODS: [(&str, &str); 3] = [
-    ("list", "list -o json"),
-    ("get", "get ml/train -o json"),
-    ("allocatable", "allocatable -o json"),
-];
-
-impl Answers {
-    fn of(&self, method: &str) -> &[u8] {
-        let place = METHODS.iter().position(|(name, _)| *name == method);
-        &self.known[place.expect("a method")]
-    }
-
-    fn note(&self, frame: &Frame) {
-        if frame.kind() == DATA {
-            let mut last = self.last.lock().expect("no panic");
-            last.clear();
-            last.extend_from_slice(&frame.0[9..]);
-        }
-    }
-}
-
 /// A socket on the way to another, at which the answers suffer.
 struct Relay {
     folder: tempfile::TempDir,
 }
 
 impl Relay {
-    fn start(server: &Path, misfortune: Option<Misfortune>, answers: &Arc<Answers>) -> Self {
+    fn start(server: &Path, misfortune: Option<Misfortune>) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let notes = server
             .parent()
@@ -226,7 +188,7 @@ impl Relay {
         fs::create_dir(folder.path().join("pod-resources")).expect("a folder");
         let relay = Self { folder };
         let listener = UnixListener::bind(relay.socket()).expect("a socket");
-        let (server, answers) = (server.to_owned(), Arc::clone(answers));
+        let server = server.to_owned();
         thread::spawn(move || {
             for (number, client) in listener.incoming().map_while(Result::ok).enumerate() {
                 let misfortune = misfortune.filter(|it| it.answers.is(number));
@@ -240,9 +202,8 @@ impl Relay {
                         let _ = to.shutdown(Shutdown::Both);
                     }
                 });
-                let answers = Arc::clone(&answers);
                 thread::spawn(move || {
-                    let _ = pass_on(&server, &client, misfortune, &answers);
+                    let _ = pass_on(&server, &client, misfortune);
                     let _ = client.shutdown(Shutdown::Both);
                 });
             }
@@ -260,19 +221,16 @@ fn pass_on(
     mut server: &UnixStream,
     mut client: &UnixStream,
     misfortune: Option<Misfortune>,
-    answers: &Answers,
 ) -> io::Result<()> {
     let mut number = 0;
     loop {
         let frame = Frame::read(&mut server)?;
         let is_hit = misfortune.is_some_and(|it| match it.harm {
             Harm::Late(_) => number >= it.at,
-            Harm::OfAnother(_) => frame.kind() == DATA,
             Harm::Failed => frame.is_end(),
             _ => number == it.at,
         });
         number += 1;
-        answers.note(&frame);
         let Some(Misfortune { harm, .. }) = misfortune.filter(|_| is_hit) else {
             client.write_all(&frame.0)?;
             continue;
@@ -300,7 +258,6 @@ fn pass_on(
                 let stream = u32::from([DATA, CONTINUATION, 0xfa].contains(&kind));
                 client.write_all(&Frame::new(kind, 0, stream, payload).0)?;
             },
-            Harm::OfAnother(method) => vec![Frame::new(DATA, frame.0[4], 1, answers.of(method))],
             // `grpc-status: 2`, unknown.
             Harm::Failed => vec![Frame::new(HEADERS, 5, 1, b"\x00\x0bgrpc-status\x012")],
         };
@@ -322,28 +279,19 @@ struct Run {
 struct Bench {
     server: Said,
     cluster: String,
-    answers: Arc<Answers>,
     calm: Vec<Run>,
 }
 
 impl Bench {
     fn new() -> Self {
-        let server = Said::start("well", &everything(), &allocatable());
+        let server = Said::start("well", &everything());
         server.note();
         let cluster = server.keep(&cluster("node-0"));
-        let recorder = Arc::<Answers>::default();
         let mut bench = Self {
             server,
             cluster,
-            answers: Arc::clone(&recorder),
             calm: Vec::new(),
         };
-        let known = METHODS.map(|(_, line)| {
-            bench.run(line, None);
-            recorder.last.lock().expect("no panic").clone()
-        });
-        let last = Mutex::default();
-        bench.answers = Arc::new(Answers { known, last });
         let calm = COMMANDS.map(|(line, code)| {
             let run = bench.run(line, None);
             assert_eq!(run.code, Some(code), "{line}: {run:#?}");
@@ -355,8 +303,8 @@ impl Bench {
     }
 
     fn run(&self, line: &str, misfortune: Option<Misfortune>) -> Run {
-        let relay = Relay::start(&self.server.socket(), misfortune, &self.answers);
-        let from = "--node node-0 --settle 0s --now 2026-11-21T01:00:00Z --from";
+        let relay = Relay::start(&self.server.socket(), misfortune);
+        let from = "--node node-0 --now 2026-11-21T01:00:00Z --from";
         let line = line.replace("CLUSTER", &format!("{from} {}", self.cluster));
         // A run without an end is ended by what it takes, and shows as one without a code.
         let limited = format!("ulimit -v {MOST}; exec \"$0\" \"$@\"");
@@ -383,11 +331,7 @@ impl Bench {
         let mut random = Random::new(seed, number);
         let command = random.below(COMMANDS.len());
         let (line, _) = COMMANDS[command];
-        let mut misfortune = misfortune(&mut random);
-        // A list of one pod is a list.
-        if line.starts_with("list") && matches!(misfortune.harm, Harm::OfAnother("get")) {
-            misfortune.harm = Harm::OfAnother("allocatable");
-        }
+        let misfortune = misfortune(&mut random);
         let began = Instant::now();
         let run = self.run(line, Some(misfortune));
         let taken = began.elapsed();
@@ -429,30 +373,6 @@ fn broken(run: &Run, calm: &Run, taken: Duration) -> Vec<&'static str> {
     ];
     let broken = laws.into_iter().filter(|(_, holds)| !holds);
     broken.map(|(law, _)| law).collect()
-}
-
-#[test]
-fn answer_of_another_call_is_no_answer() {
-    let bench = Bench::new();
-    for (method, line) in METHODS {
-        let line = &line;
-        // One pod is a list of pods.
-        let others = METHODS.map(|(other, _)| other).into_iter();
-        let others = others.filter(|other| *other != method && (method, *other) != ("list", "get"));
-        for other in others {
-            let harm = Harm::OfAnother(other);
-            let answers = Hit::All;
-            let at = 0;
-            let misfortune = Misfortune { harm, at, answers };
-            let run = bench.run(line, Some(misfortune));
-            assert_eq!(run.code, Some(1), "{line} answered as {other}: {run:#?}");
-            let words = "is not the podresources API of a kubelet";
-            assert!(
-                run.stderr.contains(words),
-                "{line} answered as {other}: {run:#?}"
-            );
-        }
-    }
 }
 
 #[test]
@@ -513,74 +433,4 @@ fn what_a_kubelet_did_not_wholly_say_is_never_told_and_never_safe() {
     // Else no harm was done, or all of it.
     let share = answered * 100 / usize::try_from(tries).expect("small").max(1);
     assert!(tries < 100 || (10..80).contains(&share), "{share} %");
-}
-
-/// A kubelet that says that a pod holds this device of the world.
-fn holding(world: &World<'_>, device: &str) -> Said {
-    let resource =
-        json!({"driverName": world.driver, "poolName": world.node, "deviceName": device});
-    let claim = json!({"claimName": "gpus", "claimNamespace": "ml", "claimResources": [resource]});
-    let container = json!({"name": "main", "dynamicResources": [claim]});
-    let pod = json!({"name": "train", "namespace": "ml", "containers": [container]});
-    let server = Said::start("well", &json!({"podResources": [pod]}), &json!({}));
-    server.note_nothing();
-    server
-}
-
-#[test]
-fn wait_takes_no_word_of_a_kubelet_that_was_not_wholly_said() {
-    let plane = ControlPlane::shared();
-    let world = block_on(World::new(plane));
-    let rule = world.add(&format!("{KEY}=sockets:NoExecute"));
-    // One holds the device of the rule, and the other another.
-    let servers = ["gpu-0", "gpu-1"].map(|device| holding(&world, device));
-    let answers = Arc::<Answers>::default();
-    let wait = |holds: bool, misfortune: Option<Misfortune>| {
-        let relay = Relay::start(&servers[usize::from(!holds)].socket(), misfortune, &answers);
-        let (socket, node) = (relay.socket(), &world.node);
-        let socket = socket.display();
-        world.run(&format!(
-            "wait {rule} --for evicted --settle 0s --timeout 2s --request-timeout 1s --verify-node={socket} --node {node} --confirm-node"
-        ))
-    };
-    wait(true, None).ended(5);
-    wait(false, None).ended(0);
-    let seed = fresh_seed();
-    let tries = number_in("TRIES").unwrap_or(TRIES) / 8;
-    let wrong = Mutex::new(Vec::new());
-    let next = AtomicUsize::new(0);
-    thread::scope(|scope| {
-        for _ in 0..LANES {
-            scope.spawn(|| {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= usize::try_from(tries).expect("small") {
-                        return;
-                    }
-                    let mut random = Random::new(seed, number);
-                    let holds = random.percent(50);
-                    let mut misfortune = misfortune(&mut random);
-                    if let Harm::OfAnother(_) = misfortune.harm {
-                        misfortune.harm = Harm::Failed;
-                    }
-                    let began = Instant::now();
-                    let run = wait(holds, Some(misfortune));
-                    let taken = began.elapsed();
-                    let is_right = match run.code {
-                        0 => !holds,
-                        1 | 5 | 75 => !run.stderr.is_empty(),
-                        _ => false,
-                    };
-                    if !is_right || taken > PATIENCE {
-                        let broken = format!(
-                            "try {number}, holds: {holds}, {misfortune:?}, {taken:?}: {run:#?}"
-                        );
-                        wrong.lock().expect("no panic").push(broken);
-                    }
-                }
-            });
-        }
-    });
-    let tried = format!("{tries} waits for a kubelet's word, seed {seed}");
-    nothing_is_wrong(wrong, &tried, &format!("; SEED={seed} repeats them"));
 }

@@ -179,7 +179,7 @@ fn a_pod_that_is_deleted_by_force_on_a_waiting_unit_keeps_it_from_being_done() {
         .saying(&format!("{pod} was force-deleted before it ended"))
         .saying(&format!("unit {two} was not drained"));
     assert_eq!(unit(&stage, &drain, &one)["unitStage"], "Idle");
-    assert_eq!(unit(&stage, &drain, &two)["unitStage"], "Blocked");
+    assert_eq!(unit(&stage, &drain, &two)["unitStage"], "Held");
     stage.run(&format!("restore {drain} --yes")).ended(0);
 }
 

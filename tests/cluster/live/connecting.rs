@@ -13,11 +13,7 @@ use std::{
 use serde_json::json;
 
 use super::scene::{Scene, V1};
-use crate::harness::{
-    ControlPlane, DEADLINE, PLUGIN, Variant,
-    objects::class,
-    text, wait_for,
-};
+use crate::harness::{ControlPlane, DEADLINE, PLUGIN, Variant, objects::class, text, wait_for};
 
 #[tokio::test]
 async fn somebody_who_may_read_claims_only_learns_what_claims_show() {

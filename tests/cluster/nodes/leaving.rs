@@ -212,7 +212,7 @@ fn is_not_done(bench: &Bench<'_>, row: &Row) {
     let pod = pod.unwrap_or_else(|| panic!("{}: {left:?}", row.name));
     assert_eq!(pod["reason"], row.reason, "{}: {pod}", row.name);
     is_said(row, "wait", &pod["message"].to_string());
-    let escalated = "--to NoExecute --yes --wait --settle 0s --timeout 1s";
+    let escalated = "--to NoExecute --yes --wait --timeout 11s";
     let arguments = ["escalate", &bench.rule].into_iter();
     let arguments: Vec<&str> = arguments.chain(escalated.split(' ')).collect();
     let escalated = bench.plugin(&arguments);

@@ -133,8 +133,6 @@ fn is_not_safe(bench: &Bench<'_>, (seed, told): (u64, &[String])) {
     let output = bench.plugin(&[
         "podresources",
         "check",
-        "--settle",
-        "0s",
         "--node",
         bench.node.name(),
         "--socket",

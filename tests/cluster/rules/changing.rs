@@ -20,7 +20,7 @@ fn escalation_evicts_and_waits_until_the_pod_is_gone() {
         .run(&format!("escalate {name} --to NoExecute"))
         .ended(4)
         .saying("--yes");
-    let escalate = format!("escalate {name} --to NoExecute --yes --wait --timeout 60s --settle 1s");
+    let escalate = format!("escalate {name} --to NoExecute --yes --wait --timeout 60s");
     let waiting = std::thread::scope(|scope| {
         let waiting = scope.spawn(|| world.run(&escalate));
         block_on(world.until_evicted("train"));
@@ -145,7 +145,7 @@ fn a_wait_takes_rules_as_remove_does_and_any_time() {
     }
     world
         .run(&format!(
-            "escalate {name} --to NoExecute --yes --wait --settle 1s {forever}"
+            "escalate {name} --to NoExecute --yes --wait {forever}"
         ))
         .ended(0);
     world
@@ -497,7 +497,7 @@ fn whoever_cannot_watch_pods_is_told_that_force_deletions_are_unknown() {
         json!({"apiGroups": ["resource.k8s.io"], "resources": ["*"], "verbs": ["get", "list", "watch", "create", "patch"]}),
         json!({"apiGroups": ["", "apps", "batch", "policy", "events.k8s.io"], "resources": ["*"], "verbs": ["get", "list"]}),
     ]));
-    let line = format!("escalate {name} --to NoExecute --yes --wait --timeout 60s --settle 1s");
+    let line = format!("escalate {name} --to NoExecute --yes --wait --timeout 60s");
     let command = format!("{line} --kubeconfig {}", user.kubeconfig.display());
     let waited = std::thread::scope(|scope| {
         let waiting = scope.spawn(|| world.run(&command));

@@ -75,7 +75,7 @@ fn a_rule_lives_on_an_older_release() {
         format!("  left: {namespace}/{pod} on {node}: {why} for ")
     };
     world
-        .run(&format!("{escalate} --wait --settle 0s --timeout 1s"))
+        .run(&format!("{escalate} --wait --timeout 11s"))
         .ended(5)
         .saying(&left("now", "terminating"))
         .saying(&left("later", "tolerates the taint"));

@@ -17,15 +17,17 @@ async fn end(world: &World<'_>, name: &str) {
 }
 
 #[test]
-fn a_wait_that_is_over_says_how_the_kubelet_is_asked() {
+fn an_addition_waits_until_the_pods_are_gone() {
     let world = block_on(World::new(ControlPlane::shared()));
-    let name = world.add(&format!("{KEY}:NoExecute"));
-    let line = format!("wait {name} --for evicted --settle 0s --timeout 60s");
-    world.run(&line).ended(0).saying(&format!(
-        "next: before you pull a device, run on {node}: kubectl devicetaint podresources check --node \
-         {node}",
-        node = world.node
-    ));
+    block_on(world.pod("train", "gpu-0"));
+    let line = format!("add GPU0 {KEY}:NoExecute --yes --wait --settle 1s --timeout 60s");
+    let run = thread::scope(|scope| {
+        let waiting = scope.spawn(|| world.run(&line));
+        block_on(end(&world, "train"));
+        waiting.join().expect("no panic")
+    });
+    run.ended(0)
+        .saying("1 gone, 0 terminating, 0 not yet evicted");
 }
 
 #[test]
@@ -53,4 +55,3 @@ fn an_addition_whose_pods_are_not_gone_in_time_says_what_is_left() {
         .saying(&format!("{}/train", world.namespace));
     assert!(block_on(world.rule(&name_in(&run.stdout))).is_some());
 }
-

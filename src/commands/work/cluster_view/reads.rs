@@ -15,7 +15,7 @@ use crate::decide::identity::{Hardware, NotedHardware};
 use crate::decide::in_use_elsewhere;
 use crate::engine::ProposedTaint;
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceTaintRule, Gap, Kind, Pod, ResourceClaimTemplate};
+use crate::model::{DeviceId, DeviceTaintRule, Kind, Pod, ResourceClaimTemplate};
 
 impl<Read: ReadState> ClusterView<Read> {
     /// What devices are beside their names, as far as `filter` asks for it; files have all already.

@@ -11,7 +11,6 @@ use crate::decide::drain::{
     failing_jobs, grace_time, plan_lines, pods_of, refuse_start, refusing_budgets, rest_of_grace,
     still_to_place, workload_states,
 };
-use crate::decide::unreleased_devices;
 use crate::engine::Impact;
 use crate::engine::job_fate::job_fates;
 use crate::error::Failure;
@@ -70,9 +69,6 @@ impl DrainRequest {
             .filter(|sibling| !sibling.is_shared())
             .map(Sibling::line)
             .collect();
-        let devices = prepared.units.iter().flat_map(|unit| &unit.devices);
-        let unreleased = unreleased_devices::of_hardware(devices, &reading.snapshot);
-        let unreleased: Vec<String> = unreleased.into_iter().map(|found| found.message).collect();
         let fates = job_fates(&of_leaving, reading);
         let ending: Vec<&UnitPod> = pods
             .iter()
@@ -85,7 +81,6 @@ impl DrainRequest {
         let plan = DrainPlan {
             refusing_budgets: &refusing_budgets(&to_place, basis, &restarts, limits),
             siblings: &siblings,
-            unreleased: &unreleased,
             failing_jobs: &failing_jobs(&of_leaving, &fates),
             longest,
             tolerates: longest > time(None),

@@ -1,11 +1,15 @@
 //! Results of one run of a drain, and its progress.
 
 use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::commands::context::Context;
 use crate::decide::drain::{DrainEnd, DrainProgress, UnitEnd};
-use crate::model::{DeviceTaintRule, NamespacedName};
+use crate::engine::forced_deletions::UnreleasedPod;
+use crate::engine::hardware::Hardware;
+use crate::model::{DeviceId, DeviceTaintRule, NamespacedName};
 use crate::output::StatusLine;
+use crate::report::blocker::Blocker;
 
 /// Results of one run, which the unit that is drained and the watch of waiting units share.
 pub(super) struct Board<'a> {
@@ -13,6 +17,8 @@ pub(super) struct Board<'a> {
     /// The names of the units, as they begin.
     pub(super) units: Vec<String>,
     end: RefCell<DrainEnd>,
+    /// What was seen of pods that are gone from units that had not begun, with the hardware that their nodes may hold.
+    unreleased: RefCell<BTreeMap<String, BTreeSet<DeviceId>>>,
     status: RefCell<Option<StatusLine<'a>>>,
 }
 
@@ -23,6 +29,7 @@ impl<'a> Board<'a> {
             context,
             units: end.waiting.clone(),
             end: RefCell::new(end),
+            unreleased: RefCell::default(),
             status: RefCell::default(),
         }
     }
@@ -43,6 +50,24 @@ impl<'a> Board<'a> {
         for line in lines {
             self.context.printer.warn(&line);
         }
+    }
+
+    /// Notes that the nodes of these pods may not have released the devices.
+    pub(super) fn note_unreleased(&self, pods: &[UnreleasedPod], hardware: &Hardware) {
+        let seen = pods.iter().map(|pod| {
+            let message = Blocker::not_released(pod).message;
+            (message, hardware.closure(&pod.devices))
+        });
+        self.unreleased.borrow_mut().extend(seen);
+    }
+
+    /// What was noted of the hardware of these devices.
+    pub(super) fn unreleased_on(&self, devices: &BTreeSet<DeviceId>) -> Vec<String> {
+        let unreleased = self.unreleased.borrow();
+        let here = unreleased
+            .iter()
+            .filter(|(_, held)| !held.is_disjoint(devices));
+        here.map(|(message, _)| message.clone()).collect()
     }
 
     /// Notes that budgets alone keep a unit from being drained.

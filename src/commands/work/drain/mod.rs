@@ -12,6 +12,7 @@
 //! | One unit, from its first eviction until it is done | `unit` |
 //! | All units of a drain | `units` |
 //! | Force deletions in units that wait | `waiting_units` |
+//! | How many of them are drained at the same time | `concurrent` |
 
 mod assess;
 mod board;

@@ -74,7 +74,7 @@ impl UnitDrain<'_, '_, '_> {
                 // The unit has its own timeout and its own messages: the wait must not end before it.
                 timeout: order.limits.timeout.saturating_mul(2),
             },
-            advice: &|_, _| interrupted(&name),
+            advice: &|_| interrupted(&name),
             progress_line: ProgressLine::Hidden,
             last_look: Some(&last_look),
         };
@@ -115,10 +115,12 @@ impl UnitDrain<'_, '_, '_> {
         let mut told = BTreeMap::new();
         loop {
             let mut facts = Box::pin(observer.facts(&self.rules)).await?;
-            if let Some(end) = is_idle(idle_wait.idleness, &mut facts)? {
+            let earlier = self.board.unreleased_on(&self.unit.devices);
+            if let Some(end) = is_idle(idle_wait.idleness, &earlier, &mut facts)? {
                 return Ok(end);
             }
             add_last_look(&mut facts, &idle_wait.last_look.borrow());
+            facts.unreleased.extend(earlier);
             self.board.observe(&facts.drain_rules);
             let step = run.next(&facts, began.elapsed());
             let view = DrainView {
@@ -240,8 +242,12 @@ impl UnitDrain<'_, '_, '_> {
 }
 
 /// Notes whether the wait has found the devices idle; returns the result of the unit if the wait has found that devices
-/// may not be released.
-fn is_idle(idleness: &Idleness, facts: &mut UnitFacts) -> Result<Option<UnitEnd>, Failure> {
+/// may not be released, or if that was seen `earlier`, before the unit began.
+fn is_idle(
+    idleness: &Idleness,
+    earlier: &[String],
+    facts: &mut UnitFacts,
+) -> Result<Option<UnitEnd>, Failure> {
     let waited = idleness.borrow_mut().take();
     match waited {
         None => Ok(None),
@@ -254,12 +260,15 @@ fn is_idle(idleness: &Idleness, facts: &mut UnitFacts) -> Result<Option<UnitEnd>
         },
         Some(Ok(waited)) => {
             let end = match &waited.ending {
-                WaitEnd::Met => {
+                WaitEnd::Met if earlier.is_empty() => {
                     facts.is_idle = true;
                     None
                 }
+                WaitEnd::Met => Some(UnitEnd::NotReleased(earlier.to_vec())),
                 WaitEnd::TimedOut(_) => None,
-                WaitEnd::NotReleased(left) => Some(UnitEnd::Blocked(messages(left))),
+                WaitEnd::NotReleased(left) => Some(UnitEnd::NotReleased(
+                    [&messages(left)[..], earlier].concat(),
+                )),
             };
             // This cannot change any more: the taints block new pods.
             idleness.replace(Some(Ok(waited)));
@@ -312,14 +321,13 @@ mod tests {
             staying: Vec::new(),
             warnings: Vec::new(),
             misses_force_deletions: false,
-            recorded: Vec::new(),
             took: std::time::Duration::ZERO,
         }
     }
 
     #[test]
     fn devices_are_idle_only_when_the_wait_has_seen_that_and_blocked_where_they_are_not_released() {
-        let unreleased = UnitEnd::Blocked(vec!["it was deleted by force".to_owned()]);
+        let unreleased = UnitEnd::NotReleased(vec!["it was deleted by force".to_owned()]);
         for (ending, idle, end) in [
             (None, false, None),
             (Some(WaitEnd::Met), true, None),
@@ -333,7 +341,10 @@ mod tests {
             let has_ended = ending.is_some();
             let idleness = RefCell::new(ending.map(|ending| Ok(waited(ending))));
             let mut facts = UnitFacts::default();
-            assert_eq!(is_idle(&idleness, &mut facts).expect("no failure"), end);
+            assert_eq!(
+                is_idle(&idleness, &[], &mut facts).expect("no failure"),
+                end
+            );
             assert_eq!(facts.is_idle, idle);
             assert_eq!(
                 idleness.borrow().is_some(),
@@ -344,6 +355,16 @@ mod tests {
     }
 
     #[test]
+    fn devices_of_which_a_pod_was_deleted_by_force_before_the_unit_began_are_not_idle() {
+        let idleness = RefCell::new(Some(Ok(waited(WaitEnd::Met))));
+        let earlier = ["it was deleted by force".to_owned()];
+        let mut facts = UnitFacts::default();
+        let end = is_idle(&idleness, &earlier, &mut facts).expect("no failure");
+        assert_eq!(end, Some(UnitEnd::NotReleased(earlier.to_vec())));
+        assert!(!facts.is_idle);
+    }
+
+    #[test]
     fn a_wait_that_failed_ends_the_unit_unless_its_rules_say_why() {
         let failed = |rules| {
             let idleness = RefCell::new(Some(Err(Failure::refused("the rule has changed"))));
@@ -351,7 +372,7 @@ mod tests {
                 rules,
                 ..UnitFacts::default()
             };
-            is_idle(&idleness, &mut facts).is_err()
+            is_idle(&idleness, &[], &mut facts).is_err()
         };
         assert!(failed(RuleState::AsMade));
         let why = || "restored by eve".to_owned();

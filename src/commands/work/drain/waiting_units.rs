@@ -13,7 +13,6 @@ use crate::commands::work::connect::failed;
 use crate::commands::work::mutation_context::MutationContext;
 use crate::commands::work::observer::RuleObserver;
 use crate::commands::work::resolve_rules::by_name;
-use crate::commands::work::unreleased_devices::ReleaseRecords;
 use crate::engine::settle::{Freshness, Goal, Patience, Settle, WaitStep};
 use crate::error::Failure;
 
@@ -21,8 +20,8 @@ use crate::error::Failure;
 const PAUSE: Duration = Duration::from_secs(5);
 
 impl DrainOrder<'_> {
-    /// Records on the rules of waiting units which devices a pod has left without its node having been seen to release
-    /// them. Does not end.
+    /// Notes on the board which devices of waiting units a pod has left without its node having been seen to release them.
+    /// Does not end.
     pub(super) async fn watch_waiting(
         &self,
         units: &[DrainRun],
@@ -37,7 +36,7 @@ impl DrainOrder<'_> {
             if names.is_empty() {
                 return pending().await;
             }
-            if let Err(failure) = Box::pin(self.watch(&names, mutation)).await {
+            if let Err(failure) = Box::pin(self.watch(&names, board, mutation)).await {
                 self.context.printer.warn(&format!(
                     "force-deleted pods of units that wait for their turn are not detected at the moment, because the pods cannot be watched: {failure}"
                 ));
@@ -47,7 +46,12 @@ impl DrainOrder<'_> {
     }
 
     /// Watches until the devices of one of the rules no longer have to become idle, such as after its removal.
-    async fn watch(&self, names: &[String], mutation: &MutationContext) -> Result<(), Failure> {
+    async fn watch(
+        &self,
+        names: &[String],
+        board: &Board<'_>,
+        mutation: &MutationContext,
+    ) -> Result<(), Failure> {
         let rules = by_name(names, &mutation.rules).await;
         let rules = rules.map_err(failed)?;
         let live = self.live.clone();
@@ -59,20 +63,9 @@ impl DrainOrder<'_> {
         let mut settle = Settle::new(Goal::Idle, &rules, patience, &view.semantics);
         let mut observer = RuleObserver::on_pods(view, &rules, Goal::Idle)?;
         let began = Instant::now();
-        let mut noted = 0;
         loop {
             let progress = observer.view(Freshness::Kept, &mut settle, began).await?;
-            if progress.not_released.len() > noted {
-                noted = progress.not_released.len();
-                let hardware = observer.hardware();
-                let pods = &progress.not_released;
-                let records = ReleaseRecords {
-                    waited: &progress.rules,
-                    rules: observer.rules(),
-                    context: self.context,
-                };
-                records.note(pods, hardware, progress.now).await;
-            }
+            board.note_unreleased(&progress.not_released, observer.hardware());
             if matches!(progress.step, WaitStep::Never(_)) {
                 return Ok(());
             }

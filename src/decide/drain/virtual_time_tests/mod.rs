@@ -384,9 +384,10 @@ fn drain(seed: u64) -> (UnitEnd, u64) {
                 assert!(!reasons.is_empty(), "seed {seed}: blocked without a reason");
                 break;
             }
-            UnitEnd::Held(_) | UnitEnd::Reversed(_) | UnitEnd::TakenOver(_) => {
-                panic!("seed {seed}: {end:?}")
-            }
+            UnitEnd::Held(_)
+            | UnitEnd::NotReleased(_)
+            | UnitEnd::Reversed(_)
+            | UnitEnd::TakenOver(_) => panic!("seed {seed}: {end:?}"),
         }
     }
     let rollouts = simulation

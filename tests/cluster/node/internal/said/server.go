@@ -20,16 +20,10 @@ import (
 	"k8s.io/kubelet/pkg/apis/podresources/v1"
 )
 
-// answers are the contents of the files, read once.
-type answers struct {
-	list        v1.ListPodResourcesResponse
-	allocatable v1.AllocatableResourcesResponse
-}
-
 // server speaks v1 as long as its mood does not say otherwise.
 type server struct {
 	v1.UnimplementedPodResourcesListerServer
-	answers answers
+	list    v1.ListPodResourcesResponse
 	mood    string
 	calls   int
 }
@@ -39,30 +33,24 @@ func Main(arguments []string) int {
 	flags := flag.NewFlagSet("podresources", flag.ExitOnError)
 	socket := flags.String("socket", "", "where to listen")
 	list := flags.String("list", "", "file with the answer to List, as JSON")
-	allocatable := flags.String("allocatable", "", "file with the answer to GetAllocatableResources, as JSON")
-	mood := flags.String("mood", "well", "well, unknown-fields, many, another, gates-off, hangs, slow, limited, limited-then-hangs, busy, unavailable, refuses or drops")
+	mood := flags.String("mood", "well", "well, unknown-fields, many, another, hangs, slow, limited, limited-then-hangs, busy, unavailable, refuses or drops")
 	_ = flags.Parse(arguments)
-	if err := serve(*socket, *list, *allocatable, *mood); err != nil {
+	if err := serve(*socket, *list, *mood); err != nil {
 		fmt.Fprintf(os.Stderr, "error: %v\n", err)
 		return 1
 	}
 	return 0
 }
 
-func serve(socket, list, allocatable, mood string) error {
+func serve(socket, list, mood string) error {
 	_ = os.Remove(socket)
 	server := &server{mood: mood}
-	for path, message := range map[string]proto.Message{list: &server.answers.list, allocatable: &server.answers.allocatable} {
-		if path == "" {
-			continue
-		}
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		if err := protojson.Unmarshal(content, message); err != nil {
-			return err
-		}
+	content, err := os.ReadFile(list)
+	if err != nil {
+		return err
+	}
+	if err := protojson.Unmarshal(content, &server.list); err != nil {
+		return err
 	}
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
@@ -122,34 +110,7 @@ func (server *server) List(ctx context.Context, _ *v1.ListPodResourcesRequest) (
 	if server.mood == "many" {
 		return &v1.ListPodResourcesResponse{PodResources: many(10_000)}, nil
 	}
-	return say(server, &server.answers.list), nil
-}
-
-// Get looks for the pod in the file.
-func (server *server) Get(ctx context.Context, request *v1.GetPodResourcesRequest) (*v1.GetPodResourcesResponse, error) {
-	if err := server.suffer(ctx); err != nil {
-		return nil, err
-	}
-	if server.mood == "gates-off" {
-		return nil, fmt.Errorf("PodResources API Get method disabled")
-	}
-	for _, pod := range server.answers.list.PodResources {
-		if pod.Name == request.PodName && pod.Namespace == request.PodNamespace {
-			return say(server, &v1.GetPodResourcesResponse{PodResources: pod}), nil
-		}
-	}
-	return nil, fmt.Errorf("pod %s in namespace %s not found", request.PodName, request.PodNamespace)
-}
-
-// GetAllocatableResources is what the file says.
-func (server *server) GetAllocatableResources(ctx context.Context, _ *v1.AllocatableResourcesRequest) (*v1.AllocatableResourcesResponse, error) {
-	if err := server.suffer(ctx); err != nil {
-		return nil, err
-	}
-	if server.mood == "gates-off" {
-		return nil, fmt.Errorf("PodResources API GetAllocatableResources disabled")
-	}
-	return say(server, &server.answers.allocatable), nil
+	return say(server, &server.list), nil
 }
 
 // suffer does what the mood does to every call.
