@@ -800,7 +800,6 @@ mod tests {
             status: status.to_owned(),
             reason: String::new(),
             last_transition: Some(testing::after(-120)),
-            last_heartbeat: None,
         };
         let of = |reading: &Reading| of(testing::evicted(&pod(), 0), reading);
         reading.snapshot.nodes[0].conditions = vec![condition("Ready", "Unknown")];

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::clock;
-use crate::cluster::{self, ApiClient, ConnectionOptions, Permission};
+use super::flags::connection::ConnectionArgs;
+use super::settings::options;
+use crate::cluster::{self, ApiClient, ConnectionOptions};
 use crate::completion::Said;
 use crate::decide::Ledger;
 use crate::output::{Environment, Printer, Repeated};
@@ -229,66 +231,7 @@ impl Context {
             run: cluster::run_uid(),
             is_accounted: AtomicBool::new(false),
             is_introduced: AtomicBool::new(false),
-            clients: Arc::default(),
-        }
-    }
-
-    /// What asks the cluster of that kubeconfig context, as one of several: nobody can answer the
-    /// questions of all of them.
-    pub(super) fn of(&self, name: &str) -> Self {
-        Self {
-            printer: Arc::clone(&self.printer),
-            width: self.width,
-            height: self.height,
-            connection: ConnectionOptions {
-                context: Some(name.to_owned()),
-                ..self.connection.clone()
-            },
-            namespace: self.namespace.clone(),
-            verbosity: self.verbosity,
-            environment: cluster::Environment {
-                // Several clusters are read at the same time, so no credential plugin may prompt for one of
-                // them.
-                stdin_is_terminal: false,
-                ..self.environment.clone()
-            },
-            ledger: Ledger::default(),
-            run: self.run.clone(),
-            interactive: false,
-            contexts: Vec::new(),
-            journal: OnceLock::new(),
-            is_accounted: AtomicBool::new(false),
-            is_introduced: AtomicBool::new(false),
-            clients: Arc::clone(&self.clients),
-        }
-    }
-
-    /// Tells from now on what goes on.
-    pub(super) fn record(&self, journal: Journal) {
-        // A command records once, at its beginning.
-        let _ = self.journal.set(journal);
-    }
-
-    /// Where it is told what goes on, if it is.
-    pub(super) fn journal(&self) -> Option<&Journal> {
-        self.journal.get()
-    }
-
-    /// Tells what happened, if that was asked for.
-    pub(super) fn happens(&self, event: EventDetail) {
-        let Some(journal) = self.journal() else {
-            return;
-        };
-        match json::line(&CommandEvent::new(
-            event,
-            clock::now(),
-            self.cluster().as_ref(),
-        )) {
-            Ok(line) => journal.write(line),
-            Err(error) => {
-                let text = format!("cannot serialize an event: {error}");
-                self.printer.warn(&text);
-            }
+            client: OnceLock::new(),
         }
     }
 

@@ -8,7 +8,7 @@ use super::profile::{CommandProfile, NamespaceFilter};
 use super::work::cluster_view::ClusterView;
 use super::work::output_request::OutputRequest;
 use super::work::present::{page, present};
-use crate::assess::{Basis, DeviceBasis};
+use crate::assess::Basis;
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
 use crate::decide::choice::{
@@ -19,7 +19,7 @@ use crate::decide::identity::Hardware;
 use crate::decide::list_filter::ListFilter;
 use crate::engine;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, Kind};
+use crate::model::Kind;
 use crate::render::{Format, render};
 use crate::report::{DeviceLines, DeviceReport};
 
@@ -236,28 +236,11 @@ struct Listed {
     columns: Vec<String>,
 }
 
-impl FollowedQuestion for Listed {
-    type Answer = DeviceReport;
-
-    /// Who uses a device is named in the claims.
-    fn needs_pods_of(&self, _basis: &DeviceBasis<'_>) -> Option<BTreeSet<DeviceId>> {
-        None
-    }
-
-    /// Numbers of hardware tell what is in use under the name of another driver.
-    fn needs_attributes(&self) -> bool {
-        true
-    }
-
-    fn changes(&self, before: &DeviceReport, now: &DeviceReport) -> Option<Vec<String>> {
-        Some(changes(before, now))
-    }
-
-    fn answer(&self, basis: &Basis<'_>) -> DeviceReport {
+impl Listed {
+    fn report(&self, basis: &Basis<'_>) -> DeviceReport {
         let mut inventory = engine::devices(&basis.reading.snapshot, basis.semantics);
         self.list_filter.keep(&mut inventory, basis);
         let report = DeviceReport::new(&inventory.devices, &inventory.gaps, basis)
-            .with_lines(self.lines)
             .of_tainted_alone(self.list_filter.tainted);
         let report = if self.list_filter.is_selection() {
             report.of_selection()

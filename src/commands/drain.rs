@@ -7,17 +7,15 @@ use clap::{Subcommand, ValueEnum};
 use super::context::Context;
 use super::drains::{self, StatusArgs};
 use super::flags::change::ChangeArgs;
-use super::flags::events::EventsArgs;
 use super::flags::safety::SafetyArgs;
 use super::profile::CommandProfile;
 use super::work::changer::{Changer, Lines};
 use super::work::drain::{DrainOrder, DrainRequest};
-use super::work::events;
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline};
 use crate::cluster::Purpose;
 use crate::completion::Values;
-use crate::decide::drain::{DrainEnd, Inclusions, UnitKind, UnitLimits, next_line};
+use crate::decide::drain::{DrainEnd, Inclusions, UnitKind, UnitLimits};
 use crate::error::{ExitStatus, Failure};
 use crate::naming::duration::parse_duration;
 use crate::render::Format;
@@ -143,15 +141,6 @@ pub(super) struct DrainArgs {
     )]
     reason: Option<String>,
 
-    /// Ticket reference
-    #[arg(
-        long,
-        value_name = "TEXT",
-        help_heading = "Rule",
-        hide_short_help = true
-    )]
-    ticket: Option<String>,
-
     #[command(flatten)]
     change: ChangeArgs,
 
@@ -245,8 +234,6 @@ impl DrainArgs {
             Some(_) => Lines::Left,
             None => Lines::Printed,
         };
-        let target = self.events.events.as_deref();
-        let lines = events::begin_beside(target, "drain", lines, context).await?;
         if self.targets.is_empty() && self.nodes.is_empty() {
             return Err(
                 Failure::usage("no devices selected").hint("specify devices, or add --node NODE")
@@ -327,9 +314,6 @@ impl DrainArgs {
         // Printed after a failure, too: the report has the state in which the units were left.
         self.print(&prepared.terms.name, &mutation, format, context)
             .await?;
-        if status.is_ok() && change.dry_run.is_real() && lines == Lines::Printed {
-            context.printer.note(&next_line(&prepared.terms.name));
-        }
         status
     }
 

@@ -14,8 +14,8 @@ use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline};
 use super::work::stopped::stopped;
 use crate::cluster::Purpose;
+use crate::decide::approval::EvictionMethod;
 use crate::decide::effect::{escalate, escalates_again, escalation};
-use crate::decide::identity::{AcceptedIdentity, OtherHardware, with_new_identity};
 use crate::decide::proposal::{NamedOwners, ProposedRule};
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::{Proposal, RulePatch, RuleWords};
@@ -47,14 +47,6 @@ pub(super) struct EscalateArgs {
         value_name = "NoSchedule|NoExecute"
     )]
     to: Higher,
-
-    /// Proceed even if a device name now refers to other hardware
-    ///
-    /// `add` records the hardware of a device on its rule. Without this flag, nothing is changed if the device name
-    /// now refers to other hardware, or if the hardware now has another device name. With this flag, the command
-    /// proceeds, and records on the rule the hardware that now has the device name.
-    #[arg(long, help_heading = "Safety", hide_short_help = true)]
-    accept_identity_change: bool,
 
     #[command(flatten)]
     waiting: WaitingArgs,
@@ -144,7 +136,6 @@ impl EscalateArgs {
             changed
         };
         let ended = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
-        let status = changer.status();
         changer.present(format, &ended)?;
         ended.map(|()| ExitStatus::Success)
     }
@@ -208,13 +199,5 @@ impl EscalateArgs {
             }
         }
         Ok(())
-    }
-
-    fn other_hardware(&self) -> OtherHardware {
-        if self.accept_identity_change {
-            OtherHardware::Accepted
-        } else {
-            OtherHardware::Refused
-        }
     }
 }

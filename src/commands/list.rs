@@ -21,7 +21,7 @@ use crate::decide::{RuleArguments, RuleWords, in_use_elsewhere};
 use crate::engine::ProposedTaint;
 use crate::engine::beside::pods_beside;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceTaintRule};
+use crate::model::DeviceTaintRule;
 use crate::naming::labels::LabelSelector;
 use crate::render::Format;
 use crate::report::rules::{Notes, RuleList, rows};
@@ -101,10 +101,19 @@ pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus,
         typed.chooser()?;
     }
     let (view, question) = args.view(context).await?;
-    if args.watch {
-        return follow(&question, view, wanted, context).await;
-    }
-    answer_once(&question, view, wanted, context).await
+    let devices = {
+        let basis = view.device_basis();
+        let shown = question.shown(&basis);
+        basis.selected(&proposed(&shown, view.now)).devices
+    };
+    let view = view.with_pods(|id| devices.contains(id)).await?;
+    let list = question.list(&view.basis());
+    present(
+        &list,
+        &view.into_view_warnings(),
+        args.output.wanted(),
+        context,
+    )
 }
 
 /// Which rules are listed, and how.
@@ -131,20 +140,8 @@ fn proposed(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ProposedTaint> {
     ProposedTaint::of_rules(rules, now)
 }
 
-impl FollowedQuestion for Listed<'_> {
-    type Answer = RuleList;
-
-    fn needs_pods_of(&self, basis: &DeviceBasis<'_>) -> Option<BTreeSet<DeviceId>> {
-        let proposed = proposed(&self.shown(basis), basis.now);
-        Some(basis.selected(&proposed).devices)
-    }
-
-    fn needs_attributes(&self) -> bool {
-        // What the hardware of rules is and was, and which driver has it: another may allocate it while the list is followed.
-        true
-    }
-
-    fn answer(&self, basis: &Basis<'_>) -> RuleList {
+impl Listed<'_> {
+    fn list(&self, basis: &Basis<'_>) -> RuleList {
         let shown = self.shown(basis);
         let mut oddities = identity::warnings(&shown, basis.reading, basis.semantics);
         oddities.extend(in_use_elsewhere::warnings(

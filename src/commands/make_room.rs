@@ -279,53 +279,6 @@ impl MakeRoomArgs {
             }
         }
     }
-
-    async fn clean_up(&self, lines: Lines, context: &Context) -> Result<ExitStatus, Failure> {
-        let mut signals = Signals::listen();
-        let work = async {
-            let mutation = MutationContext::open(context).await?;
-            let left = left_rules(mutation.view.rules()?, mutation.view.now);
-            let change = self.change.change();
-            if left.is_empty() {
-                context.printer.note("No resources found");
-                return Ok(if change.error_unchanged {
-                    ExitStatus::Unchanged
-                } else {
-                    ExitStatus::Success
-                });
-            }
-            let approval =
-                CleanupApproval::of_flags(self.safety.says_yes(), self.include_unexpired);
-            match approval {
-                CleanupApproval::Expired | CleanupApproval::All => {}
-                CleanupApproval::Answer => {
-                    let rules = left.lines().into_iter().map(|line| format!("  {line}"));
-                    introduce(&rules.collect::<Vec<_>>(), context);
-                    let action = left.action();
-                    ask(&Question::Yes { action }, change.dry_run, context)?;
-                }
-            }
-            let (removed, kept) = left.agreed(approval);
-            let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
-            let names = removed.iter().map(|rule| rule.name.to_string());
-            changer.plan(names.map(|name| (name, RuleGoal::Deleted)));
-            let done = remove_these(&removed, &mut changer).await;
-            done.map_err(|failure| stopped(failure, context))?;
-            for line in unexpired_lines(&kept) {
-                context.printer.warn(&format!("kept {line}"));
-            }
-            if !kept.is_empty() {
-                let hint = "to remove these too: kubectl devicetaint make-room --cleanup --include-unexpired";
-                context.printer.hint(hint);
-            }
-            Ok(if removed.is_empty() && change.error_unchanged {
-                ExitStatus::Unchanged
-            } else {
-                changer.status()
-            })
-        };
-        stoppable_by(Box::pin(work), &mut signals, context).await
-    }
 }
 
 /// A chosen set, to be carried out.

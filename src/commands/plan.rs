@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::context::Context;
-use super::flags::device_choice::DeviceChoiceArgs;
+use super::flags::device_filters::DeviceFilterArgs;
 use super::flags::output::PageArgs;
 use super::flags::source::SourceArgs;
 use super::profile::{CommandProfile, NamespaceFilter, PODS_OF_EVERY_NAMESPACE};
@@ -14,7 +14,6 @@ use crate::assess::PlanUnit;
 use crate::assess::plan::search_problem;
 use crate::cluster::{self, Detail};
 use crate::completion::Values;
-use crate::decide::UnmatchedNames;
 use crate::decide::choice::{
     Choice, ChoiceBasis, DeviceArguments, Purpose, UnmatchedNames, collapsed, refuse_unmatched,
 };
@@ -128,8 +127,6 @@ pub(super) async fn run(args: PlanArgs, context: &Context) -> Result<ExitStatus,
         drain,
     } = chosen(&question, &args, context).await?;
     let wanted = args.output.wanted();
-    // Saved files are no cluster to drain.
-    let drain = view.live().map(|_| drain);
     let status = present(&report, &view.into_view_warnings(), wanted, context)?;
     if wanted.format.is_for_people() {
         context.printer.note(&format!("next: {drain}"));
@@ -150,8 +147,11 @@ impl PlanArgs {
             Failure::usage("the size of the plan is missing: set --count or --nodes")
         })?;
         size.check()?;
-        let namespace = context.namespace.as_deref();
-        let typed = self.devices.typed(&self.targets, namespace)?;
+        let typed = DeviceArguments {
+            arguments: self.targets.clone(),
+            filters: self.filters.filters(),
+            ..DeviceArguments::default()
+        };
         Ok(Question {
             size,
             choice: Choice::parse(&typed, Purpose::Plan)?,

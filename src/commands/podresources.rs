@@ -10,7 +10,7 @@ use clap::builder::NonEmptyStringValueParser;
 use super::context::Context;
 use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
-use super::profile::{Clusters, CommandProfile, NamespaceFilter};
+use super::profile::{CommandProfile, NamespaceFilter};
 use super::work::cluster_view::{ClusterView, Pods, ViewWarnings};
 use super::work::kubelet::{ListedByKubelet, listed};
 use super::work::kubelet_node::{AskedKubelet, shown_node};
@@ -130,7 +130,6 @@ impl PodResourcesArgs {
         };
         CommandProfile {
             purpose,
-            clusters: Clusters::One("a kubelet belongs to one cluster"),
             namespace,
             ..CommandProfile::without_cluster()
         }
@@ -275,16 +274,13 @@ struct KubeletAnswers {
 impl CheckArgs {
     /// The devices that are asked about.
     fn chosen(&self) -> Result<ChosenDevices, Failure> {
-        let (identities, arguments) = hardware_among(&self.devices, &[]);
+        let (identities, arguments) = hardware_among(&self.devices);
         let filters = DeviceFilterFlags {
             identities,
             ..DeviceFilterFlags::default()
         };
         Ok(ChosenDevices {
-            shown: ShownDevices::parse(&DeviceArguments {
-                arguments,
-                ..DeviceArguments::default()
-            })?,
+            shown: ShownDevices::parse(&arguments)?,
             filter: DeviceFilter::parse(&filters)?,
             filters,
         })

@@ -11,7 +11,6 @@ use super::work::pipeline::asking;
 use super::work::record::record;
 use crate::cluster::{Detail, Purpose, WriteMode, user_name};
 use crate::completion::Values;
-use crate::decide::Requester;
 use crate::decide::drain::{
     RestorationRecord, RestoreTarget, UnitProgress, UnitState, drains, restorable,
     restoration_record, restored_by, restored_part, reversal_patch,
@@ -74,7 +73,7 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
     let names = rules.iter().map(|rule| rule.name.to_string()).collect();
     let is_real = args.change.change().dry_run.is_real();
     // Who agreed to rules of others is not asked again.
-    let agreed = RemoveArgs::agreed(names, has_others, args.change, args.version);
+    let agreed = RemoveArgs::agreed(names, has_others, args.change);
     let status = Box::pin(remove::run(agreed, context)).await?;
     if is_real {
         note_restored(&restoration, &live, context).await;
@@ -85,11 +84,7 @@ pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStat
 /// Users and programs other than this user that made or changed the rules, one line each.
 async fn owners(rules: &[DeviceTaintRule], live: &Live) -> Vec<String> {
     let user = asking(rules, &live.client).await;
-    let me = Requester {
-        user: user.as_deref(),
-        ..Requester::default()
-    };
-    others(rules, &me)
+    others(rules, user.as_deref())
 }
 
 impl RestoreArgs {

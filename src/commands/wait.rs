@@ -5,12 +5,10 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use super::context::Context;
-use super::flags::events::EventsArgs;
 use super::flags::output::format_parser;
 use super::profile::CommandProfile;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect};
-use super::work::events::{self, Results, Stdout};
 use super::work::rules_on::meant_on;
 use super::work::wait::{ProgressLine, Wait, WaitEnd, WaitResult, not_seen_released, timed_out};
 use crate::cluster::{Detail, Purpose};
@@ -133,13 +131,6 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
     typed.chooser()?;
     let again = || vec!["to keep waiting, run the same command again".to_owned()];
     context.ledger.advise(again());
-    let results = if args.is_data() {
-        Results::Answer
-    } else {
-        Results::Lines
-    };
-    let events = args.events.events.as_deref();
-    let stdout = events::begin(events, "wait", results, context).await?;
     let live = connect(context).await?;
     let found = args.find(&typed, &live, context).await?;
     // Only with --ignore-not-found: what is not there has nothing left to do.
@@ -158,7 +149,7 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
     let waited = args.waited(&wait, &live, context).await?;
     live.tell(&context.printer);
     let report = waited.report(&wait);
-    args.tell(&report, waited.ending, stdout, context)
+    args.tell(&report, waited.ending, context)
 }
 
 impl WaitArgs {
@@ -169,7 +160,6 @@ impl WaitArgs {
         live: &Live,
         context: &Context,
     ) -> Result<WaitResult, Failure> {
-        let version = self.version.version();
         let view = match wait.goal {
             Goal::Observed | Goal::Deleted => {
                 return wait.for_rules(live, context).await;

@@ -7,7 +7,7 @@ use super::question::Question;
 use crate::model::DeviceTaintRule;
 use crate::naming::phrase::counted;
 
-/// What has to be asked before `found`, which is what `chooser` means, is deleted by `me`; `None` when
+/// What has to be asked before `found`, which is what `chooser` means, is deleted by `user`; `None` when
 /// nothing has to be: one rule, which I have made, or what `agreed` to.
 #[must_use]
 pub fn removal(
@@ -22,7 +22,7 @@ pub fn removal(
     };
     let action = deletion(found.len());
     // Before `--yes` counts: it agrees to several rules, and not to those of others.
-    let owners = others(found, me);
+    let owners = others(found, user);
     let needs_yes = (all || found.len() > 1) && !agreed.yes;
     if !owners.is_empty() && !agreed.others {
         return Some(Question::Others {

@@ -320,51 +320,6 @@ mod tests {
     }
 
     #[test]
-    fn whoever_interrupts_is_told_what_was_changed() {
-        let ledger = Ledger::default();
-        assert_eq!(
-            account(&ledger, Incompleteness::Passing),
-            ["nothing was changed"]
-        );
-        ledger.unchanged("z");
-        assert_eq!(
-            account(&ledger, Incompleteness::Passing),
-            ["nothing was changed"]
-        );
-        let goals = [RuleGoal::Created, RuleGoal::Changed, RuleGoal::Deleted];
-        let names = ["b", "c", "d"].map(str::to_owned);
-        ledger.plan(planned("a", RuleGoal::Created));
-        ledger.plan(names.into_iter().zip(goals));
-        ledger.begin("a", Sending::Change);
-        ledger.done("a", RuleResult::Created);
-        ledger.begin("b", Sending::Change);
-        assert_eq!(
-            account(&ledger, Incompleteness::Passing),
-            [
-                "changed: a created",
-                "unchanged: z",
-                "may have been changed: b",
-                "not changed: c",
-                "not deleted: d",
-                "run the same command again to complete the change",
-            ]
-        );
-    }
-
-    #[test]
-    fn whoever_interrupts_a_wait_is_told_what_is_left_and_how_to_go_on() {
-        let ledger = Ledger::default();
-        ledger.plan(planned("a", RuleGoal::Changed));
-        ledger.done("a", RuleResult::Configured);
-        ledger.advise(["wait on".to_owned()]);
-        ledger.left("1 pod");
-        assert_eq!(
-            account(&ledger, Incompleteness::Passing),
-            ["changed: a configured", "left: 1 pod", "wait on"]
-        );
-    }
-
-    #[test]
     fn an_object_is_listed_once_and_one_that_came_and_went_is_not() {
         use RuleResult::{
             AlreadyDeleted, Configured, Created, Deleted, DeletionRequested, Gone, NotFound,

@@ -101,7 +101,6 @@ impl ListFilter {
 mod tests {
 
     use super::*;
-    use crate::decide::choice::DeviceArguments;
     use crate::model::{CounterSet, NodeName, Reading, SliceTerms};
     use crate::report::testing;
 

@@ -67,7 +67,6 @@ pub mod plan;
 pub mod proposal;
 pub mod publish;
 pub mod question;
-pub mod risk;
 pub mod rule_result;
 pub mod rules_on;
 #[cfg(test)]
@@ -86,8 +85,6 @@ pub use effect::{Downgrade, downgrade, escalate, rank};
 pub use exit_status::{Strictness, exit_status};
 pub use explain_targets::ExplainTargets;
 pub use ledger::Ledger;
-pub use next::{NextStep, RepeatedArguments, UnmatchedNames, ViewedAnswer, next};
-pub use others::Requester;
 pub use outcomes::Outcomes;
 pub use owner::{Owner, owner};
 pub use proposal::Proposal;

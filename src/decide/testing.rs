@@ -64,6 +64,5 @@ pub fn manager(name: &str, time: &str) -> FieldManager {
         subresource: None,
         time: Some(time.parse().unwrap()),
         owns_spec: true,
-        owns_metadata: true,
     }
 }

@@ -32,19 +32,6 @@ pub fn ways_on(names: &[String], seen: &[DeviceTaintRule]) -> Vec<String> {
     ]
 }
 
-/// How to go on waiting for rules of these names that are being deleted.
-#[must_use]
-pub fn until_deleted(names: &[String]) -> String {
-    let these = match names {
-        [only] => format!("rule {only} is deleted once its finalizers are removed"),
-        _ => "the rules are deleted once their finalizers are removed".to_owned(),
-    };
-    format!(
-        "{these}; to keep waiting: kubectl devicetaint wait {} --for deleted",
-        names.join(" ")
-    )
-}
-
 /// Why a wait for rules that `before` were so, and when they were last `seen` so, cannot be met; the device names of the
 /// `changed` ones stand for other hardware.
 #[must_use]
@@ -282,101 +269,7 @@ mod tests {
     use crate::decide::testing::named;
 
     #[test]
-    fn whoever_leaves_learns_how_to_go_on_only_where_rules_evict() {
-        let seen = [named("a", "NoExecute"), named("b", "NoSchedule")];
-        let both = names(&["a", "b"]);
-        assert_eq!(
-            ways_on(&both, &seen),
-            [
-                "to keep waiting: kubectl devicetaint wait a --for evicted",
-                "to stop the evictions: kubectl devicetaint deescalate a --to NoSchedule",
-            ]
-        );
-        assert!(ways_on(&both, &seen[1..]).is_empty());
-    }
-
-    #[test]
-    fn a_wait_that_cannot_be_met_says_who_did_what() {
-        let before = [named("a", "NoExecute")];
-        let eased = [by(named("a", "None"), "kubectl-edit")];
-        let harmless = UnreachableGoal::Harmless {
-            rule: "a".into(),
-            effect: Effect::None,
-        };
-        let ended = |never: &UnreachableGoal, before: &[_], seen: &[_]| {
-            super::ended(never, before, seen, &[])
-        };
-        let failure = ended(&harmless, &before, &eased);
-        assert_eq!(
-            failure.to_string(),
-            "rule a has effect None, which evicts no pods"
-        );
-        assert_eq!(
-            failure.details(),
-            [
-                "it had effect NoExecute when the wait began, changed by kubectl-edit at 2026-11-21T01:00:00Z"
-            ]
-        );
-        let failure = ended(&harmless, &eased, &eased);
-        assert_eq!(
-            failure.hints(),
-            ["to evict pods: kubectl devicetaint escalate a --to NoExecute"]
-        );
-
-        let mut narrowed = by(named("a", "NoExecute"), "kubectl-edit");
-        narrowed.taint.key = "other".to_owned();
-        let changed = ended(&UnreachableGoal::Changed("a".into()), &before, &[narrowed]);
-        assert_eq!(changed.to_string(), "rule a was changed during the wait");
-        assert!(changed.details()[0].contains("other"), "{changed:?}");
-        assert_eq!(
-            changed.details()[1],
-            "changed by kubectl-edit at 2026-11-21T01:00:00Z"
-        );
-
-        let gone = ended(&UnreachableGoal::Gone("a".into()), &before, &[]);
-        assert_eq!(gone.to_string(), "rule a was deleted during the wait");
-        let by = "the server does not report the user who deleted the rule";
-        let stay = "pods that it evicted stay evicted";
-        assert_eq!(gone.details(), [stay, by]);
-        let never = [named("a", "NoSchedule")];
-        let gone = ended(&UnreachableGoal::Gone("a".into()), &never, &[]);
-        assert_eq!(gone.details(), [by]);
-        let replaced = ended(&UnreachableGoal::Replaced("a".into()), &before, &eased);
-        assert!(
-            replaced.to_string().contains("recreated with taint"),
-            "{replaced}"
-        );
-    }
-
-    #[test]
-    fn all_rules_that_are_too_weak_are_escalated_at_once() {
-        let rules = [
-            named("a", "None"),
-            named("b", "NoSchedule"),
-            named("c", "None"),
-        ];
-        let open = UnreachableGoal::BlocksNoPods {
-            rule: "a".into(),
-            effect: Effect::None,
-        };
-        let failure = ended(&open, &rules, &rules, &[]);
-        assert_eq!(
-            failure.hints(),
-            ["to block new pods: kubectl devicetaint escalate a c --to NoSchedule"]
-        );
-        let harmless = UnreachableGoal::Harmless {
-            rule: "a".into(),
-            effect: Effect::None,
-        };
-        let failure = ended(&harmless, &rules, &rules, &[]);
-        assert!(
-            failure.hints()[0].ends_with("escalate a b c --to NoExecute"),
-            "{failure:?}"
-        );
-    }
-
-    #[test]
-    fn a_rule_of_other_hardware_is_escalated_with_the_flag_that_this_needs() {
+    fn a_rule_of_other_hardware_is_not_to_be_escalated() {
         let changed = |rule: &str| ChangedIdentity {
             rule: rule.into(),
             device: crate::report::testing::device("gpu-0"),
@@ -412,45 +305,6 @@ mod tests {
             let failure = ended(goal, &rule, &rule, &[changed(other)]);
             assert_eq!(failure.hints().last().map(String::as_str), Some(last_hint));
         }
-    }
-
-    #[test]
-    fn what_hides_evictions_is_named() {
-        let gap = Gap {
-            what: "pods".to_owned(),
-            why: "cannot list pods: access denied for alice".to_owned(),
-            affects: Affects::Evictions,
-        };
-        let failure = ended(&UnreachableGoal::Unknowable(vec![gap]), &[], &[], &[]);
-        assert_eq!(failure.status(), ExitStatus::Failed);
-        assert_eq!(
-            failure.to_string(),
-            "cannot tell when all pods are gone: pods: cannot list pods: access denied for alice"
-        );
-    }
-
-    #[test]
-    fn without_slices_it_is_not_known_when_devices_are_idle() {
-        let gap = Gap::of(Kind::ResourceSlice, "denied");
-        let failure = ended(&UnreachableGoal::Unknowable(vec![gap]), &[], &[], &[]);
-        assert!(
-            failure
-                .to_string()
-                .starts_with("cannot tell when the hardware of the selected devices is idle: "),
-            "{failure}"
-        );
-    }
-
-    #[test]
-    fn a_wait_in_which_nothing_can_settle_says_both_times() {
-        let told = cannot_settle(Patience {
-            timeout: Duration::from_secs(5),
-            settle: Duration::from_secs(10),
-        });
-        assert_eq!(
-            told,
-            "--timeout (5s) must be longer than the 10s that the result must last"
-        );
     }
 
     #[test]

@@ -247,7 +247,6 @@ pub fn node(name: &str) -> Node {
             status: "True".to_owned(),
             reason: "KubeletReady".to_owned(),
             last_transition: Some(after(-3_600)),
-            last_heartbeat: Some(after(-10)),
         }],
         taints: Vec::new(),
     }

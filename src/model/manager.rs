@@ -17,8 +17,6 @@ pub struct FieldManager {
     pub time: Option<Timestamp>,
     /// Whether it is responsible for at least one field of the spec.
     pub owns_spec: bool,
-    /// Whether it is responsible for at least one field of the metadata, such as a label.
-    pub owns_metadata: bool,
 }
 
 impl FieldManager {

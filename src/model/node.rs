@@ -35,8 +35,6 @@ pub struct NodeCondition {
     pub reason: String,
     /// When it last changed.
     pub last_transition: Option<Timestamp>,
-    /// When it was last said.
-    pub last_heartbeat: Option<Timestamp>,
 }
 
 /// A taint of a node; unlike a device's, it keeps away pods and not claims.

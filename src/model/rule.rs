@@ -256,7 +256,6 @@ mod tests {
             subresource: None,
             time: Timestamp::from_second(second).ok(),
             owns_spec: true,
-            owns_metadata: false,
         }
     }
 

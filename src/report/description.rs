@@ -510,7 +510,7 @@ fn event(event: &Event) -> String {
 mod tests {
     use super::*;
     use crate::engine::{ProposedTaint, RuleImpact};
-    use crate::model::{EvictionCondition, Gap, Kind, ManagerOperation};
+    use crate::model::{EvictionCondition, Gap};
     use crate::render::{Format, Page, render};
     use crate::report::testing;
 
@@ -604,99 +604,5 @@ mod tests {
             assert_eq!(check.current, is_current, "{status}");
             assert_eq!(check.message.is_none(), is_current, "{check:?}");
         }
-    }
-
-    #[test]
-    fn the_program_that_changed_a_rule_is_named_and_the_one_that_made_it_is_not() {
-        let mut rule = rule("None", None);
-        rule.managers = vec![manager("kubectl-create", -600)];
-        assert_eq!(
-            line(&described(&rule, &[], 0), "Changed by"),
-            "Changed by:  <none>"
-        );
-        assert_eq!(
-            line(&described(&rule, &[], 0), "Created by"),
-            "Created by:  <unknown user>, with kubectl-create"
-        );
-        // What `wait` records is no change of the spec.
-        let mut recorded = rule.clone();
-        recorded.generation = 1;
-        recorded
-            .managers
-            .push(manager(FieldManager::THIS_PLUGIN, -5));
-        assert_eq!(
-            line(&described(&recorded, &[], 0), "Changed by"),
-            "Changed by:  <none>"
-        );
-        rule.generation = 2;
-        assert_eq!(
-            line(&described(&rule, &[], 0), "Changed by"),
-            "Changed by:  <unknown>"
-        );
-        rule.managers.push(manager("kubectl-patch", -60));
-        assert_eq!(
-            line(&described(&rule, &[], 0), "Created by"),
-            "Created by:  <unknown user>, with kubectl-create"
-        );
-        assert_eq!(
-            line(&described(&rule, &[], 0), "Changed by"),
-            "Changed by:  kubectl-patch at 2026-11-21T00:59:34Z"
-        );
-        let annotations = &mut rule.metadata.annotations;
-        annotations.insert(RuleMetadata::CHANGED_BY.to_owned(), "anna".to_owned());
-        assert_eq!(
-            line(&described(&rule, &[], 0), "Changed by"),
-            "Changed by:  kubectl-patch at 2026-11-21T00:59:34Z; before that anna"
-        );
-        rule.managers.push(manager(FieldManager::THIS_PLUGIN, -10));
-        assert_eq!(
-            line(&described(&rule, &[], 0), "Changed by"),
-            "Changed by:  anna"
-        );
-    }
-
-    #[test]
-    fn terminating_pods_and_what_is_not_known_are_said_apart() {
-        let stuck = described(&rule("None", None), &[], 1);
-        assert_eq!(line(&stuck, "Pods:"), "Pods:        92 (+1 terminating)");
-        let gaps = [Kind::Pod, Kind::ResourceSlice].map(|kind| Gap {
-            what: kind.plural().to_owned(),
-            why: "denied".to_owned(),
-            affects: kind.affects(),
-        });
-        let doubtful = described(&rule("None", None), &gaps, 0);
-        assert_eq!(line(&doubtful, "Pods:"), "Pods:        92+");
-        assert_eq!(
-            line(&doubtful, "Selected:"),
-            "Selected:    1+ published devices, 2 allocations"
-        );
-    }
-
-    #[test]
-    fn the_last_20_events_are_shown_and_the_earlier_ones_counted() {
-        let mut described = described(&rule("NoExecute", None), &[], 0);
-        let event = |number: usize| Event {
-            pod: None,
-            event_type: "Warning".to_owned(),
-            reason: format!("Reason{number}"),
-            message: "evicted".to_owned(),
-            last_time: None,
-        };
-        described.events = (0..23).map(event).collect();
-        let shown = described.events_in_words();
-        assert_eq!(shown.len(), 21, "{shown:?}");
-        assert_eq!(shown[0], "3 earlier events (shown by -o json)");
-        assert!(shown[1].contains("Reason3"), "{shown:?}");
-        assert!(shown[20].contains("Reason22"), "{shown:?}");
-    }
-
-    #[test]
-    fn a_rule_that_selects_by_class_does_not_look_as_if_it_selected_all() {
-        let mut rule = rule("None", None);
-        let selector = rule.selector.as_mut().unwrap();
-        (selector.driver, selector.pool, selector.device) = (None, None, None);
-        selector.device_class = Some("gpu".into());
-        let described = described(&rule, &[], 0);
-        assert_eq!(described.devices.as_deref(), Some("*/*/* class=gpu"));
     }
 }

@@ -258,8 +258,11 @@ pub(super) fn message(objection: &RemovalObjection) -> String {
                 .to_owned()
         }
         RemovalObjection::DriverUnknown => "the status of its driver is unknown".to_owned(),
-        RemovalObjection::NodeUnproven => "cannot verify that this is the node's kubelet".to_owned(),
-        RemovalObjection::KubeletBlind => "the kubelet does not report which devices of claims are in \
+        RemovalObjection::NodeUnproven => {
+            "cannot verify that this is the node's kubelet".to_owned()
+        }
+        RemovalObjection::KubeletBlind => {
+            "the kubelet does not report which devices of claims are in \
             use: it is older than 1.34, or the feature gate KubeletPodResourcesDynamicResources \
             is off"
                 .to_owned()
@@ -287,8 +290,10 @@ pub(super) fn message(objection: &RemovalObjection) -> String {
             "no taint blocks new pods, so a pod may use the device again at any time".to_owned()
         }
         RemovalObjection::PartsNotTainted { devices } => parts_not_tainted(devices),
-        RemovalObjection::Tolerated { by } => format!("{by} tolerates the taint, so the \
-            scheduler may allocate the device to a new pod"),
+        RemovalObjection::Tolerated { by } => format!(
+            "{by} tolerates the taint, so the \
+            scheduler may allocate the device to a new pod"
+        ),
         RemovalObjection::NotSettled => "not yet free for long enough".to_owned(),
     }
 }

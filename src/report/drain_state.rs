@@ -253,7 +253,6 @@ mod tests {
                 subresource: None,
                 time: Some(now() + SignedDuration::from_secs(seconds)),
                 owns_spec: true,
-                owns_metadata: false,
             }];
             rule
         };

@@ -155,14 +155,10 @@ impl Drain {
         ))
     }
 
-    /// Reason and ticket in a line, if any is recorded.
+    /// The reason, if one is recorded.
     fn notes(&self) -> Option<String> {
-        let ticket = self.ticket.as_ref().map(|text| format!("ticket {text}"));
-        let notes: Vec<String> = [self.reason.clone(), ticket]
-            .into_iter()
-            .flatten()
-            .collect();
-        (!notes.is_empty()).then(|| format!("drain {}: {}", self.name, notes.join("; ")))
+        let reason = self.reason.as_ref()?;
+        Some(format!("drain {}: {reason}", self.name))
     }
 }
 

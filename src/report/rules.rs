@@ -11,7 +11,7 @@ use super::answer::{Answer, beside};
 use super::bounds::Bounds;
 use super::metadata::{Incomplete, Metadata, Warning, views};
 use super::rule_summary::RuleSummary;
-use super::table::{Column, Folding, Heading, NONE, Section, Table, View, optional};
+use super::table::{Column, Folding, Headers, Heading, NONE, Section, Table, View, optional};
 use crate::assess::{Basis, CountSubject, ReportCompleteness};
 use crate::engine::rule_lifecycle::EvictionStatus;
 use crate::engine::{Impact, RuleImpact};
@@ -461,51 +461,6 @@ mod tests {
         }
     }
 
-    fn shown(rule: &DeviceTaintRule, terminating: usize, missing: &[Kind], notes: Notes) -> String {
-        shown_beside(rule, terminating, &BTreeMap::new(), (missing, notes))
-    }
-
-    fn shown_beside(
-        rule: &DeviceTaintRule,
-        terminating: usize,
-        beside: &BTreeMap<ObjectName, usize>,
-        (missing, notes): (&[Kind], Notes),
-    ) -> String {
-        let proposed = ProposedTaint::of_rule(rule, testing::now());
-        let impact = Impact {
-            rules: vec![RuleImpact {
-                proposed: &proposed,
-                counts: Counts {
-                    published_devices: 2,
-                    ..Counts::default()
-                },
-                terminating,
-                staying: 0,
-            }],
-            devices: Vec::new(),
-            pods: Vec::new(),
-            warnings: Vec::new(),
-            gaps: Vec::new(),
-        };
-        let gaps: Vec<Gap> = missing
-            .iter()
-            .map(|kind| Gap {
-                what: kind.plural().to_owned(),
-                why: "denied".to_owned(),
-                affects: kind.affects(),
-            })
-            .collect();
-        let completeness = ReportCompleteness::new(&gaps, &testing::semantics(37));
-        let rows = rows(vec![rule.clone()], &impact, beside, &completeness);
-        let list = RuleList::new(rows, BTreeMap::new(), testing::now()).with_notes(notes);
-        let page = Page {
-            format: Format::Table,
-            width: None,
-            height: None,
-        };
-        render(&list, page).unwrap()
-    }
-
     fn gpu() -> DeviceSelector {
         DeviceSelector {
             driver: Some("gpu.example.com".into()),
@@ -514,70 +469,6 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_is_not_done_while_a_pod_is_terminating() {
-        let rule = rule_of(gpu());
-        insta::assert_snapshot!(shown(&rule, 0, &[], Notes::default()), @"
-        NAME    TAINT                     EFFECT      DRIVER            POOL   DEVICE   DEVICES   PODS   EVICTING   AGE
-        drain   example.com/maintenance   NoExecute   gpu.example.com   *      *              2      0   no         <unknown>
-        ");
-        insta::assert_snapshot!(shown(&rule, 1, &[], Notes::default()), @"
-        NAME    TAINT                     EFFECT      DRIVER            POOL   DEVICE   DEVICES                 PODS   EVICTING           AGE
-        drain   example.com/maintenance   NoExecute   gpu.example.com   *      *              2   0 (+1 terminating)   no (terminating)   <unknown>
-        ");
-    }
-
-    #[test]
-    fn a_device_in_use_through_its_partitions_does_not_look_unused() {
-        let rule = rule_of(gpu());
-        let beside = BTreeMap::from([(rule.name.clone(), 3)]);
-        let shown = shown_beside(&rule, 0, &beside, (&[], Notes::default()));
-        assert!(shown.contains("0 (+3 on partitions)"), "{shown}");
-    }
-
-    #[test]
-    fn what_could_not_be_read_is_unknown_and_not_zero() {
-        let mut rule = rule_of(gpu());
-        let missing = [Kind::Pod, Kind::ResourceSlice];
-        insta::assert_snapshot!(shown(&rule, 0, &missing, Notes::default()), @"
-        NAME    TAINT                     EFFECT      DRIVER            POOL   DEVICE   DEVICES        PODS   EVICTING   AGE
-        drain   example.com/maintenance   NoExecute   gpu.example.com   *      *             2+   <unknown>   no         <unknown>
-        ");
-        // The controller says that there are evictions to do, and nobody knows better.
-        rule.condition.as_mut().unwrap().status = "True".to_owned();
-        assert!(shown(&rule, 0, &missing, Notes::default()).contains("yes "));
-        assert!(shown(&rule, 0, &[], Notes::default()).contains("yes (stale)"));
-    }
-
-    #[test]
-    fn a_rule_that_selects_by_class_does_not_look_as_if_it_selected_all() {
-        let rule = rule_of(DeviceSelector {
-            device_class: Some("gpu".into()),
-            ..DeviceSelector::default()
-        });
-        insta::assert_snapshot!(shown(&rule, 0, &[], Notes::default()), @"
-        NAME    TAINT                     EFFECT      DRIVER   POOL   DEVICE        DEVICES   PODS   EVICTING   AGE
-        drain   example.com/maintenance   NoExecute   *        *      * class=gpu         2      0   no         <unknown>
-        ");
-    }
-
-    #[test]
-    fn what_people_noted_is_there_where_it_is_the_question() {
-        let mut rule = rule_of(gpu());
-        let annotations = [
-            (RuleMetadata::EXPIRES, "2026-11-20T00:00:00Z"),
-            (RuleMetadata::REASON, "firmware"),
-            (RuleMetadata::CREATED_BY, "anna"),
-        ];
-        for (key, value) in annotations {
-            let annotations = &mut rule.metadata.annotations;
-            annotations.insert(key.to_owned(), value.to_owned());
-        }
-        insta::assert_snapshot!(shown(&rule, 0, &[], Notes::Always), @"
-        NAME    TAINT                     EFFECT      DRIVER            POOL   DEVICE   DEVICES   PODS   EVICTING   REASON     BY     EXPIRES                          AGE
-        drain   example.com/maintenance   NoExecute   gpu.example.com   *      *              2      0   no         firmware   anna   2026-11-20T00:00:00Z (expired)   <unknown>
-        ");
-    }
-
     /// A row of 1 device with 2 pods.
     fn row_of(rule: DeviceTaintRule) -> RuleRow {
         RuleRow {

@@ -116,37 +116,3 @@ pub fn not_evicted_line(staying: &[NotEvictedPod]) -> Option<String> {
     let pods = counted(staying.len(), "pod");
     Some(format!("{pods} {verb} on the devices: {}", few(&names)))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::report::testing;
-
-    #[test]
-    fn who_stays_is_named_with_the_reason() {
-        let mut pod = testing::pod("ops", "monitor");
-        pod.node = Some("node-7".into());
-        let view = |stay| NotEvictedPod::new(&UnevictedPod { pod: &pod, stay });
-        assert_eq!(not_evicted_line(&[]), None);
-        let both = [
-            view(NotEvictedReason::Tolerates),
-            view(NotEvictedReason::Administrates),
-        ];
-        assert_eq!(
-            not_evicted_line(&both).as_deref(),
-            Some(
-                "2 pods stay on the devices: ops/monitor (tolerates the taint), ops/monitor \
-                 (tolerates the taint, and has admin access)"
-            )
-        );
-        let one = view(NotEvictedReason::NotEvicted(NotEvicted::NotScheduled));
-        assert_eq!(
-            (one.reason, one.node.as_deref()),
-            (NotEvictedCode::NotEvicted, Some("node-7"))
-        );
-        assert_eq!(
-            not_evicted_line(&[one]).as_deref(),
-            Some("1 pod stays on the devices: ops/monitor (has no node yet)")
-        );
-    }
-}

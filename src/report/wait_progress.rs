@@ -180,37 +180,6 @@ mod tests {
     }
 
     #[test]
-    fn a_glance_says_how_far_it_is_and_what_takes_longest() {
-        let pod = testing::pod("team-a", "train-0");
-        let until = testing::after(300);
-        let left = [PendingEviction {
-            pod: &pod,
-            obstacle: EvictionObstacle::Tolerates { until },
-        }];
-        let seen = |step| Observation {
-            step,
-            open: vec![OpenCondition::Pod(&left[0])],
-            all: 3,
-            spared: 0,
-            ended: 0,
-            goal: Goal::Evicted,
-        };
-        let progress = WaitProgress::new(seen(WaitStep::ReadAgain), facts(&left), testing::now());
-        assert_eq!(progress.state, "2 gone, 0 terminating, 1 not yet evicted");
-        assert!(
-            progress.line.contains("slowest: team-a/train-0"),
-            "{}",
-            progress.line
-        );
-        assert_eq!((progress.pods, progress.last_due), (3, Some(until)));
-        assert_eq!(progress.left.len(), 1);
-        let over = WaitProgress::new(seen(WaitStep::TimedOut), facts(&left), testing::now());
-        assert_eq!(over.left.len(), 1);
-        let rules = WaitProgress::of_rules(seen(WaitStep::ReadAgain), facts(&[]), testing::now());
-        assert!(rules.line.starts_with("team-a/train-0"), "{}", rules.line);
-    }
-
-    #[test]
     fn what_is_not_known_is_not_told_as_zeros() {
         let gap = Gap {
             what: "pods".to_owned(),

@@ -49,13 +49,11 @@ impl serde::Serialize for FieldsV1 {
     }
 }
 
-/// The two branches of the tree that are told apart.
+/// The branch of the tree that is told apart.
 #[derive(Default, Deserialize)]
 struct Branches {
     #[serde(default, rename = "f:spec")]
     spec: Option<IgnoredAny>,
-    #[serde(default, rename = "f:metadata")]
-    metadata: Option<IgnoredAny>,
 }
 
 impl ManagedFieldsEntry {
@@ -72,7 +70,6 @@ impl ManagedFieldsEntry {
             subresource: self.subresource.clone().filter(|name| !name.is_empty()),
             time: Time::instant(self.time),
             owns_spec: branches.spec.is_some(),
-            owns_metadata: branches.metadata.is_some(),
         }
     }
 }
@@ -91,21 +88,21 @@ mod tests {
     }
 
     #[test]
-    fn a_manager_of_the_spec_is_told_from_one_of_the_metadata_and_of_the_status() {
+    fn a_manager_of_the_spec_is_told_from_others() {
         let of_spec = entry(JSON).to_model();
         assert_eq!(of_spec.name, "kubectl-patch");
         assert_eq!(of_spec.operation, ManagerOperation::Update);
-        assert!(of_spec.owns_spec && !of_spec.owns_metadata);
+        assert!(of_spec.owns_spec);
         let time = of_spec.time.map(|time| time.to_string());
         assert_eq!(time.as_deref(), Some("2026-11-20T06:00:00Z"));
 
         let of_labels = entry(r#"{"operation":"Apply","fieldsV1":{"f:metadata":{}}}"#).to_model();
         assert_eq!(of_labels.operation, ManagerOperation::Apply);
-        assert!(of_labels.owns_metadata && !of_labels.owns_spec);
+        assert!(!of_labels.owns_spec);
 
         let of_status = entry(r#"{"subresource":"status","fieldsV1":{"f:status":{}}}"#).to_model();
         assert_eq!(of_status.subresource.as_deref(), Some("status"));
-        assert!(!of_status.owns_metadata && !of_status.owns_spec);
+        assert!(!of_status.owns_spec);
     }
 
     #[test]

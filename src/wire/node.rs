@@ -40,7 +40,6 @@ fn condition(condition: v1::NodeCondition) -> model::NodeCondition {
         status: condition.status,
         reason: condition.reason.unwrap_or_default(),
         last_transition: condition.last_transition_time.map(|time| time.0),
-        last_heartbeat: condition.last_heartbeat_time.map(|time| time.0),
     }
 }
 

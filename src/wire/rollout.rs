@@ -44,8 +44,7 @@ pub(super) fn strategy(strategy: Option<&Strategy>) -> RolloutStrategy {
             let update = strategy.and_then(|strategy| strategy.rolling_update.clone());
             let RollingUpdate { max_surge } = update.unwrap_or_default();
             RolloutStrategy::RollingUpdate {
-                max_surge: max_surge
-                    .map_or_else(|| Amount::Part(DEFAULT_PART.to_owned()), amount),
+                max_surge: max_surge.map_or_else(|| Amount::Part(DEFAULT_PART.to_owned()), amount),
             }
         }
         other => RolloutStrategy::Unknown(other.to_owned()),

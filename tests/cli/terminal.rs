@@ -61,7 +61,7 @@ fn devices_are_summed_up_where_a_terminal_has_too_few_lines() {
 }
 
 /// Reports and errors as text, without `-o wide`, whose rows are as long as they have to be.
-const TEXTS: [&str; 18] = [
+const TEXTS: [&str; 17] = [
     "preview gpu.example.com a:NoExecute",
     "preview 'gpu.example.com/node-7/*' example.com/maintenance:NoExecute",
     "preview --all-devices a:NoExecute --by-workload",

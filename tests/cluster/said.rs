@@ -168,32 +168,6 @@ pub(super) fn everything() -> Value {
     ]})
 }
 
-#[test]
-fn every_shape_is_shown_and_what_is_newer_is_skipped() {
-    for mood in ["well", "unknown-fields"] {
-        let server = Said::start(mood, &everything());
-        let shown = text(&server.asked(&["list", "-o", "wide"]));
-        insta::allow_duplicates! { insta::assert_snapshot!(shown, @"
-        NAMESPACE   POD     CONTAINER   DEVICE                                      CLAIM     CDI
-        ml          idle    <none>      <none>                                      <none>    <none>
-        ml          train   main        gpu.example.com/node-0/gpu-0                ml/gpus   g=0
-        ml          train   main        gpu.example.com/node-0/gpu-1                ml/gpus   g=1
-        ml          train   main        gpu.example.com/node-0/gpu-2 (share 8a4f)   ml/gpus   g=2
-        ml          train   main        example.com/nic: a, b, c                    <none>    <none>
-        "); }
-        let listed = data(&server.asked(&["list", "-o", "json"]));
-        let main = &listed["items"][1]["containers"][0];
-        // What the runtime was told for earlier devices is not told again.
-        assert_eq!(main["dynamicResources"][1]["cdiDevices"], json!(["g=1"]));
-        assert_eq!(main["dynamicResources"][2]["shareID"], "8a4f");
-        assert_eq!(main["pluginDevices"][0]["ids"], json!(["a", "b", "c"]));
-        assert_eq!(
-            text(&server.asked(&["list", "-n", "other", "-o", "name"])),
-            ""
-        );
-    }
-}
-
 /// A cluster with five devices on `node`, three of which a pod uses there as [`everything`] says.
 pub(super) fn cluster(node: &str) -> Value {
     let names = ["gpu-0", "gpu-1", "gpu-2", "gpu-3", "gpu-4"];
@@ -338,85 +312,6 @@ fn what_is_safe_is_looked_at_twice() {
     assert_eq!(took("gpu.example.com/node-0/gpu-0"), (Some(4), false));
 }
 
-#[test]
-fn a_check_takes_hardware_by_its_number_and_shows_all_of_it() {
-    let server = Said::start("well", &everything());
-    server.note();
-    let mut cluster = cluster("node-0");
-    let device = &mut cluster["items"][0]["spec"]["devices"][3];
-    device["attributes"] = json!({
-        "uuid": {"string": "GPU-3"}, "serial": {"string": "1423022041312"}, "slot": {"int": 7},
-        "resource.kubernetes.io/pciBusID": {"string": "0000:17:00.0"},
-    });
-    let file = server.folder.path().join("cluster.json");
-    fs::write(&file, cluster.to_string()).expect("a file");
-    let file = file.to_str().expect("a path of ASCII");
-    let check = |number: &str| {
-        let question = ["check", number, "--node", "node-0"];
-        let time = ["--from", file, "--now", "2026-11-21T01:00:00Z"];
-        server.asked(&[&question[..], &time].concat())
-    };
-    let output = check("uuid=GPU-3");
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    for alone in ["GPU-3", "1423022041312", "0000:17:00.0", "17:00.0"] {
-        let same = check(alone);
-        let same = String::from_utf8_lossy(&same.stdout).into_owned();
-        assert_eq!(same, said, "{alone}");
-    }
-    let nobody = check("1423022041313");
-    let stderr = String::from_utf8_lossy(&nobody.stderr).into_owned();
-    assert_eq!(nobody.status.code(), Some(1), "{stderr}");
-    for line in [
-        "gpu.example.com/node-0/gpu-3",
-        "Serial:       1423022041312",
-        "UUID:         GPU-3",
-        "PCI address:  0000:17:00.0",
-        "Slot:         7",
-        "Partitions:   <none>",
-        "Tainted:      example.com/pull:NoSchedule (driver)",
-        "Tolerated by: <none>",
-        "Checked:      2026-11-21T01:00:00Z",
-    ] {
-        assert!(said.contains(line), "{line}: {said}");
-    }
-    assert!(!said.contains("gpu-4"), "{said}");
-}
-
-#[test]
-fn a_check_tells_hardware_that_was_exchanged_under_its_rule() {
-    let server = Said::start("well", &everything());
-    server.note();
-    let mut cluster = cluster("node-0");
-    let device = &mut cluster["items"][0]["spec"]["devices"][3];
-    device["attributes"] = json!({"uuid": {"string": "GPU-NEW"}});
-    let rule = |uuid: &str| {
-        json!({
-            "apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule",
-            "metadata": {"name": "pulled", "uid": "r", "annotations": {
-                "devicetaint.dev/identity": json!({"gpu.example.com/uuid": uuid}).to_string(),
-            }},
-            "spec": {
-                "deviceSelector": {"driver": "gpu.example.com", "pool": "node-0", "device": "gpu-3"},
-                "taint": {"key": "example.com/pull", "effect": "NoSchedule", "timeAdded": "2026-11-20T10:00:00Z"},
-            },
-        })
-    };
-    let file = server.folder.path().join("cluster.json");
-    let path = file.to_str().expect("a path of ASCII");
-    for (uuid, is_told) in [("GPU-OLD", true), ("GPU-NEW", false)] {
-        let mut noted = cluster.clone();
-        let items = noted["items"].as_array_mut().expect("items");
-        items.push(rule(uuid));
-        fs::write(&file, noted.to_string()).expect("a file");
-        let question = ["check", "--node", "node-0", "--from", path];
-        let output = server.asked(&[&question[..], &["--now", "2026-11-21T01:00:00Z"]].concat());
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let told = "was GPU-OLD and is GPU-NEW";
-        assert_eq!(said.contains(told), is_told, "{uuid}: {said}");
-    }
-}
-
 /// A driver that is away publishes nothing, and what it has is not guessed.
 #[test]
 fn a_device_of_a_driver_that_is_away_is_not_mistaken_for_another() {
@@ -444,20 +339,6 @@ fn a_device_of_a_driver_that_is_away_is_not_mistaken_for_another() {
         "{said}"
     );
     assert!(!said.contains("did you mean"), "{said}");
-}
-
-#[test]
-fn every_question_is_answered_in_every_format() {
-    let server = Said::start("well", &everything());
-    let said = |format: &str| text(&server.asked(&["list", "-o", format]));
-    for format in ["table", "wide", "markdown", "name"] {
-        let said = said(format);
-        assert!(said.contains("example.com/"), "{format}: {said}");
-    }
-    let json: Value = serde_json::from_str(&said("json")).expect("JSON");
-    let yaml: Value = serde_yaml::from_str(&said("yaml")).expect("YAML");
-    assert_eq!(json, yaml);
-    assert_eq!(json["kind"], "PodResourcesList");
 }
 
 #[test]
@@ -533,8 +414,6 @@ enum Harm {
     None,
     /// One after the other, with such pauses.
     Trickles(Duration),
-    /// The first of each connection come so much later.
-    Late(Duration),
     /// After so many, the connection ends.
     Cut(usize),
     /// In the byte of this number a bit flips.
@@ -592,15 +471,12 @@ impl Relay {
 /// Passes on what the server says.
 fn pass_on((mut server, mut client): (UnixStream, UnixStream), harm: Harm, passed: &AtomicUsize) {
     let mut bytes = [0; 65_536];
-    if let Harm::Late(pause) = harm {
-        thread::sleep(pause);
-    }
     while let Ok(count @ 1..) = server.read(&mut bytes) {
         let before = passed.load(Ordering::SeqCst);
         let mut kept = &mut bytes[..count];
         let mut is_cut = false;
         match harm {
-            Harm::None | Harm::Trickles(_) | Harm::Late(_) => {}
+            Harm::None | Harm::Trickles(_) => {}
             Harm::Cut(at) => {
                 is_cut = before + count >= at;
                 kept = &mut kept[..count.min(at.saturating_sub(before))];
@@ -613,7 +489,7 @@ fn pass_on((mut server, mut client): (UnixStream, UnixStream), harm: Harm, passe
         }
         let size = match harm {
             Harm::Trickles(_) => 1,
-            Harm::None | Harm::Late(_) | Harm::Cut(_) | Harm::Flipped(_) => count.max(1),
+            Harm::None | Harm::Cut(_) | Harm::Flipped(_) => count.max(1),
         };
         for part in kept.chunks(size) {
             if client.write_all(part).is_err() {

@@ -15,4 +15,3 @@ pub(crate) mod rules;
 pub(crate) mod safety;
 pub(crate) mod source;
 pub(crate) mod waiting;
-pub(crate) mod words;

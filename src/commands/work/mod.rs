@@ -13,8 +13,6 @@ pub(crate) mod consent;
 pub(crate) mod deletion;
 pub(crate) mod drain;
 pub(crate) mod dry_run;
-pub(crate) mod events;
-pub(crate) mod follow;
 pub(crate) mod hypothesis;
 pub(crate) mod kubelet;
 pub(crate) mod kubelet_node;

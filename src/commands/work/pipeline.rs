@@ -22,6 +22,7 @@ use super::mutation_context::MutationContext;
 use super::resolve_rules::by_name;
 use super::stopped::stopped;
 use super::wait::{ProgressLine, Wait, WaitEnd, not_seen_released, timed_out};
+use crate::assess::defects;
 use crate::cluster::{ApiClient, user_name};
 use crate::commands::context::Context;
 use crate::decide::blast_radius::{RemovalApproval, set_back};
@@ -30,13 +31,10 @@ use crate::decide::consent::ImpactLines;
 use crate::decide::identity::{refuse_other_hardware, refuse_replaced};
 use crate::decide::others::note_users;
 use crate::decide::proposal::{ApprovalResult, NamedOwners, ProposedRule};
-use crate::decide::risk::Risk;
-use crate::decide::{
-    Chooser, PlannedChange, Proposal, Requester, removal, still_agreed, wait_advice,
-};
+use crate::decide::{Chooser, PlannedChange, Proposal, removal, still_agreed, wait_advice};
 use crate::engine::settle::{Goal, Patience};
 use crate::error::Failure;
-use crate::model::{DeviceTaintRule, Minor, Uid};
+use crate::model::{DeviceTaintRule, Minor, Uid, Warning};
 use crate::report::change::DryRun;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::unevicted_pods::not_evicted_line;
@@ -340,38 +338,6 @@ impl Pipeline<'_> {
                 let failure = timed_out(expected.patience.timeout, &left);
                 let failure = failure.detail(proposal.what_stays());
                 Err(advice(&rules).into_iter().fold(failure, Failure::hint))
-            }
-        }
-    }
-
-    /// Waits until the deleted rules are gone.
-    async fn wait_for_deletions(
-        &self,
-        basis: DeletionBasis<'_>,
-        proposal: &Proposal,
-        patience: Patience,
-        changer: &mut Changer<'_>,
-    ) -> Result<(), Failure> {
-        let context = self.context;
-        let names = proposal.open_names();
-        let on = wait_advice::until_deleted(&names);
-        context.ledger.advise([on.clone()]);
-        let wait = Wait {
-            goal: Goal::Deleted,
-            rules: &proposal.changed(),
-            expected: Vec::new(),
-            patience,
-            advice: &|_| vec![on.clone()],
-            progress_line: ProgressLine::Shown,
-            last_look: None,
-        };
-        let waited = wait.for_rules(basis.live, context).await;
-        let waited = waited.map_err(|failure| stopped(failure, context))?;
-        changer.waited(waited.report(&wait));
-        match waited.ending {
-            WaitEnd::Met => Ok(()),
-            WaitEnd::TimedOut(left) | WaitEnd::NotReleased(left) => {
-                Err(timed_out(patience.timeout, &left).hint(on))
             }
         }
     }

@@ -51,7 +51,7 @@ impl PolicyChanger<'_> {
             if self.is_real() {
                 match step {
                     PolicyStep::Keep(_) => self.context.ledger.unchanged(&name),
-                    PolicyStep::Create(_) | PolicyStep::Change { .. } => {
+                    PolicyStep::Create(_) => {
                         self.context.ledger.done(&name, result);
                     }
                 }

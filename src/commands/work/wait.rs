@@ -24,10 +24,9 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Uid, Warning};
 use crate::output::StatusLine;
 use crate::report::blocker::Blocker;
-use crate::report::command_event::EventDetail;
 use crate::report::metadata::Warning as Oddity;
 use crate::report::unevicted_pods::NotEvictedPod;
-use crate::report::wait::{WaitReport, goal_name};
+use crate::report::wait::WaitReport;
 use crate::report::wait_progress::WaitProgress;
 
 /// What is waited for, and what to say to whoever leaves.
@@ -283,7 +282,6 @@ impl Wait<'_> {
         };
         let mut freshness = Freshness::Kept;
         let mut warned = false;
-        let mut told = None;
         let mut last_state = String::new();
         loop {
             let progress = observer.view(freshness, &mut settle, began).await?;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::state::{UnitProgress, UnitState, drains};
 use super::unit_step::UnitEnd;
-use crate::decide::next_words::explain_pod;
+use crate::decide::pending_pods::explain_pod;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, NamespacedName};
 use crate::naming::phrase::{counted, few};
@@ -341,12 +341,6 @@ pub fn interrupted(name: &str) -> Vec<String> {
 /// The command that restores the drain.
 fn restoration(name: &str) -> String {
     format!("kubectl devicetaint restore {}", word(name))
-}
-
-/// The next command after a finished drain.
-#[must_use]
-pub fn next_line(name: &str) -> String {
-    format!("next: when the work is done, run {}", restoration(name))
 }
 
 #[cfg(test)]

@@ -101,17 +101,6 @@ pub fn devices_of(units: &[PlanUnit]) -> BTreeSet<DeviceId> {
     units.iter().flat_map(|unit| unit.devices.clone()).collect()
 }
 
-/// The command that drains these units.
-#[must_use]
-pub fn drain_command<'a>(size: PlanSize, units: impl IntoIterator<Item = &'a PlanUnit>) -> String {
-    let words = units.into_iter().map(|unit| match size {
-        PlanSize::Nodes(_) => format!("--node {}", word(&unit.name)),
-        PlanSize::Devices(_) | PlanSize::PerPool(_) => word(&unit.name),
-    });
-    let words: Vec<String> = words.collect();
-    format!("kubectl devicetaint drain {} --dry-run", words.join(" "))
-}
-
 /// The candidate units: each of the `candidates`, or each node that has one of them, with all of its devices. A unit
 /// with an `excluded` device is left out.
 ///

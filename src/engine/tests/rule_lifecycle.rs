@@ -312,7 +312,6 @@ fn a_device_on_a_node_on_which_no_pods_are_placed_is_not_open_again() {
         status: "True".to_owned(),
         reason: String::new(),
         last_transition: None,
-        last_heartbeat: None,
     });
     assert_eq!(placing_on(&node), Some(NodeSchedulability::Open));
     let tainted = |key: &str, effect: &str| NodeTaint {

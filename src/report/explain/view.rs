@@ -474,25 +474,4 @@ mod tests {
             assert_eq!(explained(code, blame).tone(), tone, "{code:?}");
         }
     }
-
-    #[test]
-    fn only_narrow_output_names_the_way_to_what_it_leaves_out() {
-        let mut explanation = explained(&[]);
-        let lines = [
-            "rule drain taints gpu-0".to_owned(),
-            format!("and 2 more{ALL}"),
-        ];
-        explanation.items[0].messages = lines.into();
-        let shown = |format| {
-            let page = Page {
-                format,
-                width: None,
-                height: None,
-            };
-            render(&explanation, page).expect("text")
-        };
-        assert!(shown(Format::Table).contains("and 2 more (all: -o wide)"));
-        let wide = shown(Format::Wide);
-        assert!(wide.contains("and 2 more") && !wide.contains(ALL), "{wide}");
-    }
 }

@@ -13,8 +13,6 @@ pub enum Goal {
     Gone(&'static [&'static str]),
     /// It never ends with 0, and changes nothing: a guard trips.
     Refused,
-    /// It ends with 5 at best, and the rules have this effect then.
-    TimedOut(&'static [&'static str], &'static str),
     /// Somebody breaks it off once it has made rules of its own, of which it has to say what is left.
     BrokenOff,
 }
@@ -23,7 +21,7 @@ pub enum Goal {
 /// `none-LANE` (effect None, gpu-0), `hold-LANE` (NoSchedule, gpu-1) and `hard-LANE` (NoExecute,
 /// gpu-1) are there, and `held-LANE` and `gone-LANE`, which a finalizer holds; the latter is being
 /// deleted.
-pub const COMMANDS: [(&str, Goal); 49] = [
+pub const COMMANDS: [(&str, Goal); 48] = [
     ("preview GPU0 KEY=z:NoExecute -o json", Goal::Answer),
     (
         "preview GPU0 KEY=z:NoExecute -o json --strict",

@@ -118,7 +118,7 @@ impl Try<'_> {
             Goal::Answer => self.is_the_answer(),
             Goal::Nothing => true,
             Goal::Effect(rules, effect) => have(rules, effect),
-            Goal::TimedOut(..) | Goal::Refused | Goal::BrokenOff => false,
+            Goal::Refused | Goal::BrokenOff => false,
             Goal::Gone(rules) => rules.iter().all(|rule| {
                 self.after
                     .get(&self.name(rule))

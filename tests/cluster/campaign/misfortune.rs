@@ -48,7 +48,6 @@ pub fn passes(fault: &Fault) -> bool {
         }
         Fault::Spoiled(spoiled) => spoiled.breaks || spoiled.pause.is_some(),
         Fault::Doubled(_)
-        | Fault::Log(_)
         | Fault::Another(_)
         | Fault::Garbled
         | Fault::HeldBefore(..)

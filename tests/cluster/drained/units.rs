@@ -261,7 +261,7 @@ fn a_node_that_gets_a_device_during_its_drain_is_not_done() {
     let node = stage.node(1);
     let drain = stage.world.namespace.clone();
     let line = format!("drain --node {node} --name {drain} --yes");
-    let first = stage.begin(&format!("{line}"));
+    let first = stage.begin(&line);
     block_on(wait_for("a rule", DEADLINE, async || {
         (!stage.world.rules().await.is_empty()).then_some(())
     }));
@@ -271,7 +271,7 @@ fn a_node_that_gets_a_device_during_its_drain_is_not_done() {
         .saying("left: 1 device of the node is not tainted by this drain: ")
         .saying("run the same command again");
     assert_eq!(unit(&stage, &drain, &node)["unitStage"], "Blocked");
-    stage.run(&format!("{line}")).ended(0);
+    stage.run(&line).ended(0);
     assert_eq!(unit(&stage, &drain, &node)["unitStage"], "Idle");
     stage.run(&format!("restore {drain} --yes")).ended(0);
 }

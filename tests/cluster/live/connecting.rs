@@ -13,7 +13,7 @@ use std::{
 use serde_json::json;
 
 use super::scene::{Scene, V1};
-use crate::harness::{ControlPlane, DEADLINE, PLUGIN, Variant, objects::class, text, wait_for};
+use crate::harness::{ControlPlane, DEADLINE, PLUGIN, Variant, text};
 
 #[tokio::test]
 async fn somebody_who_may_read_claims_only_learns_what_claims_show() {
@@ -48,60 +48,7 @@ async fn somebody_without_permissions_is_told_what_is_denied() {
             text.starts_with("error: cannot list ") && text.ends_with("[exit status: 1]"),
             "{text}"
         );
-        // Everything that was denied, so that nobody has to ask for one thing after the other.
-        let (_, role) = text.split_once("This ClusterRole").expect("a role");
-        for word in [
-            "kind: ClusterRole",
-            "resourceslices",
-            "resourceclaims",
-            "devicetaintrules",
-            "pods",
-        ] {
-            assert!(role.contains(word), "{command:?}: {word} in {text}");
-        }
     }
-}
-
-#[tokio::test]
-async fn the_role_that_is_printed_is_taken_by_kubectl_and_is_enough() {
-    let plane = ControlPlane::shared();
-    let scene = Scene::new(plane, V1).await;
-    // Without the class of the claims nobody could say whether they find another device.
-    plane.create(&[class(&scene.driver)]).await;
-    let user = plane.kubeconfig_for(&[]).await;
-    let preview = ["preview", &scene.driver, "--strict"];
-    let role_of = |command: &[&str]| {
-        let text = scene.run(&user.kubeconfig, &[command, &["--show-role"]].concat());
-        let (_, role) = text.split_once("This ClusterRole").expect("a role");
-        let (_, role) = role.split_once('\n').expect("a role");
-        let end = role.find("[exit status").expect("an end");
-        role[..end].to_owned()
-    };
-    let role = role_of(&preview);
-    let file = plane.folder().join(format!("role-{}.yaml", user.name));
-    fs::write(&file, &role).expect("a file");
-    let path = file.display().to_string();
-    text(&plane.kubectl(&["apply", "-f", &path]));
-    text(&plane.kubectl(&[
-        "create",
-        "clusterrolebinding",
-        &format!("preview-{}", user.name),
-        "--clusterrole=kubectl-devicetaint-preview",
-        &format!("--user={}", user.name),
-    ]));
-    // The server takes a moment to notice new roles.
-    wait_for("the role is in force", DEADLINE, async || {
-        let text = scene.run(&user.kubeconfig, &preview);
-        text.ends_with("[exit status: 0]").then_some(())
-    })
-    .await;
-    // The role of another command has another name, so that it does not take this one away.
-    let other = role_of(&["add", &scene.driver, "example.com/k:NoSchedule", "--yes"]);
-    assert!(other.contains("name: kubectl-devicetaint-add\n"), "{other}");
-    assert!(
-        other.contains("resourceslices"),
-        "all that it needs: {other}"
-    );
 }
 
 /// Makes a kubeconfig that leads to `server`.

@@ -50,10 +50,6 @@ fn wait_while_deleted(bench: &Bench<'_>, pod: &str, flags: &[&str]) -> std::proc
     })
 }
 
-fn stderr(output: &std::process::Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 /// The devices that `check` is asked about, with the codes that speak against each.
 fn checked(bench: &Bench<'_>, which: &str) -> Vec<(String, Vec<String>)> {
     let node = bench.node.name();

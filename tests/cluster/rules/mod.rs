@@ -20,4 +20,3 @@ mod runbook;
 pub mod support;
 #[cfg(unix)]
 mod versions;
-mod waited;

@@ -52,7 +52,7 @@ fn nodes_and_budgets_of_a_dump_are_facts() {
     assert_eq!(node.health(), NodeHealth::NotReady);
     let ready = node.ready().expect("a condition");
     assert_eq!(ready.reason, "KubeletNotReady");
-    assert!(node.unschedulable && ready.last_heartbeat.is_some());
+    assert!(node.unschedulable);
     assert_eq!(node.taints[0].key, "node.kubernetes.io/unreachable");
     let [budget, none] = &reading.snapshot.budgets[..] else {
         panic!("two budgets");

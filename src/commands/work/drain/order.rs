@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::commands::context::Context;
 use crate::commands::work::connect::Live;
+use crate::decide::RuleDraft;
 use crate::decide::drain::{RecordedWorkloads, RestartPlan, Unit, UnitLimits, UnitProgress};
-use crate::decide::{RuleDraft, Version};
 use crate::engine::Semantics;
 use crate::model::RuleMetadata;
 

@@ -138,7 +138,7 @@ impl DrainRequest {
         let drafts = self.drafts(&units, &terms)?;
         let (drafts, left_out) = wanted(drafts, &units, &known, &terms.name)?;
         let drafts = self.with_scope(drafts);
-        let drafts = with_identities(drafts, &basis.reading.snapshot, basis.semantics, &[]);
+        let drafts = with_identities(drafts, &basis.reading.snapshot, basis.semantics);
         let existing = Terms {
             existing: Existing::Kept,
             semantics: basis.semantics,

@@ -71,7 +71,6 @@ impl UnitDrain<'_, '_, '_> {
                 printer.warn(&format!(
                     "unit {unit}: {name} cannot be restarted: {message}"
                 ));
-                self.tell_restart(state, RequestResult::Refused, message);
                 RestartReply::Refused
             }
             RestartAnswer::Unknown(error) => {

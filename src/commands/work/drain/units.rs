@@ -170,7 +170,7 @@ impl DrainOrder<'_> {
         Ok(())
     }
 
-    /// Evaluates guards and policies for a unit before it starts.
+    /// Evaluates guards for a unit before it starts.
     async fn check(
         &self,
         run: &DrainRun,
@@ -225,7 +225,6 @@ impl DrainOrder<'_> {
             }
             BeforeUnit::Weakened(why) => return Ok(UnitEnd::Reversed(why)),
         }
-        self.happens(run, &UnitProgress::Draining, "draining");
         let rules = self.note(rules, &UnitProgress::Draining, mutation).await?;
         let restarted = self.restarts.owners.keys().cloned().collect();
         let unit_run = begun_run(self.limits, &run.progress, &rules, restarted);
