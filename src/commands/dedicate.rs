@@ -22,7 +22,7 @@ use crate::cluster::{Purpose, WriteMode};
 use crate::completion::Values;
 use crate::decide::AddStep;
 use crate::decide::dedication::{
-    Members, PolicyStep, Terms, objects, overlaps, plan, refuse_namespaces, refuse_overlaps,
+    Members, PolicyStep, Terms, objects, plan, refuse_namespaces, refuse_overlap,
 };
 use crate::decide::identity::refuse_replaced;
 use crate::decide::proposal::NamedOwners;
@@ -231,7 +231,7 @@ impl AddHooks for DedicationPolicies<'_> {
             .collect();
         // Rules that cannot be read may be those of another dedication.
         let rules = mutation.view.rules()?;
-        refuse_overlaps(&overlaps(&self.terms.name, &selectors, rules))?;
+        refuse_overlap(&self.terms.name, &selectors, rules)?;
         let existing: Vec<DeviceTaintRule> = steps
             .iter()
             .filter_map(|step| step.existing().cloned())

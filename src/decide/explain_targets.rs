@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::decide::choice::{
-    DeviceFilter, DeviceFilterFlags, FilterResult, NamedBy, NumberUse, no_such_device, wrong_name,
+    DeviceFilter, DeviceFilterFlags, FilterResult, NumberUse, no_such_device, wrong_name,
 };
 use crate::decide::identity::Hardware;
 use crate::decide::identity::hardware::may_be_number;
@@ -116,7 +116,7 @@ pub fn devices_with(
         return Ok(FilterResult::default());
     };
     let filtered = filter.resolve(reading, &[], semantics)?;
-    filtered.unambiguous(&NamedBy::OneDevice, NumberUse::Read)
+    filtered.unambiguous(NumberUse::Read)
 }
 
 /// The arguments with the type before each name, where it is the first of them and a word of its own as

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::choice::{
-    DeviceFilter, DeviceFilterFlags, NamedBy, NumberUse, hardware_among, noted_numbers, numbers,
+    DeviceFilter, DeviceFilterFlags, NumberUse, hardware_among, noted_numbers, numbers,
 };
 use super::chooser::{Absence, Chooser, RuleArguments, devices_among};
 use super::identity::hardware::may_be_number;
@@ -217,8 +217,7 @@ impl OnDevices<'_> {
             .resolve_with_recorded(reading, &named, &is_recorded, semantics);
         let chosen: Vec<DeviceId> = match filtered {
             Ok(filtered) => {
-                let filtered =
-                    filtered.unambiguous(&NamedBy::Rules(rules), self.siblings.number_use())?;
+                let filtered = filtered.unambiguous(self.siblings.number_use())?;
                 notes.extend(filtered.notes);
                 filtered.devices
             }
@@ -753,23 +752,12 @@ mod tests {
     }
 
     #[test]
-    fn a_number_of_two_drivers_is_refused_with_the_rules_to_name() {
+    fn a_number_of_two_drivers_is_refused() {
         let reading = published_twice("node-8");
-        let failed = |targets: &[&str]| {
-            let failure = found_in(&reading, targets, SiblingRules::Noted).unwrap_err();
+        for target in [UUID, "GPU-1"] {
+            let failure = found_in(&reading, &[target], SiblingRules::Noted).unwrap_err();
             assert!(failure.to_string().contains("is ambiguous"), "{failure}");
-            failure
-        };
-        let failure = failed(&[UUID]);
-        assert_eq!(
-            failure.hints()[0],
-            format!("instead of {UUID}, name a rule: one (gpu.example.com/node-7/gpu-0)")
-        );
-        let failure = failed(&["GPU-1"]);
-        assert_eq!(
-            failure.details(),
-            ["no rule selects any of these devices by name"]
-        );
+        }
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub fn parse(text: &str) -> Result<DeviceSelector, NamingError> {
 /// # Errors
 ///
 /// When the API server would refuse one of the names.
-pub fn from_parts(
+fn from_parts(
     driver: Option<&str>,
     pool: Option<&str>,
     device: Option<&str>,

@@ -6,8 +6,7 @@ use crate::decide::identity::Hardware;
 use crate::decide::identity::identifying_attributes::AttributeMeaning;
 use crate::engine::{DeviceCondition, Semantics, filter_devices, with_siblings};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, DriverName, NodeName, Snapshot};
-use crate::naming::device;
+use crate::model::{DeviceId, DriverName, NodeName, Snapshot};
 use crate::naming::phrase::few;
 
 /// A number of hardware that several chosen devices have.
@@ -17,17 +16,6 @@ pub struct AmbiguousNumber {
     pub hardware: String,
     /// The devices, by name.
     pub devices: Vec<DeviceId>,
-}
-
-/// What a command takes where devices were named by a number of hardware.
-#[derive(Clone, Debug)]
-pub enum NamedBy<'a> {
-    /// Devices.
-    Devices,
-    /// One device.
-    OneDevice,
-    /// Rules, of which these are there.
-    Rules(&'a [DeviceTaintRule]),
 }
 
 /// What a command does with the devices that have a number of hardware.
@@ -155,50 +143,12 @@ impl AmbiguousNumber {
         )
     }
 
-    /// That it does not say which device is meant, and what to type instead.
+    /// That it does not say which device is meant.
     #[must_use]
-    pub fn failure(&self, by: &NamedBy<'_>) -> Failure {
-        let names: Vec<String> = self.devices.iter().map(ToString::to_string).collect();
-        let failure = Failure::new(ExitStatus::Failed, self.describe());
-        let failure = match by {
-            NamedBy::Devices => failure.hint(format!(
-                "instead of {}, name one of these devices, or all of them: {}",
-                self.hardware,
-                names.join(" ")
-            )),
-            NamedBy::OneDevice => failure.hint(format!(
-                "instead of {}, name one of these devices: {}",
-                self.hardware,
-                names.join(" ")
-            )),
-            NamedBy::Rules(rules) => self.with_rules(failure, rules),
-        };
-        failure.hint(format!(
-            "to see these devices: kubectl devicetaint devices {}",
-            names.join(" ")
-        ))
-    }
-
-    /// The failure with those of the `rules` that can be named instead.
-    fn with_rules(&self, failure: Failure, rules: &[DeviceTaintRule]) -> Failure {
-        let is_one = |selector: &DeviceSelector| {
-            let mut devices = self.devices.iter().cloned().map(DeviceSelector::from);
-            devices.any(|device| device == *selector)
-        };
-        let on_one = rules.iter().filter_map(|rule| {
-            let selector = rule.selector.as_ref().filter(|selector| is_one(selector))?;
-            Some(format!("{} ({})", rule.name, device::format(selector)))
-        });
-        let on_one: Vec<String> = on_one.collect();
-        if on_one.is_empty() {
-            return failure
-                .detail("no rule selects any of these devices by name")
-                .hint("list the rules with `kubectl devicetaint list`");
-        }
-        failure.hint(format!(
-            "instead of {}, name a rule: {}",
-            self.hardware,
-            on_one.join(", ")
+    pub fn failure(&self) -> Failure {
+        Failure::new(ExitStatus::Failed, self.describe()).hint(format!(
+            "instead of {}, name one of these devices, or a rule",
+            self.hardware
         ))
     }
 }

@@ -1,6 +1,6 @@
 //! Devices selected by what they are: `--where`, `--node`, hardware IDs.
 
-use super::ambiguous::{AmbiguousNumber, NamedBy, NumberUse, SharedNumber, ambiguous};
+use super::ambiguous::{AmbiguousNumber, NumberUse, SharedNumber, ambiguous};
 use super::idle::IdleNode;
 use super::no_match::nothing;
 use crate::decide::identity::Hardware;
@@ -51,18 +51,18 @@ pub struct FilterResult {
 }
 
 impl FilterResult {
-    /// The result with what `by` takes of a number of hardware that several devices have: what is changed is the
-    /// device that was meant, and what is looked at is all that is the same hardware.
+    /// The result where a number of hardware says which devices are meant: what is changed is one device, and what is
+    /// looked at is all that is the same hardware.
     ///
     /// # Errors
     ///
     /// When it is not known which of the devices are meant.
-    pub fn unambiguous(mut self, by: &NamedBy<'_>, use_of: NumberUse) -> Result<Self, Failure> {
+    pub fn unambiguous(mut self, use_of: NumberUse) -> Result<Self, Failure> {
         let mut shared = self.shared.iter();
         let refused = shared.find(|shared| !shared.is_meant(use_of));
         let refused = refused.map(|shared| &shared.number);
         if let Some(found) = self.ambiguous.first().or(refused) {
-            return Err(found.failure(by));
+            return Err(found.failure());
         }
         let notes: Vec<String> = self.shared.iter().map(SharedNumber::describe).collect();
         self.notes.extend(notes);
@@ -612,7 +612,7 @@ mod tests {
             };
             let filter = DeviceFilter::parse(&filters).unwrap().unwrap();
             let filtered = filter.resolve(reading, &[], &semantics).unwrap();
-            let filtered = filtered.unambiguous(&NamedBy::Devices, use_of).ok();
+            let filtered = filtered.unambiguous(use_of).ok();
             filtered.map(|found| (found.devices.len(), found.notes.join("\n")))
         };
         let (uuid, address) = (("uuid", "GPU-1"), ("pciBusID", "0"));
@@ -658,25 +658,16 @@ mod tests {
             };
             let filter = DeviceFilter::parse(&filters).unwrap().unwrap();
             let filtered = filter.resolve(reading, named, &semantics).unwrap();
-            let refused = filtered
-                .unambiguous(&NamedBy::Devices, NumberUse::Change)
-                .err();
-            refused.map(|failure| (failure.to_string(), failure.hints().join("\n")))
+            let refused = filtered.unambiguous(NumberUse::Change).err();
+            refused.map(|failure| failure.to_string())
         };
         let uuid = ("uuid", "GPU-1");
-        let (text, hint) = ambiguous(&reading, uuid, &[]).expect("two of them");
+        let text = ambiguous(&reading, uuid, &[]).expect("two of them");
         let (first, second) = (
             "gpu.example.com/node-7/gpu-0",
             "gpu.example.com/node-7/gpu-1",
         );
         assert!(text.contains(first) && text.contains(second), "{text}");
-        assert_eq!(
-            hint,
-            format!(
-                "instead of uuid=GPU-1, name one of these devices, or all of them: {first} {second}\n\
-                 to see these devices: kubectl devicetaint devices {first} {second}"
-            )
-        );
         let named = [crate::decide::testing::selector("gpu-1")];
         assert_eq!(ambiguous(&reading, uuid, &named), None);
         // Whatever is in a place may be several.
@@ -688,7 +679,7 @@ mod tests {
         other.pool.name = "other".into();
         other.nodes = SliceNodes::One("node-8".into());
         machines.snapshot.slices.push(other);
-        let (text, _) = ambiguous(&machines, ("pciBusID", "0"), &[]).expect("two nodes");
+        let text = ambiguous(&machines, ("pciBusID", "0"), &[]).expect("two nodes");
         assert!(text.contains("other/gpu-0"), "{text}");
         for device in &mut reading.snapshot.slices[0].devices {
             device.terms = Some(Box::new(DeviceTerms {

@@ -34,7 +34,7 @@ mod unknown;
 mod unpublished;
 
 pub use all_devices::refuse_wide;
-pub use ambiguous::{AmbiguousNumber, NamedBy, NumberUse, SharedNumber};
+pub use ambiguous::{AmbiguousNumber, NumberUse, SharedNumber};
 pub use collapse::collapsed;
 pub use device_arguments::DeviceArguments;
 pub use device_filters::{DeviceFilter, DeviceFilterFlags, FilterResult, not_compared};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::ambiguous::{NamedBy, NumberUse};
+use super::ambiguous::NumberUse;
 use super::device_arguments::DeviceArguments;
 use super::device_filters::{DeviceFilter, DeviceFilterFlags, FilterResult};
 use super::misspelt_name::{meant_as_hardware, wrong_name};
@@ -192,7 +192,7 @@ impl Choice {
             });
         };
         let filtered = filter.resolve(reading, named, semantics)?;
-        let filtered = filtered.unambiguous(&NamedBy::Devices, use_of)?;
+        let filtered = filtered.unambiguous(use_of)?;
         let FilterResult { devices, notes, .. } = filtered;
         let by = ChoiceBasis::Selectors(devices.into_iter().map(DeviceSelector::from).collect());
         let taint = self.taint.clone();
