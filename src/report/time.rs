@@ -18,13 +18,6 @@ impl Time {
         // Every number of seconds that a time has is one that a time can have.
         Timestamp::from_second(self.0.as_second()).unwrap_or(self.0)
     }
-
-    /// How many seconds it is after `other`, as both are written; less than zero when it is before.
-    #[must_use]
-    pub fn seconds_from(self, other: Self) -> i64 {
-        // Of whole seconds, so that readers who subtract the two written times come to the same number.
-        self.0.as_second().saturating_sub(other.0.as_second())
-    }
 }
 
 impl fmt::Display for Time {

@@ -31,7 +31,7 @@ pub(crate) struct PolicyChanger<'a> {
 }
 
 impl PolicyChanger<'_> {
-    /// Makes them, in the order of `steps`; whether anything was changed.
+    /// Makes them, in the order of `steps`.
     pub(crate) async fn make(&self, steps: &[PolicyStep]) -> Result<(), Failure> {
         let open = steps
             .iter()

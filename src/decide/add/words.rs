@@ -1,7 +1,5 @@
 //! Texts about planned changes of rules.
 
-use std::collections::BTreeMap;
-
 use super::step::AddStep;
 use crate::decide::owner::owner;
 use crate::model::RuleMetadata;
@@ -16,8 +14,6 @@ impl AddStep {
         };
         let mut notes = Vec::new();
         let (name, owner) = (&rule.name, owner(rule));
-        let batch = |labels: &BTreeMap<String, String>| labels.get(RuleMetadata::BATCH).cloned();
-        let (asked, found) = (batch(&draft.labels), batch(&rule.metadata.labels));
         if !owner.is_this_plugin() {
             let unchanged = if self.is_open() {
                 ""
@@ -25,14 +21,6 @@ impl AddStep {
                 ", and is left unchanged"
             };
             notes.push(format!("rule {name} already exists, {owner}{unchanged}"));
-        } else if let (Some(asked), Some(found)) = (asked, found)
-            && asked != found
-        {
-            let label = RuleMetadata::BATCH;
-            notes.push(format!(
-                "rule {name} was added by another command, and keeps the label {label}={found} \
-                 instead of {asked}"
-            ));
         }
         let changes_expiry = match self {
             Self::Change { patch, .. } => patch.annotations.contains_key(RuleMetadata::EXPIRES),

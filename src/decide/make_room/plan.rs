@@ -156,15 +156,20 @@ pub fn plan(input: &RoomInput<'_>, limits: RoomLimits) -> Result<RoomPlan, Box<N
             closed: input.waiting.closed.clone(),
         });
     }
+    let is_proved = found.result.is_proved;
     // Nothing of this search is done: it finds the sets that --force would allow, to be named by the refusal.
-    let near = Searched::new(input, Tier::BudgetsViolated);
+    let near = if limits.force {
+        found
+    } else {
+        Searched::new(input, Tier::BudgetsViolated)
+    };
     let sets = near.result.best.iter().chain(&near.result.runner_up);
     Err(Box::new(NothingHelps {
         nearest: sets.map(|set| near.planned(set)).collect(),
         evictable: near.pods.len(),
         staying: staying(input.candidates),
         // The first search proves that nothing is allowed, the second that nothing else would help.
-        is_proved: found.result.is_proved && near.result.is_proved,
+        is_proved: is_proved && near.result.is_proved,
         unknown: near.unknown(),
         closed: input.waiting.closed.clone(),
     }))
