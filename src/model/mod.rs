@@ -75,7 +75,7 @@ pub use request::{
     ClaimSpec, ConstraintRule, DeviceAmount, DeviceConstraint, DeviceRequest, REDACTED,
     RequestKind, RequestTerms,
 };
-pub use rollout::{Rollout, RolloutStrategy};
+pub use rollout::Rollout;
 pub use rule::{DeviceClass, DeviceSelector, DeviceTaintRule, EvictionCondition, RuleMetadata};
 pub use snapshot::{Gap, Reading, Snapshot, Source, Warning};
 pub use taint::{Effect, Taint};

@@ -9,8 +9,9 @@ use super::budget::Amount;
 pub struct Rollout {
     /// Which state of the Deployment this is; opaque.
     pub resource_version: String,
-    /// How new pods come up and old ones go.
-    pub strategy: RolloutStrategy,
+    /// How many pods there may be beyond those that are wanted; absent if all old pods go first, or the strategy is of a
+    /// newer API.
+    pub max_surge: Option<Amount>,
     /// Whether changes of the template are not rolled out.
     pub is_paused: bool,
     /// Raised by every change of the spec.
@@ -25,20 +26,6 @@ pub struct Rollout {
     pub available: i32,
     /// When it was last restarted, as `kubectl rollout restart` notes it; absent where that is no time.
     pub restarted: Option<Timestamp>,
-}
-
-/// How new pods come up and old ones go.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RolloutStrategy {
-    /// All old pods go before the first new one comes up.
-    Recreate,
-    /// A few at a time.
-    RollingUpdate {
-        /// How many pods there may be beyond those that are wanted.
-        max_surge: Amount,
-    },
-    /// From a newer API.
-    Unknown(String),
 }
 
 impl Rollout {
@@ -102,7 +89,7 @@ mod tests {
     fn a_rollout_is_complete_when_only_new_pods_are_there_and_all_are_available() {
         let complete = Rollout {
             resource_version: "7".to_owned(),
-            strategy: RolloutStrategy::Recreate,
+            max_surge: None,
             is_paused: false,
             generation: 2,
             observed_generation: 2,

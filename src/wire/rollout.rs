@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde::Deserialize;
 
 use super::budget::amount;
-use crate::model::{Amount, Rollout, RolloutStrategy};
+use crate::model::{Amount, Rollout};
 
 /// `maxSurge` of a Deployment that does not set it, as the server fills it in.
 const DEFAULT_PART: &str = "25%";
@@ -36,19 +36,15 @@ struct TemplateMetadata {
     annotations: Option<BTreeMap<String, String>>,
 }
 
-pub(super) fn strategy(strategy: Option<&Strategy>) -> RolloutStrategy {
+/// `maxSurge` of a strategy that updates a few pods at a time; absent for others.
+pub(super) fn max_surge(strategy: Option<&Strategy>) -> Option<Amount> {
     let name = strategy.and_then(|strategy| strategy.r#type.as_deref());
-    match name.unwrap_or_default() {
-        "Recreate" => RolloutStrategy::Recreate,
-        "" | "RollingUpdate" => {
-            let update = strategy.and_then(|strategy| strategy.rolling_update.clone());
-            let RollingUpdate { max_surge } = update.unwrap_or_default();
-            RolloutStrategy::RollingUpdate {
-                max_surge: max_surge.map_or_else(|| Amount::Part(DEFAULT_PART.to_owned()), amount),
-            }
-        }
-        other => RolloutStrategy::Unknown(other.to_owned()),
+    if !matches!(name, None | Some("" | "RollingUpdate")) {
+        return None;
     }
+    let update = strategy.and_then(|strategy| strategy.rolling_update.clone());
+    let RollingUpdate { max_surge } = update.unwrap_or_default();
+    Some(max_surge.map_or_else(|| Amount::Part(DEFAULT_PART.to_owned()), amount))
 }
 
 /// When it was last restarted. What is no time says nothing: people may write anything there.
@@ -101,9 +97,7 @@ mod tests {
         }));
         let expected = Rollout {
             resource_version: "77".to_owned(),
-            strategy: RolloutStrategy::RollingUpdate {
-                max_surge: Amount::Pods(2),
-            },
+            max_surge: Some(Amount::Pods(2)),
             is_paused: true,
             generation: 5,
             observed_generation: 4,
@@ -117,21 +111,15 @@ mod tests {
 
     #[test]
     fn what_a_deployment_does_not_say_is_as_the_server_fills_it_in() {
-        let default = RolloutStrategy::RollingUpdate {
-            max_surge: Amount::Part("25%".to_owned()),
-        };
-        let unknown = RolloutStrategy::Unknown("Canary".to_owned());
+        let default = Some(Amount::Part("25%".to_owned()));
         for (spec, expected) in [
             (json!({}), default.clone()),
             (json!({"strategy": {}}), default),
-            (
-                json!({"strategy": {"type": "Recreate"}}),
-                RolloutStrategy::Recreate,
-            ),
-            (json!({"strategy": {"type": "Canary"}}), unknown),
+            (json!({"strategy": {"type": "Recreate"}}), None),
+            (json!({"strategy": {"type": "Canary"}}), None),
         ] {
             let found = read(&spec);
-            assert_eq!(found.strategy, expected, "{spec}");
+            assert_eq!(found.max_surge, expected, "{spec}");
             assert_eq!((found.is_paused, found.restarted), (false, None));
         }
     }

@@ -186,7 +186,7 @@ fn deployment(spec: &Spec, status: &Status, workload: &mut model::Workload) {
     replicated(spec, status, workload);
     workload.rollout = Some(model::Rollout {
         resource_version: String::new(),
-        strategy: rollout::strategy(spec.strategy.as_ref()),
+        max_surge: rollout::max_surge(spec.strategy.as_ref()),
         is_paused: spec.paused.unwrap_or_default(),
         generation: 0,
         observed_generation: status.observed_generation.unwrap_or_default(),

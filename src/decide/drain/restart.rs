@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::engine::Impact;
 use crate::engine::workloads::Owners;
 use crate::model::{
-    DeviceTaintRule, Kind, NamespacedName, Pod, Reading, Rollout, RolloutStrategy, Uid, Workload,
+    DeviceTaintRule, Kind, NamespacedName, Pod, Reading, Rollout, Uid, Workload,
 };
 use crate::naming::phrase::counted;
 
@@ -135,13 +135,9 @@ fn state(workload: &Workload, since: Option<Timestamp>) -> Option<RestartState> 
 /// Upstream: `ResolveFenceposts` in `pkg/controller/deployment/util/deployment_util.go`, and `defaultObjectRestarter`
 /// of kubectl, which refuses what is paused.
 fn surges(rollout: &Rollout, replicas: i32) -> bool {
-    match &rollout.strategy {
-        RolloutStrategy::RollingUpdate { max_surge } => {
-            let surge = max_surge.rounded_up(replicas);
-            !rollout.is_paused && surge.is_some_and(|surge| surge > 0)
-        }
-        RolloutStrategy::Recreate | RolloutStrategy::Unknown(_) => false,
-    }
+    let surge = rollout.max_surge.as_ref();
+    let surge = surge.and_then(|surge| surge.rounded_up(replicas));
+    !rollout.is_paused && surge.is_some_and(|surge| surge > 0)
 }
 
 /// Owners that a drain is going to restart.
@@ -273,7 +269,7 @@ pub fn still_to_place<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::drain::testing::{Cluster, owned, rolling};
+    use crate::decide::drain::testing::{Cluster, owned};
     use crate::engine::Verdict;
     use crate::model::Amount;
     use crate::report::testing::{controller, impact, now, with_verdict};
@@ -320,16 +316,15 @@ mod tests {
             cluster.roll(|rollout| change(rollout));
             found(&cluster).is_some()
         };
-        for (strategy, expected) in [
-            (RolloutStrategy::Recreate, false),
-            (RolloutStrategy::Unknown("Canary".to_owned()), false),
-            (rolling(Amount::Pods(0)), false),
-            (rolling(part("0%")), false),
-            (rolling(part("some")), false),
-            (rolling(part("1%")), true),
+        for (max_surge, expected) in [
+            (None, false),
+            (Some(Amount::Pods(0)), false),
+            (Some(part("0%")), false),
+            (Some(part("some")), false),
+            (Some(part("1%")), true),
         ] {
-            let found = can_restart(&|rollout| rollout.strategy = strategy.clone());
-            assert_eq!(found, expected, "{strategy:?}");
+            let found = can_restart(&|rollout| rollout.max_surge.clone_from(&max_surge));
+            assert_eq!(found, expected, "{max_surge:?}");
         }
         assert!(!can_restart(&|rollout| rollout.is_paused = true));
     }

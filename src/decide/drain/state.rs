@@ -16,7 +16,7 @@ use super::unit::Unit;
 use crate::decide::draft::{RuleDraft, RulePatch};
 use crate::engine::rule_lifecycle::blocks;
 use crate::error::Failure;
-use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
+use crate::model::{DeviceTaintRule, RuleMetadata};
 
 /// Stage of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -515,13 +515,6 @@ impl UnitState {
         }
         unit
     }
-
-    /// Whether its rules have effect NoExecute.
-    #[must_use]
-    pub fn is_raised(&self) -> bool {
-        let mut rules = self.rules.iter();
-        rules.any(|rule| rule.taint.effect == Effect::NoExecute)
-    }
 }
 
 fn selects(rule: &DeviceTaintRule, device: &str) -> bool {
@@ -532,6 +525,7 @@ fn selects(rule: &DeviceTaintRule, device: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Effect;
     use crate::decide::testing::{named, selector, taint};
     use crate::report::testing::device;
 
@@ -556,15 +550,6 @@ mod tests {
     fn progress_of(rules: &[DeviceTaintRule]) -> UnitProgress {
         let mut drains = drains(rules);
         drains.remove(0).units.remove(0).progress
-    }
-
-    #[test]
-    fn a_question_names_the_unit_of_which_the_drain_is_restored() {
-        assert_eq!(restored_part("firmware", "firmware"), "drain firmware");
-        assert_eq!(
-            restored_part("node-7", "firmware"),
-            "node-7 of drain firmware"
-        );
     }
 
     #[test]
@@ -923,19 +908,19 @@ mod tests {
     }
 
     #[test]
-    fn the_rules_of_a_drain_are_those_with_its_name_and_one_with_no_execute_raises_the_unit() {
-        let mut raised = rule("b", "node-1", None);
-        raised.taint.effect = Effect::NoExecute;
+    fn the_rules_of_a_drain_are_those_with_its_name() {
         let mut other = rule("c", "node-1", None);
         let label = (RuleMetadata::DRAIN.to_owned(), "other".to_owned());
         other.metadata.labels.extend([label]);
-        let rules = [rule("a", "node-1", None), raised, other, named("d", "None")];
+        let rules = [
+            rule("a", "node-1", None),
+            rule("b", "node-1", None),
+            other,
+            named("d", "None"),
+        ];
         let names = |found: &[DeviceTaintRule]| -> Vec<String> {
             found.iter().map(|rule| rule.name.to_string()).collect()
         };
         assert_eq!(names(&rules_of(&rules, "fw")), ["a", "b"]);
-        let unit = |rules: &[DeviceTaintRule]| drains(rules).remove(0).units.remove(0);
-        assert!(unit(&rules[..2]).is_raised());
-        assert!(!unit(&rules[..1]).is_raised());
     }
 }

@@ -12,7 +12,7 @@ use crate::engine::ClaimUse;
 use crate::engine::testing::{claim, controller, failure_policy, name, pod, reading, workload};
 use crate::model::{
     AllocationResult, Amount, BudgetStatus, Deployment, DeviceTaintRule, Job, LabelSelector,
-    NamespacedName, Pod, PodDisruptionBudget, Reading, ReplicaSet, Rollout, RolloutStrategy,
+    NamespacedName, Pod, PodDisruptionBudget, Reading, ReplicaSet, Rollout,
     RuleMetadata, StatefulSet, UnhealthyPodEvictionPolicy,
 };
 
@@ -98,7 +98,7 @@ impl Cluster {
 pub fn rollout(wanted: i32) -> Rollout {
     Rollout {
         resource_version: "7".to_owned(),
-        strategy: rolling(Amount::Pods(1)),
+        max_surge: Some(Amount::Pods(1)),
         is_paused: false,
         generation: 1,
         observed_generation: 1,
@@ -107,10 +107,6 @@ pub fn rollout(wanted: i32) -> Rollout {
         available: wanted,
         restarted: None,
     }
-}
-
-pub fn rolling(max_surge: Amount) -> RolloutStrategy {
-    RolloutStrategy::RollingUpdate { max_surge }
 }
 
 /// A budget of all pods of team-a, of which so many have to be ready, and are.

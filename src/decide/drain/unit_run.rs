@@ -101,12 +101,6 @@ impl UnitRun {
         self
     }
 
-    /// Whether an earlier run has started the unit.
-    #[must_use]
-    pub fn is_resumed(&self) -> bool {
-        self.is_resumed
-    }
-
     /// Its limits.
     pub(super) fn limits(&self) -> &UnitLimits {
         &self.limits

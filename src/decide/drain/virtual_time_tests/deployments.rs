@@ -6,7 +6,6 @@ use super::{FAULTS_UNTIL, Simulation, State, key, second};
 use crate::decide::drain::pod_class::PodClass;
 use crate::decide::drain::restart::{RestartState, restart_states};
 use crate::decide::drain::restart_run::RestartReply;
-use crate::decide::drain::testing::rolling;
 use crate::model::{Amount, Controller, Deployment, Pod, ReplicaSet, Rollout, Uid, Workload};
 use crate::report::testing::{
     controller, name as name_of, pod as running, workload as workload_of,
@@ -150,7 +149,7 @@ impl Simulation {
         let is_new = |place: &&usize| self.pods[**place].revision == rollout.revision;
         Rollout {
             resource_version: String::new(),
-            strategy: rolling(Amount::Pods(pods(rollout.surge))),
+            max_surge: Some(Amount::Pods(pods(rollout.surge))),
             is_paused: false,
             generation: i64::try_from(rollout.revision).unwrap(),
             observed_generation: i64::try_from(rollout.observed).unwrap(),
