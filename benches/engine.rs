@@ -175,6 +175,7 @@ fn plan_sets(mut cluster: Snapshot) {
         ("6 of 5,000 nodes", &nodes, 6),
     ] {
         let units = units.iter().map(|devices| PlanUnit {
+            name: String::new(),
             devices: devices.clone(),
         });
         let units: Vec<PlanUnit> = units.collect();

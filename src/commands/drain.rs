@@ -267,10 +267,9 @@ impl DrainArgs {
                 ..DrainEnd::default()
             };
             let skipped = skipped.with_rules_among(mutation.view.rules()?);
-            let done = self
-                .end(&prepared.terms.name, &mutation, format, context)
+            self.print(&prepared.terms.name, &mutation, format, context)
                 .await?;
-            return skipped.status().map(|_| done);
+            return skipped.status();
         }
         let agreed = Box::pin(request.check(&prepared, &mutation)).await?;
         let proposal = DrainRequest::proposal(&prepared, &agreed);
@@ -353,17 +352,6 @@ impl DrainArgs {
             timeout: self.timeout,
             accepts_unplaceable: self.accept_unplaceable,
         }
-    }
-
-    async fn end(
-        &self,
-        name: &str,
-        mutation: &MutationContext,
-        format: Option<Format>,
-        context: &Context,
-    ) -> Result<ExitStatus, Failure> {
-        self.print(name, mutation, format, context).await?;
-        Ok(ExitStatus::Success)
     }
 
     /// Prints the units of the drain and their stages, if `-o` was given.
