@@ -414,7 +414,11 @@ mod tests {
         let reason = "pod team-a/web-1: the budget needs 3".to_owned();
         let failure = ended(UnitEnd::Blocked(vec![reason])).status().unwrap_err();
         let details = failure.details();
-        for named in ["pod team-a/web-1: the budget needs 3", "node-2", TAINTS_STAY] {
+        for named in [
+            "pod team-a/web-1: the budget needs 3",
+            "node-2",
+            TAINTS_STAY,
+        ] {
             assert!(details.iter().any(|line| line.contains(named)), "{named}");
         }
         assert!(failure.hints()[1].ends_with("restore fw"));

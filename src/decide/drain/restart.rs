@@ -8,9 +8,7 @@ use jiff::Timestamp;
 
 use crate::engine::Impact;
 use crate::engine::workloads::Owners;
-use crate::model::{
-    DeviceTaintRule, Kind, NamespacedName, Pod, Reading, Rollout, Uid, Workload,
-};
+use crate::model::{DeviceTaintRule, Kind, NamespacedName, Pod, Reading, Rollout, Uid, Workload};
 use crate::naming::phrase::counted;
 
 /// A Deployment that starts new pods before old ones stop.

@@ -730,8 +730,10 @@ mod tests {
             restarts: &RestartPlan::default(),
             unread: &[],
         };
-        let lines = plan_lines(&plan).join("
-");
+        let lines = plan_lines(&plan).join(
+            "
+",
+        );
         assert!(lines.contains("already terminating: team-a/nr7"), "{lines}");
         assert!(lines.contains("expected time: unknown"), "{lines}");
     }

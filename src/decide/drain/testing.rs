@@ -12,8 +12,8 @@ use crate::engine::ClaimUse;
 use crate::engine::testing::{claim, controller, failure_policy, name, pod, reading, workload};
 use crate::model::{
     AllocationResult, Amount, BudgetStatus, Deployment, DeviceTaintRule, Job, LabelSelector,
-    NamespacedName, Pod, PodDisruptionBudget, Reading, ReplicaSet, Rollout,
-    RuleMetadata, StatefulSet, UnhealthyPodEvictionPolicy,
+    NamespacedName, Pod, PodDisruptionBudget, Reading, ReplicaSet, Rollout, RuleMetadata,
+    StatefulSet, UnhealthyPodEvictionPolicy,
 };
 
 /// A unit that is drained by evictions, without any further flag.
