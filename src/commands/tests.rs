@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use super::cli::run_in;
 use super::context::Context;

@@ -113,7 +113,6 @@ mod tests {
                 Form::WithRoom => Vec::new(),
             },
             missing,
-            ..complete()
         };
         let strictness = Strictness::from(strict);
         match exit_status(state, strictness) {

@@ -511,7 +511,6 @@ mod tests {
     use super::*;
     use crate::engine::{ProposedTaint, RuleImpact};
     use crate::model::{EvictionCondition, Gap};
-    use crate::render::{Format, Page, render};
     use crate::report::testing;
 
     fn rule(effect: &str, condition: Option<(&str, &str)>) -> DeviceTaintRule {
@@ -581,17 +580,6 @@ mod tests {
         let semantics = testing::semantics(37);
         let basis = Basis::new(&reading, &semantics, testing::now());
         RuleDescription::new(&subject, Vec::new(), &basis)
-    }
-
-    fn line(description: &RuleDescription, field: &str) -> String {
-        let page = Page {
-            format: Format::Table,
-            width: None,
-            height: None,
-        };
-        let text = render(description, page).unwrap();
-        let found = text.lines().find(|line| line.contains(field));
-        found.unwrap_or_default().trim().to_owned()
     }
 
     #[test]

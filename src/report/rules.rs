@@ -468,7 +468,6 @@ mod tests {
         }
     }
 
-    #[test]
     /// A row of 1 device with 2 pods.
     fn row_of(rule: DeviceTaintRule) -> RuleRow {
         RuleRow {

@@ -239,7 +239,6 @@ mod tests {
     use super::*;
     use crate::assess::Basis;
     use crate::assess::Limits;
-    use crate::engine::Impact;
     use crate::model::{Affects, Gap, Kind};
     use crate::report::table::Body;
     use crate::report::testing::{self, Example};
