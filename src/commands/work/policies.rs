@@ -9,7 +9,6 @@ use crate::cluster::{
 };
 use crate::decide::dedication::{
     KnownNamespaces, NamespaceFact, PolicyKind, PolicyStep, is_still_ours, plan,
-    too_old_for_policies,
 };
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
@@ -61,9 +60,6 @@ impl PolicyObjects {
 
     /// The version at which policies that change objects are served; else why there can be none.
     pub(crate) fn mutating_version(&self) -> Result<&'static str, String> {
-        if let Some(why) = too_old_for_policies(self.served.version) {
-            return Err(why);
-        }
         let both = [
             Kind::MutatingAdmissionPolicy,
             Kind::MutatingAdmissionPolicyBinding,

@@ -32,7 +32,7 @@ pub use documents::{taints_meant, toleration_document, traps, typed_taint};
 pub use namespaces::{KnownNamespaces, NamespaceFact, refuse_namespaces};
 pub use objects::{DesiredObject, PolicyKind, objects};
 pub use overlap::refuse_overlap;
-pub use plan::{PolicyStep, is_ours, is_still_ours, plan, removable, too_old_for_policies};
+pub use plan::{PolicyStep, is_ours, is_still_ours, plan, removable};
 pub use rules::{is_our_rule, left_policies, members_of_rules};
 pub use terms::{Members, Terms, object_name};
 pub use tolerating::{Tolerance, Tolerant, TolerantKind, tolerance_of, tolerants, unreadable};

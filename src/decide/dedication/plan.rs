@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::objects::{DesiredObject, PolicyKind};
 use crate::error::Failure;
-use crate::model::{Minor, RuleMetadata};
+use crate::model::RuleMetadata;
 
 /// What is done about one policy or binding.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,17 +99,6 @@ pub fn removable(found: &[(PolicyKind, Value)], dedication: &str) -> Vec<(Policy
     // In reverse of how they are made: as long as others are refused, members are let in.
     ours.sort_by_key(|(kind, _)| std::cmp::Reverse(*kind));
     ours
-}
-
-/// Why a server cannot have the policies although it serves their API: expressions before 1.34 cannot
-/// join lists of lists.
-#[must_use]
-pub fn too_old_for_policies(version: Option<Minor>) -> Option<String> {
-    let version = version.filter(|version| version.minor < 34)?;
-    Some(format!(
-        "the server is Kubernetes {version}, but admission policies can change all \
-        `firstAvailable` entries of a request only in Kubernetes 1.34 and later"
-    ))
 }
 
 #[cfg(test)]
@@ -209,12 +198,5 @@ mod tests {
         let mut expected = PolicyKind::ALL;
         expected.reverse();
         assert_eq!(kinds, expected);
-    }
-
-    #[test]
-    fn servers_before_1_34_are_too_old() {
-        let of = |minor| too_old_for_policies(Some(Minor { minor, patch: None }));
-        assert!(of(33).is_some());
-        assert!(of(34).is_none() && too_old_for_policies(None).is_none());
     }
 }
