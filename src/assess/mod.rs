@@ -15,7 +15,6 @@ mod closed_nodes;
 mod completeness;
 mod consent;
 pub mod defects;
-pub mod digest;
 mod disruption_facts;
 mod evidence;
 pub mod guard;

@@ -13,17 +13,6 @@ use crate::engine::ProposedTaint;
 use crate::model::DeviceSelector;
 use crate::naming::device;
 
-/// Why there is nothing that a change could be compared with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum UnreadableExpectation {
-    /// It cannot be read.
-    Unread(String),
-    /// It is something else.
-    NoReport(String),
-    /// It is not what was written any more.
-    Edited(String),
-}
-
 /// What speaks against a change that has the impact `found` where `known` was agreed to; empty when nothing does.
 #[must_use]
 pub fn objections(known: &ImpactFacts, found: &ImpactFacts) -> Vec<ApprovalRefusal> {

@@ -8,5 +8,5 @@
 mod comparison;
 mod refusal;
 
-pub use comparison::{UnreadableExpectation, objections};
+pub use comparison::objections;
 pub use refusal::ApprovalRefusal;
