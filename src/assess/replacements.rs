@@ -556,56 +556,6 @@ mod tests {
     }
 
     #[test]
-    fn of_many_claims_some_are_named_and_all_are_counted() {
-        let mut claims: Vec<_> = (0..12).map(|number| claim(number, Some(false))).collect();
-        claims.push(claim(12, Some(true)));
-        claims.push(claim(13, None));
-        let replacements = Replacements {
-            claims,
-            at_most_together: 2,
-            available: None,
-        };
-        let lines = replacements.lines();
-        assert_eq!(lines.len(), 12, "{lines:?}");
-        assert_eq!(
-            lines[1],
-            "claim team-a/claim-1 cannot be reallocated: request gpu needs 2 devices, and 1 is available"
-        );
-        assert_eq!(
-            lines[2],
-            "claim team-a/claim-2 cannot be reallocated: request gpu needs 2 devices, and 2 are available; no node has available devices for the whole claim"
-        );
-        assert_eq!(lines[10], "2 more claims cannot be reallocated either");
-        assert_eq!(
-            lines[11],
-            "together, at most 2 of the 14 claims can be reallocated, perhaps fewer; not checked: \
-             whether one node has all devices that a claim needs (claim team-a/claim-12 and 1 more)"
-        );
-        assert_eq!(replacements.unplaceable(), Count::between(12, 13));
-        assert_eq!(replacements.unplaceable_together(), Count::between(12, 14));
-        assert_eq!(replacements.available(), Count::at_least(0));
-        let all = Replacements {
-            at_most_together: 14,
-            claims: replacements.claims.clone(),
-            available: None,
-        };
-        assert_eq!(all.lines().len(), 11);
-        // That both others can be reallocated is what the lines before leave.
-        let claims = replacements.claims.into_iter();
-        let modelled = Replacements {
-            claims: claims
-                .map(|claim| ClaimReplacement {
-                    not_modelled: Vec::new(),
-                    ..claim
-                })
-                .collect(),
-            at_most_together: 2,
-            available: None,
-        };
-        assert_eq!(modelled.lines().len(), 11);
-    }
-
-    #[test]
     fn claims_that_could_each_be_placed_alone_may_not_find_a_place_together() {
         let placeable = |number| ClaimReplacement {
             not_modelled: Vec::new(),

@@ -5,7 +5,6 @@ mod equal;
 mod explained;
 mod faults;
 mod generate;
-mod plain;
 mod scene;
 mod served;
 mod snapshot;
