@@ -609,7 +609,7 @@ mod tests {
         let previewed = report();
         let mut done_nothing = report();
         done_nothing.assessment.facts.pods.clear();
-        let expected = previewed.assessment.facts.clone();
+        let expected = done_nothing.assessment.facts.clone();
         let approval = Approval {
             expect: Some(&expected),
             limit: ImpactLimit::Set,
@@ -622,8 +622,8 @@ mod tests {
             };
             consent(&approval, &change).is_ok()
         };
-        assert!(compared(&previewed, &done_nothing));
-        assert!(!compared(&done_nothing, &previewed));
+        assert!(compared(&done_nothing, &previewed));
+        assert!(!compared(&previewed, &done_nothing));
     }
 
     #[test]

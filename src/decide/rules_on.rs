@@ -807,7 +807,7 @@ mod tests {
         assert_eq!(failure.to_string(), "cannot tell whether 1 device matches");
         assert_eq!(
             failure.hints(),
-            ["to select only devices of one driver, add 'DRIVER/*/*'"]
+            ["specify the devices as DRIVER/POOL/DEVICE"]
         );
         let failure = found(&["0000:99:00.0", "gpu.example.com/*/*"]).unwrap_err();
         assert!(
