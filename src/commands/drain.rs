@@ -272,7 +272,7 @@ impl DrainArgs {
             return skipped.status();
         }
         let agreed = Box::pin(request.check(&prepared, &mutation)).await?;
-        let proposal = DrainRequest::proposal(&prepared, &agreed);
+        let proposal = request.proposal(&prepared, &agreed);
         let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
         let pipeline = Pipeline {
             basis: ApprovalBasis::Impact(ImpactBasis {

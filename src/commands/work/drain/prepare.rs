@@ -230,7 +230,7 @@ impl DrainRequest {
         Ok(checked)
     }
 
-    pub(crate) fn proposal(prepared: &Prepared, checked: &CheckedDrain) -> Proposal {
+    pub(crate) fn proposal(&self, prepared: &Prepared, checked: &CheckedDrain) -> Proposal {
         let lines = checked.lines.clone();
         let names: Vec<String> = prepared
             .units
@@ -248,7 +248,8 @@ impl DrainRequest {
             } else {
                 Drains::ByEviction(lines, checked.kept.clone())
             }),
-            eviction: if checked.by_taint {
+            // What an earlier run with --force has raised was approved then.
+            eviction: if self.limits.may_evict_by_taint() {
                 EvictionMethod::Forced
             } else {
                 EvictionMethod::EvictionApi
