@@ -525,8 +525,8 @@ fn selects(rule: &DeviceTaintRule, device: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Effect;
     use crate::decide::testing::{named, selector, taint};
+    use crate::model::Effect;
     use crate::report::testing::device;
 
     fn rule(name: &str, unit: &str, stage: Option<&str>) -> DeviceTaintRule {
