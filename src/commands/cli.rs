@@ -13,6 +13,7 @@ use super::flags::connection::ConnectionArgs;
 use super::flags::examples;
 use super::flags::repeated::repeated;
 use super::profile::{CommandProfile, NamespaceFilter, Signals};
+use super::settings::settings;
 use super::{
     add, built, complete, completion, dedicate, deescalate, describe, devices, drain, escalate,
     explain, help, list, make_room, plan, podresources, preview, remove, restore, signal, snapshot,
@@ -115,7 +116,7 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     };
     let command = cli.command.prepared();
     let accepted = refuse_namespace(&cli.connection, &command.profile);
-    let mut context = Context::new(&surroundings, cli.connection, repeated);
+    let mut context = Context::new(&surroundings, settings(cli.connection), repeated);
     context.connection.purpose = command.profile.purpose;
     let done = match accepted {
         Err(failure) => Err(failure),

@@ -7,8 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::clock;
-use super::flags::connection::ConnectionArgs;
-use super::settings::options;
 use crate::cluster::{self, ApiClient, ConnectionOptions};
 use crate::completion::Said;
 use crate::decide::Ledger;
@@ -207,22 +205,31 @@ pub(super) struct Context {
     client: OnceLock<ApiClient>,
 }
 
+/// Connection flags, as a context keeps them.
+pub(super) struct ConnectionSettings {
+    /// Namespace that narrows what is read; absent for all.
+    pub(super) namespace: Option<String>,
+    /// Number of `-v`.
+    pub(super) verbosity: u8,
+    /// Connection to the API server.
+    pub(super) options: ConnectionOptions,
+}
+
 impl Context {
     pub(super) fn new(
         surroundings: &Surroundings,
-        flags: ConnectionArgs,
+        connection: ConnectionSettings,
         repeated: Repeated,
     ) -> Self {
-        let namespace = flags.namespace.clone();
         let mut environment = surroundings.environment();
         environment.stdin_is_terminal = std::io::stdin().is_terminal();
         Self {
             printer: Arc::new(Printer::standard(&surroundings.streams).repeating(repeated)),
             width: surroundings.streams.width,
             height: surroundings.streams.height,
-            namespace: namespace.filter(|_| flags.names_namespace()),
-            verbosity: flags.verbosity,
-            connection: options(flags),
+            namespace: connection.namespace,
+            verbosity: connection.verbosity,
+            connection: connection.options,
             // Questions are printed on stderr and answered on stdin: who redirects one of them does not see
             // or answer them.
             interactive: environment.stdin_is_terminal && surroundings.streams.stderr_is_terminal,

@@ -1,9 +1,20 @@
 //! The connection flags, as the cluster takes them.
 
+use super::context::ConnectionSettings;
 use super::flags::connection::ConnectionArgs;
 use crate::cluster::{ConnectionOptions, DEFAULT_REQUEST_TIMEOUT};
 
-/// What was typed about the connection, as the cluster takes it.
+/// Connection flags, as a context takes them.
+pub(super) fn settings(args: ConnectionArgs) -> ConnectionSettings {
+    let namespace = args.namespace.clone();
+    ConnectionSettings {
+        namespace: namespace.filter(|_| args.names_namespace()),
+        verbosity: args.verbosity,
+        options: options(args),
+    }
+}
+
+/// Connection flags, as the cluster takes them.
 pub(super) fn options(args: ConnectionArgs) -> ConnectionOptions {
     ConnectionOptions {
         kubeconfig: args.kubeconfig,

@@ -116,7 +116,7 @@ items:
 "#;
 
 #[test]
-fn parts_of_hardware_are_listed_with_a_part_and_are_not_free_while_others_need_it() {
+fn parts_of_hardware_are_not_free_while_others_need_it() {
     let folder = Folder::new().with("parts.yaml", PARTS);
     let names = |flags: &str| {
         let run = folder.devicetaint(&format!("devices --from parts.yaml {flags} -o name"));
@@ -125,10 +125,6 @@ fn parts_of_hardware_are_listed_with_a_part_and_are_not_free_while_others_need_i
         names.collect::<Vec<String>>()
     };
     assert_eq!(names("--free"), ["half-1"]);
-    let whole = names("gpu.example.com/node-1/half-0 --with-partitions");
-    assert_eq!(whole, ["half-0", "half-1", "whole"]);
-    let free = names("gpu.example.com/node-1/half-0 --with-partitions --free");
-    assert_eq!(free, ["half-1"]);
 }
 
 #[test]

@@ -136,7 +136,10 @@ fn a_name_with_a_typo_is_not_answered_with_a_driver_that_does_not_exist() {
         assert!(run.stderr.contains(name), "{words}: {}", run.stderr);
         assert_eq!(run.stdout, "", "{words}");
         if name.starts_with("node-10")
-            && !matches!(words.split(' ').next(), Some("devices" | "preview"))
+            && !matches!(
+                words.split(' ').next(),
+                Some("devices" | "preview" | "explain")
+            )
         {
             let hint = "did you mean";
             assert!(run.stderr.contains(hint), "{words}: {}", run.stderr);

@@ -89,10 +89,10 @@ pub fn drain_command(size: PlanSize, units: &[String], inclusions: &[&str]) -> S
         PlanSize::Devices(_) => "",
         PlanSize::Nodes(_) => "--node ",
     };
-    let units = units.iter().map(|unit| format!(" {flag}{}", word(unit)));
-    let include = (!inclusions.is_empty()).then(|| format!(" --include {}", inclusions.join(",")));
+    let units = units.iter().map(|unit| format!("{flag}{} ", word(unit)));
+    let include = (!inclusions.is_empty()).then(|| format!("--include {} ", inclusions.join(",")));
     let words: String = units.chain(include).collect();
-    format!("kubectl devicetaint drain{words} --dry-run")
+    format!("kubectl devicetaint drain {words}--dry-run")
 }
 
 /// Every device of these units, by name.
