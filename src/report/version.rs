@@ -46,9 +46,6 @@ pub struct Client {
     pub newest_kubernetes: String,
     /// Kinds of reports, each with the version of its schema.
     pub reports: Vec<ReportVersion>,
-    /// Kubernetes releases, oldest first, and how each of them treats device taints. A release is listed only if it
-    /// differs from the one before.
-    pub releases: Vec<Release>,
     /// Known defects of Kubernetes releases that affect taints, the worst first.
     #[serde(default)]
     pub known_defects: Vec<KnownDefect>,
@@ -78,42 +75,6 @@ pub struct ReportVersion {
     pub kind: String,
     /// Version of the schema of the report.
     pub api_version: String,
-}
-
-/// How a release of Kubernetes treats device taints, with default feature gates.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Release {
-    /// The release, such as `1.37.1`.
-    pub version: String,
-    /// Whether a rule without a selector evicts the pods of every published device.
-    pub nil_selector_evicts: bool,
-    /// Whether a rule without a selector blocks the allocation of every device.
-    pub nil_selector_blocks: bool,
-    /// Whether rules may select by device class and CEL expression.
-    pub selects_by_expression: bool,
-    /// Whether rules also apply to allocated devices that are no longer published.
-    pub reaches_unpublished: bool,
-    /// Whether tolerations of a request are copied to the allocation result, where they prevent
-    /// evictions.
-    pub copies_tolerations: bool,
-    /// Whether the release has the effect `None`.
-    pub has_effect_none: bool,
-    /// Whether the eviction controller writes the condition EvictionInProgress to rules.
-    pub has_condition: bool,
-    /// Whether a taint with an effect that Kubernetes does not know blocks the allocation of the device.
-    pub unknown_effect_blocks: bool,
-    /// Whether the server renews timeAdded if the effect changes.
-    pub server_renews_time_added: bool,
-    /// Whether an outdated entry in a claim's reservedFor prevents evictions: if true, a new rule does not evict the
-    /// pods that are listed after this entry. An entry is outdated if the pod in it is gone or was replaced.
-    pub stale_reservation_hides: bool,
-    /// Whether the eviction controller, when a rule is created, also checks the pods of claims that hold no tainted
-    /// device. If true, it also finds a pod that an outdated entry hides (see `staleReservationHides`), if the pod
-    /// has such a claim, too.
-    pub untainted_claims_are_followed: bool,
-    /// Whether pods that use a device through an extended resource are evicted.
-    pub evicts_extended_resources: bool,
 }
 
 /// A server, with the data that it reports about itself.
@@ -170,44 +131,6 @@ impl Build {
     }
 }
 
-impl Release {
-    fn new(semantics: &Semantics) -> Self {
-        // Taken apart by name, so that a new field of `Semantics` does not compile before it is reported or left out.
-        let Semantics {
-            version,
-            nil_selector_evicts,
-            nil_selector_blocks,
-            selects_by_expression,
-            reaches_unpublished,
-            copies_tolerations,
-            has_effect_none,
-            has_condition,
-            unknown_effect_blocks,
-            server_renews_time_added,
-            stale_reservation_hides,
-            untainted_claims_are_followed,
-            evicts_extended_resources,
-            // Off in every release as it comes.
-            honours_pod_groups: _,
-        } = *semantics;
-        Self {
-            version: version.to_string(),
-            nil_selector_evicts,
-            nil_selector_blocks,
-            selects_by_expression,
-            reaches_unpublished,
-            copies_tolerations,
-            has_effect_none,
-            has_condition,
-            unknown_effect_blocks,
-            server_renews_time_added,
-            stale_reservation_hides,
-            untainted_claims_are_followed,
-            evicts_extended_resources,
-        }
-    }
-}
-
 impl VersionReport {
     /// On this program alone; `kinds` are the reports that it prints.
     #[must_use]
@@ -216,7 +139,6 @@ impl VersionReport {
             kind: kind.clone(),
             api_version: API_VERSION.to_owned(),
         });
-        let releases = Semantics::RELEASES.into_iter().filter_map(Semantics::of);
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "VersionReport".to_owned(),
@@ -226,7 +148,6 @@ impl VersionReport {
                 oldest_kubernetes: Semantics::OLDEST.to_string(),
                 newest_kubernetes: Semantics::NEWEST.to_string(),
                 reports: reports.collect(),
-                releases: releases.map(|semantics| Release::new(&semantics)).collect(),
                 known_defects: defects::known(),
             },
             api_server: None,
@@ -356,23 +277,6 @@ mod tests {
             commit_date: Some("2026-11-22".to_owned()),
             target: "x86_64-unknown-linux-gnu".to_owned(),
         }
-    }
-
-    #[test]
-    fn releases_are_those_that_the_engine_tells_apart() {
-        let report = VersionReport::new(build(), &[]);
-        let versions: Vec<&str> = report
-            .client
-            .releases
-            .iter()
-            .map(|release| release.version.as_str())
-            .collect();
-        let expected = ["1.34.0", "1.35.0", "1.36.0", "1.37.0", "1.37.1", "1.37.2"];
-        assert_eq!(versions, expected);
-        let of = |at: usize| &report.client.releases[at];
-        assert!(!of(0).copies_tolerations && of(1).copies_tolerations);
-        assert!(of(3).nil_selector_blocks && !of(4).nil_selector_blocks);
-        assert!(!of(4).evicts_extended_resources && of(5).evicts_extended_resources);
     }
 
     fn resource(name: &str, api_version: Option<&str>) -> Resource {

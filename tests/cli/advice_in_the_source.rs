@@ -13,7 +13,7 @@ fn commands(source: &str) -> Vec<String> {
     let mut commands = Vec::new();
     for line in lines {
         for part in line.split("kubectl devicetaint ").skip(1) {
-            let ends = ["\"", "`", " | ", " > "];
+            let ends = ["\"", "`", " | ", " > ", ")"];
             let end = ends.iter().filter_map(|end| part.find(end)).min();
             let end = end.unwrap_or(part.len());
             let command = part[..end].trim_end_matches('\\');

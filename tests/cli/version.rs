@@ -9,14 +9,13 @@ use serde_json::Value;
 use super::harness::devicetaint;
 
 #[test]
-fn version_as_data_follows_its_schema_and_knows_every_release() {
+fn version_as_data_follows_its_schema() {
     let json = devicetaint("version --client -o json").json();
     let schema = fs::read_to_string("schemas/version-report.v1alpha1.schema.json").unwrap();
     let schema: Value = serde_json::from_str(&schema).unwrap();
     assert!(jsonschema::is_valid(&schema, &json), "{json:#}");
     let client = &json["client"];
     assert_eq!(client["version"], env!("CARGO_PKG_VERSION"));
-    assert_eq!(client["releases"].as_array().map(Vec::len), Some(6));
     let kinds = client["reports"].as_array().unwrap();
     assert_eq!(kinds.len(), fs::read_dir("schemas").unwrap().count());
     assert_eq!(json["apiServer"], Value::Null);
