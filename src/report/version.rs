@@ -269,16 +269,6 @@ impl Answer for VersionReport {
 mod tests {
     use super::*;
 
-    fn build() -> Build {
-        Build {
-            version: "1.2.3".to_owned(),
-            commit: Some("f2791dd0c1b2a3948576".to_owned()),
-            modified: false,
-            commit_date: Some("2026-11-22".to_owned()),
-            target: "x86_64-unknown-linux-gnu".to_owned(),
-        }
-    }
-
     fn resource(name: &str, api_version: Option<&str>) -> Resource {
         Resource {
             name: name.to_owned(),
