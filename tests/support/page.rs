@@ -118,7 +118,9 @@ impl Page {
                 let printed;
                 (printed, status) = run(&mut shell(), &step, status, folder.path());
                 if setting == Setting::Live && !is_update {
-                    let is_failure = step.output.iter().any(|line| line.starts_with("error: "));
+                    let is_failure = step.output.iter().any(|line| {
+                        line.starts_with("error: ") || line.starts_with("Error from server")
+                    });
                     assert_eq!(status != 0, is_failure, "{:?}: {printed}", step.shown);
                 }
                 lines.extend(step.shown.iter().map(|line| (*line).to_owned()));

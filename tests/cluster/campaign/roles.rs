@@ -153,6 +153,10 @@ fn with_its_role_every_command_works_and_with_less_one_says_what_is_missing() {
             if named(right) == "patch deployments.apps" {
                 continue;
             }
+            // Without it, objects are listed again and again instead.
+            if right.verbs == ["watch"] {
+                continue;
+            }
             // An operator misses what a reader misses, and nobody looks by its name for what no pod here
             // belongs to; lists of it are missed by a snapshot.
             if tried.contains(&named(right)) || is_workload(right) && right.verbs == ["get"] {
@@ -234,8 +238,8 @@ fn an_operator_may_not_dedicate_devices_and_nothing_is_tainted() {
     );
     let run = world
         .run(&line)
-        .ended(1)
-        .saying("get mutatingadmissionpolicies");
+        .ended(4)
+        .saying("cannot list namespaces: access denied");
     assert!(run.stdout.is_empty(), "{run:#?}");
     assert_eq!(block_on(world.rules()), Vec::<Value>::new());
 }

@@ -64,7 +64,7 @@ fn a_node_whose_driver_publishes_nothing_is_refused_until_it_does() {
 
 /// The pod of a DaemonSet stays: it would come back to the same node.
 #[test]
-fn pods_that_stay_are_not_evicted_and_not_counted_by_guards() {
+fn pods_of_daemon_sets_stay_and_guards_count_them() {
     let mut stage = Stage::new();
     let node = stage.node(2);
     stage.workload("ReplicaSet", "web", 1);
@@ -72,11 +72,11 @@ fn pods_that_stay_are_not_evicted_and_not_counted_by_guards() {
     stage.node(1);
     let line = format!("drain --node {node} --yes --timeout 30s");
     stage
-        .run(&format!("{line} --abort-if pods.evicted>0"))
+        .run(&format!("{line} --abort-if pods.evicted>1"))
         .ended(4)
         .saying("guard tripped");
     nothing_is_tainted(&stage);
-    let drained = stage.run(&format!("{line} --abort-if pods.evicted>1"));
+    let drained = stage.run(&format!("{line} --abort-if pods.evicted>2"));
     assert!(!drained.stderr.contains("guard tripped"), "{drained:#?}");
     assert_eq!(stage.on(&node).len(), 1, "{drained:#?}");
     stage.run(&format!("restore {node} --yes")).ended(0);

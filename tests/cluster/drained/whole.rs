@@ -54,12 +54,12 @@ fn three_nodes_with_budgets_singletons_a_last_try_and_a_bare_pod_are_drained_wit
         "/train-",
         "pods that no known workload recreates: ",
         "/notebook",
-        "--include singletons --include jobs,unmanaged",
+        "--include singletons,jobs,unmanaged",
         "nothing was changed",
     ] {
         assert!(run.stderr.contains(named), "{named}: {run:#?}");
     }
-    let line = format!("{line} --include singletons --include jobs,unmanaged");
+    let line = format!("{line} --include singletons,jobs --include unmanaged");
     is_asked(&stage, &line);
     assert_eq!(block_on(stage.world.rules()), Vec::<Value>::new());
 

@@ -157,12 +157,12 @@ fn every_change_names_the_state_that_it_was_decided_on() {
     let run = proxy.run(&world, &format!("add {device} {KEY}=x")).ended(0);
     let name = super::support::name_in(&run.stdout);
     for (line, method, time) in [
-        (format!("deescalate {name} --to None"), "PATCH", false),
         (
             format!("escalate {name} --to NoSchedule --yes"),
             "PATCH",
             false,
         ),
+        (format!("deescalate {name} --to None"), "PATCH", false),
         (
             format!("add {device} {KEY}=y:NoSchedule --overwrite --yes"),
             "PATCH",

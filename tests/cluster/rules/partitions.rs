@@ -104,7 +104,7 @@ fn a_card_is_drained_together_with_its_partitions() {
     world
         .run(&format!("{drain} {flags}"))
         .ended(0)
-        .saying("3 devices in 1 unit, one unit at a time");
+        .saying("3 devices in 1 unit");
 }
 
 #[test]
