@@ -12,7 +12,6 @@
 //! | Words of a result that are highlighted on a terminal | [`mark`] |
 //! | Progress line on a terminal | [`progress`] |
 //! | Status of a long operation: one changing line on a terminal, single lines elsewhere | [`status_line`] |
-//! | What goes on, line by line, for programs | [`journal`] |
 //! | Reading of answers to confirmations | [`question`] |
 //! | Flags that printed commands repeat, so that they can be pasted | [`repeated`] |
 //! | Lines that are wider than the terminal | [`wrap`] |

@@ -156,7 +156,7 @@ fn refuse_unknown(basis: &DeviceBasis<'_>) -> Result<(), Failure> {
 ///
 /// # Errors
 ///
-/// As [`refuse_unknown`].
+/// One of these lists could not be read.
 pub fn refuse_unread(reading: &Reading) -> Result<(), Failure> {
     let needed = [Kind::Pod, Kind::ResourceClaim, Kind::PodDisruptionBudget];
     let mut gaps = needed
