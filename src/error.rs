@@ -83,7 +83,7 @@ impl ExitStatus {
             Self::Usage => "usage: the command line is invalid",
             Self::Refused => {
                 "refused, and nothing was changed: for example, a guard tripped, a confirmation is missing, the \
-                 impact does not match --expect, no plan meets the limits, or a device cannot be removed from the machine safely"
+                 impact does not match --expect, or a device cannot be removed from the machine safely"
             }
             Self::TimedOut => {
                 "the wait ended before its condition was met: for example, it timed out, a drain is unfinished, another \

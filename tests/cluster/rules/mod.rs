@@ -15,6 +15,7 @@ mod looking;
 mod meanwhile;
 mod middlebox;
 mod partitions;
+mod policy;
 mod races;
 mod runbook;
 pub mod support;
