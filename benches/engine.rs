@@ -156,7 +156,7 @@ fn plan_sets(mut cluster: Snapshot) {
         warnings: Vec::new(),
         gaps: Vec::new(),
     };
-    let semantics = Semantics::newest();
+    let semantics = Semantics::assumed();
     let basis = Basis::new(&reading, &semantics, start());
     let slices = &reading.snapshot.slices;
     let of_slice = |slice: &ResourceSlice| -> Vec<DeviceId> {
@@ -260,7 +260,7 @@ impl<'a> Measurement<'a> {
         // Not copied: what is allocated and freed in between would be measured too.
         std::mem::swap(&mut cluster.rules, &mut self.rules);
         let started = Instant::now();
-        let impact = preview(cluster, self.proposed, start(), &Semantics::newest());
+        let impact = preview(cluster, self.proposed, start(), &Semantics::assumed());
         self.times.push(started.elapsed());
         black_box(&impact);
         drop(impact);

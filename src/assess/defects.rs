@@ -1,15 +1,14 @@
 //! Known defects of Kubernetes releases that a change or an answer would run into.
 
-use crate::engine::defects::Repair;
 use crate::engine::{Defect, Impact, NotEvicted, Presence, Semantics, Verdict};
-use crate::model::{Minor, Pod, Warning};
+use crate::model::{Minor, Warning};
 use crate::naming::phrase::counted;
 
 /// The releases that have a defect, such as `1.36.0 to 1.36.2`.
 #[must_use]
 pub fn releases(defect: Defect) -> String {
-    let (since, repair) = (defect.since(), defect.repair());
-    let Minor { minor, patch } = repair.release();
+    let since = defect.since();
+    let Minor { minor, patch } = defect.repair();
     let last = match patch.and_then(|patch| patch.checked_sub(1)) {
         Some(patch) => Minor {
             minor,
@@ -26,11 +25,7 @@ pub fn releases(defect: Defect) -> String {
         patch: last.patch.map(|_| 0),
         ..since
     };
-    let range = format!("{first} to {last}");
-    match repair {
-        Repair::In(_) => range,
-        Repair::Expected(fix) => format!("{range} (fix in {fix} not tested)"),
-    }
+    format!("{first} to {last}")
 }
 
 /// Where a defect is told upstream.
@@ -64,7 +59,7 @@ pub fn of_rules(release: Option<Minor>) -> Option<Warning> {
 }
 
 fn fixed(defect: Defect) -> String {
-    format!("fixed in {}", defect.repair().release())
+    format!("fixed in {}", defect.repair())
 }
 
 /// The defects that an answer depends on, beside those of any rule.
@@ -81,16 +76,6 @@ pub fn of_impact(impact: &Impact<'_>, semantics: &Semantics) -> Vec<Warning> {
     let release = semantics.version;
     let extended = Defect::ExtendedResourcesStay;
     let stale = Defect::StaleReservationsHide;
-    // The verdict says that these pods are evicted, and no server of such a release was tried: that has to be said.
-    let doubtful = extended.presence(Some(release)) == Presence::NotKnown;
-    let evicted = impact
-        .pods
-        .iter()
-        .filter(|found| {
-            matches!(found.verdict, Verdict::Evicted { .. })
-                && by_extended_resource_alone(found.pod)
-        })
-        .count();
     let ask = "run `preview --publish`: it compares the preview with the number of pods that the cluster's \
         eviction controller would evict";
     let warning = |defect: Defect, message: String, fix: &str| Warning {
@@ -108,16 +93,6 @@ pub fn of_impact(impact: &Impact<'_>, semantics: &Semantics) -> Vec<Warning> {
             );
             warning(extended, message, ask)
         }),
-        Some(evicted)
-            .filter(|pods| doubtful && *pods > 0)
-            .map(|pods| {
-                let pods = counted(pods, "pod");
-                let message = format!(
-                    "it is unknown (untested) whether Kubernetes {release} evicts {pods} \
-                 with devices requested as extended resources"
-                );
-                warning(extended, message, ask)
-            }),
         left(NotEvicted::HiddenByStaleReservation).map(|pods| {
             let pods = counted(pods, "pod");
             let message = format!(
@@ -128,12 +103,6 @@ pub fn of_impact(impact: &Impact<'_>, semantics: &Semantics) -> Vec<Warning> {
         }),
     ];
     warnings.into_iter().flatten().collect()
-}
-
-/// Whether nothing but a claim for extended resources gives it devices.
-fn by_extended_resource_alone(pod: &Pod) -> bool {
-    // With claims of its own, a pod may be evicted through these, which every release does.
-    pod.extended_resource_claim.is_some() && pod.claims.is_empty()
 }
 
 #[cfg(test)]
@@ -148,7 +117,8 @@ mod tests {
             told,
             [
                 "1.36.0 to 1.36.2",
-                "1.34.0 to 1.37.1 (fix in 1.37.2 not tested)",
+                "1.34 to 1.37",
+                "1.34.0 to 1.37.1",
                 "1.33 to 1.35"
             ]
         );
@@ -196,11 +166,7 @@ mod tests {
         let evicted = Verdict::Evicted { at: testing::now() };
         assert_eq!(codes(extended, true, "1.37.1"), ["extended-resources-stay"]);
         assert_eq!(codes(hidden, false, "1.35.2"), ["stale-reservations-hide"]);
-        assert_eq!(
-            codes(evicted.clone(), true, "1.37.2"),
-            ["extended-resources-stay"]
-        );
-        assert!(codes(evicted.clone(), false, "1.37.2").is_empty());
+        assert!(codes(evicted.clone(), true, "1.37.2").is_empty());
         assert!(codes(evicted, true, "1.36.4").is_empty());
         assert!(codes(Verdict::Tolerates, true, "1.37.1").is_empty());
     }

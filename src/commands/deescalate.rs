@@ -328,7 +328,7 @@ impl DeescalateArgs {
             .ok()
             .and_then(|served| served.version);
         let semantics = semantics_of(None, version);
-        semantics.unwrap_or_else(|_| Semantics::newest())
+        semantics.unwrap_or_else(|_| Semantics::assumed())
     }
 }
 

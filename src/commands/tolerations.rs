@@ -24,9 +24,8 @@ use crate::report::tolerations::{TolerationReport, tolerant_report};
 /// The argument is a rule, a taint KEY[=VALUE]:EFFECT, or a device, which stands for all of its taints. Without
 /// --who, prints the toleration as YAML, or with -o json as JSON. With --who, prints a table by default.
 ///
-/// The printed toleration always has an effect. A device toleration without an effect applies to scheduling only: it
-/// does not prevent evictions by a NoExecute taint. A pod's toleration of a node taint is different: without an
-/// effect, it also prevents evictions from the node.
+/// The printed toleration always has an effect. Up to Kubernetes 1.37, a device toleration without an effect applies
+/// to scheduling only: it does not prevent evictions by a NoExecute taint.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, mut_arg("output", |arg| arg.long_help(OUTPUT_LONG)))]
 pub(super) struct TolerationsArgs {
@@ -60,7 +59,7 @@ Examples:
 impl TolerationsArgs {
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::reading(Purpose::Tolerations)
+        CommandProfile::of(Purpose::Tolerations)
     }
 }
 
@@ -121,7 +120,7 @@ impl TolerationsArgs {
         let found = tolerants(view.snapshot(), &taints);
         let reports = found
             .iter()
-            .map(|one| tolerant_report(one, &taints))
+            .map(|one| tolerant_report(one, &taints, &view.semantics))
             .collect();
         let shown = taints
             .iter()

@@ -376,7 +376,7 @@ mod tests {
             annotations: [("note".to_owned(), "asked for".to_owned())].into(),
             manifest: None,
         };
-        let semantics = Semantics::newest();
+        let semantics = Semantics::assumed();
         let terms = Terms {
             existing: Existing::Kept,
             semantics: &semantics,

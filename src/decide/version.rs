@@ -12,7 +12,7 @@ use crate::model::{Minor, Reading, ResourceClaim, Warning};
 /// A version that is not supported.
 pub fn semantics_of(asked: Option<Minor>, found: Option<Minor>) -> Result<Semantics, Failure> {
     match asked.or(found) {
-        None => Ok(Semantics::newest()),
+        None => Ok(Semantics::assumed()),
         Some(version) => behaviour_of(version).map_err(Failure::usage),
     }
 }
@@ -47,14 +47,35 @@ pub fn newer_version(semantics: &Semantics) -> Option<Warning> {
     })
 }
 
-/// What is doubtful where that is how a cluster behaves in which this was read: that the version is newer
-/// than all that are known, and that rules which are there can break its scheduler.
+/// Warning of a pre-release of 1.38, for a cluster whose version is `found`: its releases differ from each other.
+fn pre_release(semantics: &Semantics, found: Option<Minor>) -> Option<Warning> {
+    // A pre-release has no patch, and a release always has one.
+    let is_early = |found: &Minor| found.minor == 38 && found.patch.is_none();
+    let found = found.filter(is_early).filter(|it| *it == semantics.version);
+    found.map(|_| Warning {
+        code: "pre-release",
+        message: "the cluster runs a pre-release of Kubernetes 1.38; the plugin applies the behavior of 1.38.0-beta.0"
+            .to_owned(),
+        fix: Some(
+            "before 1.38.0-beta.0, tolerations without an effect can be ignored as in 1.37: --kubernetes 1.37"
+                .to_owned(),
+        ),
+    })
+}
+
+/// Warnings about the version of a cluster, which was `found` to be this one: it is newer than all that are known, it
+/// is a pre-release, or the rules that are there can break its scheduler.
 #[must_use]
-pub fn doubts_about(semantics: &Semantics, reading: &Reading) -> Vec<Warning> {
+pub fn doubts_about(
+    semantics: &Semantics,
+    found: Option<Minor>,
+    reading: &Reading,
+) -> Vec<Warning> {
     let has_rules = !reading.snapshot.rules.is_empty();
     let defect = defects::of_rules(Some(semantics.version)).filter(|_| has_rules);
     newer_version(semantics)
         .into_iter()
+        .chain(pre_release(semantics, found))
         .chain(defect)
         .chain(copied_tolerations(semantics, reading))
         .collect()
@@ -144,7 +165,7 @@ mod tests {
     fn what_was_typed_goes_before_what_the_cluster_says() {
         let minor = |minor| Some(Minor { minor, patch: None });
         for (typed, found, version) in [
-            (None, None, Semantics::NEWEST.minor),
+            (None, None, Semantics::ASSUMED.minor),
             (None, minor(35), 35),
             (minor(34), minor(36), 34),
         ] {
@@ -161,13 +182,31 @@ mod tests {
             let semantics = behaviour_of(Minor { minor, patch }).unwrap();
             let mut reading = testing::reading();
             reading.snapshot.rules = rules;
-            doubts_about(&semantics, &reading).len()
+            doubts_about(&semantics, None, &reading).len()
         };
         let rule = crate::decide::testing::rule("None");
         assert_eq!(doubts(vec![rule.clone()], Some(2)), 1);
         assert_eq!(doubts(vec![rule.clone()], None), 1);
         assert_eq!(doubts(vec![rule], Some(3)), 0);
         assert_eq!(doubts(Vec::new(), Some(2)), 0);
+    }
+
+    #[test]
+    fn pre_release_of_1_38_is_named_unless_another_version_is_asked_for() {
+        let reading = testing::reading();
+        let codes = |asked: &str, found: Option<&str>| {
+            let version = |text: &str| Minor::parse(text).unwrap();
+            let semantics = behaviour_of(version(asked)).unwrap();
+            let found = doubts_about(&semantics, found.map(version), &reading);
+            found.iter().map(|it| it.code).collect::<Vec<_>>()
+        };
+        for early in ["v1.38.0-alpha.1", "v1.38.0-beta.0.12+5f2a"] {
+            assert_eq!(codes(early, Some(early)), ["pre-release"]);
+            assert!(codes("1.37", Some(early)).is_empty());
+        }
+        assert!(codes("v1.38.0", Some("v1.38.0")).is_empty());
+        assert!(codes("v1.37.3-rc.0", Some("v1.37.3-rc.0")).is_empty());
+        assert!(codes("1.38", None).is_empty());
     }
 
     #[test]
@@ -190,7 +229,7 @@ mod tests {
             }
             let mut reading = testing::reading();
             reading.snapshot.claims = vec![claim];
-            doubts_about(&semantics, &reading).len()
+            doubts_about(&semantics, None, &reading).len()
         };
         assert_eq!(
             [doubts(34, true), doubts(34, false), doubts(35, true)],

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use super::devices::{Allocated, DeviceTable};
 use super::impact::{Cause, DeviceTaint, Origin};
 use super::select::RuleIndex;
+use super::semantics::Semantics;
 use super::tolerate::{Deadline, deadline, tolerates};
 use crate::model::{AllocationResult, Effect, NamespacedName, ResourceClaim, Taint};
 
@@ -87,11 +88,12 @@ fn evaluate<'a>(
         no_schedule: false,
         unpublished: false,
     };
+    let semantics = rules.semantics();
     for allocated in allocation {
         let result = allocated.result;
         let entry = devices.entry(allocated.device);
         for taint in entry.driver_taints() {
-            affected.weigh(result, taint, now);
+            affected.weigh(result, taint, now, semantics);
         }
         let mut selected = false;
         for place in &entry.rules {
@@ -100,7 +102,7 @@ fn evaluate<'a>(
             // 1.34 sees rules only through patched slices: there they do not reach a device that no slice
             // has.
             if entry.reached {
-                affected.weigh(result, rule.as_device_taint(), now);
+                affected.weigh(result, rule.as_device_taint(), now, semantics);
             }
         }
         affected.unpublished |= selected && !entry.reached;
@@ -113,13 +115,19 @@ fn evaluate<'a>(
 
 impl<'a> AffectedClaim<'a> {
     /// Takes one taint on one allocated device into account.
-    fn weigh(&mut self, result: &'a AllocationResult, taint: DeviceTaint<'a>, now: Timestamp) {
+    fn weigh(
+        &mut self,
+        result: &'a AllocationResult,
+        taint: DeviceTaint<'a>,
+        now: Timestamp,
+        semantics: &Semantics,
+    ) {
         let DeviceTaint { origin, taint } = taint;
         if taint.effect != Effect::NoExecute {
             return;
         }
         let proposed = matches!(origin, Origin::Proposed(_));
-        match deadline(taint, &result.tolerations, now) {
+        match deadline(taint, &result.tolerations, now, semantics) {
             // Upstream ignores a taint that is tolerated forever: it is no reason of an eviction for another taint
             // either.
             Deadline::Never => self.tolerated |= proposed,

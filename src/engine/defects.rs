@@ -12,6 +12,8 @@ pub enum Defect {
     /// Rules that are there can make kube-scheduler panic when a slice changes, or changes of them are
     /// ignored by it: its informer asks for another version of the API than its handlers take.
     SchedulerBreaks,
+    /// kube-scheduler can panic when rules and slices change at the same time.
+    SchedulerPanics,
     /// The eviction controller does not see that pods use devices through extended resources.
     ExtendedResourcesStay,
     /// The eviction controller stops at the first outdated entry of `reservedFor`.
@@ -25,41 +27,15 @@ pub enum Presence {
     Present,
     /// It has not.
     Absent,
-    /// Unknown: the release does not say which it is, or nobody has tried whether it was mended.
+    /// Unknown: the version has no patch.
     NotKnown,
-}
-
-/// Which release is the first without a defect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repair {
-    /// This one.
-    In(Minor),
-    /// Perhaps this one: its libraries look like it, and nobody has seen it.
-    Expected(Minor),
-}
-
-impl Repair {
-    /// The release.
-    #[must_use]
-    pub fn release(self) -> Minor {
-        match self {
-            Self::In(release) | Self::Expected(release) => release,
-        }
-    }
-
-    /// What is known of releases from it on.
-    fn presence_from_there_on(self) -> Presence {
-        match self {
-            Self::In(_) => Presence::Absent,
-            Self::Expected(_) => Presence::NotKnown,
-        }
-    }
 }
 
 impl Defect {
     /// Every defect, the worst first.
-    pub const ALL: [Self; 3] = [
+    pub const ALL: [Self; 4] = [
         Self::SchedulerBreaks,
+        Self::SchedulerPanics,
         Self::ExtendedResourcesStay,
         Self::StaleReservationsHide,
     ];
@@ -69,6 +45,7 @@ impl Defect {
     pub fn code(self) -> &'static str {
         match self {
             Self::SchedulerBreaks => "scheduler-breaks",
+            Self::SchedulerPanics => "scheduler-panics",
             Self::ExtendedResourcesStay => "extended-resources-stay",
             Self::StaleReservationsHide => "stale-reservations-hide",
         }
@@ -80,6 +57,9 @@ impl Defect {
         match self {
             Self::SchedulerBreaks => {
                 "kube-scheduler can ignore rules, and any rule can make it panic"
+            }
+            Self::SchedulerPanics => {
+                "kube-scheduler can panic when rules and slices change at the same time"
             }
             Self::ExtendedResourcesStay => {
                 "pods that use devices through extended resources are not evicted"
@@ -96,6 +76,7 @@ impl Defect {
     pub fn upstream(self) -> u32 {
         match self {
             Self::SchedulerBreaks => 139_651,
+            Self::SchedulerPanics => 143_378,
             Self::ExtendedResourcesStay => 141_290,
             Self::StaleReservationsHide => 135_686,
         }
@@ -107,7 +88,7 @@ impl Defect {
         let minor = match self {
             Self::SchedulerBreaks => 36,
             // Before, there are no devices behind extended resources.
-            Self::ExtendedResourcesStay => 34,
+            Self::SchedulerPanics | Self::ExtendedResourcesStay => 34,
             Self::StaleReservationsHide => 33,
         };
         Minor { minor, patch: None }
@@ -115,15 +96,16 @@ impl Defect {
 
     /// The first release that is without it.
     #[must_use]
-    pub fn repair(self) -> Repair {
+    pub fn repair(self) -> Minor {
         let release = |minor, patch| Minor {
             minor,
             patch: Some(patch),
         };
         match self {
-            Self::SchedulerBreaks => Repair::In(release(36, 3)),
-            Self::ExtendedResourcesStay => Repair::Expected(release(37, 2)),
-            Self::StaleReservationsHide => Repair::In(release(36, 0)),
+            Self::SchedulerBreaks => release(36, 3),
+            Self::SchedulerPanics => release(38, 0),
+            Self::ExtendedResourcesStay => release(37, 2),
+            Self::StaleReservationsHide => release(36, 0),
         }
     }
 
@@ -137,19 +119,18 @@ impl Defect {
         if release.minor < self.since().minor {
             return Presence::Absent;
         }
-        let repair = self.repair();
-        let first = repair.release();
+        let first = self.repair();
         if release.minor != first.minor {
             return if release.minor < first.minor {
                 Presence::Present
             } else {
-                repair.presence_from_there_on()
+                Presence::Absent
             };
         }
         match (release.patch, first.patch.unwrap_or(0)) {
-            (_, 0) => repair.presence_from_there_on(),
+            (_, 0) => Presence::Absent,
             (Some(patch), needed) if patch < needed => Presence::Present,
-            (Some(_), _) => repair.presence_from_there_on(),
+            (Some(_), _) => Presence::Absent,
             (None, _) => Presence::NotKnown,
         }
     }
@@ -162,7 +143,9 @@ mod tests {
 
     #[test]
     fn a_defect_is_in_the_releases_between_its_first_and_its_repair() {
-        use Defect::{ExtendedResourcesStay, SchedulerBreaks, StaleReservationsHide};
+        use Defect::{
+            ExtendedResourcesStay, SchedulerBreaks, SchedulerPanics, StaleReservationsHide,
+        };
         use Presence::{Absent, NotKnown, Present};
         for (defect, release, expected) in [
             (SchedulerBreaks, "v1.35.9", Absent),
@@ -184,8 +167,12 @@ mod tests {
             (ExtendedResourcesStay, "v1.36.7", Present),
             (ExtendedResourcesStay, "v1.37.1", Present),
             (ExtendedResourcesStay, "v1.37", NotKnown),
-            (ExtendedResourcesStay, "v1.37.2", NotKnown),
-            (ExtendedResourcesStay, "v1.38.0", NotKnown),
+            (ExtendedResourcesStay, "v1.37.2", Absent),
+            (ExtendedResourcesStay, "v1.38.0", Absent),
+            (SchedulerPanics, "v1.35.4", Present),
+            (SchedulerPanics, "v1.37.2", Present),
+            (SchedulerPanics, "v1.37", Present),
+            (SchedulerPanics, "v1.38.0", Absent),
             (StaleReservationsHide, "v1.33.0", Present),
             (StaleReservationsHide, "v1.35", Present),
             (StaleReservationsHide, "v1.35.4", Present),
@@ -221,6 +208,6 @@ mod tests {
     fn every_defect_has_a_code_of_its_own_and_a_place_upstream() {
         let codes: std::collections::BTreeSet<_> = Defect::ALL.map(Defect::code).into();
         let places: std::collections::BTreeSet<_> = Defect::ALL.map(Defect::upstream).into();
-        assert_eq!((codes.len(), places.len()), (3, 3));
+        assert_eq!((codes.len(), places.len()), (4, 4));
     }
 }

@@ -355,7 +355,10 @@ impl DeviceCheck<'_, '_> {
             results
                 .filter(|result| result.device == *self.device)
                 .any(|result| {
-                    let stays = |taint: &&Taint| is_tolerated_for_ever(taint, &result.tolerations);
+                    let semantics = self.facts.semantics;
+                    let stays = |taint: &&Taint| {
+                        is_tolerated_for_ever(taint, &result.tolerations, semantics)
+                    };
                     !evicting.iter().all(stays)
                 })
         })

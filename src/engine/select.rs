@@ -75,6 +75,11 @@ pub(crate) struct RuleIndex<'a> {
 }
 
 impl<'a> RuleIndex<'a> {
+    /// How the version behaves under which the rules are indexed.
+    pub(crate) fn semantics(&self) -> &Semantics {
+        &self.semantics
+    }
+
     /// Indexes `rules` by what they select under `semantics`.
     pub(crate) fn new(rules: Vec<RuleTaint<'a>>, semantics: &Semantics) -> Self {
         let mut index = Self {

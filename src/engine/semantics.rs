@@ -7,8 +7,8 @@ use crate::model::{Affects, Gap, Kind, Minor};
 /// The one place that knows versions; everything else asks for a behaviour by name. Chosen once per
 /// run: from the server's version, from what the files show, or by the user.
 ///
-/// Source: the registries, trackers and controllers of Kubernetes 1.34.4, 1.35.4, 1.36.3,
-/// 1.37.0 and 1.37.1.
+/// Source: the registries, trackers, controllers and schedulers of Kubernetes 1.34.4, 1.35.4, 1.36.3,
+/// 1.37.2 and 1.38.0-beta.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Semantics {
     /// The version this describes.
@@ -43,6 +43,13 @@ pub struct Semantics {
     /// Whether the controller evicts pods that got their devices through an extended resource
     /// (since 1.37.2, as far as the released libraries show).
     pub evicts_extended_resources: bool,
+    /// Whether a toleration without effect tolerates `NoExecute` (since 1.38), or only counts for the scheduler.
+    pub effectless_tolerates_no_execute: bool,
+    /// Whether the scheduler allocates devices as 1.38 does: a capacity has one name, with the driver or without;
+    /// a device with shares is not allocated exclusively; versions are equal by semver; a request for all devices
+    /// skips a node with an incomplete or invalid pool instead of ending the attempt; a negative consumed capacity
+    /// of any claim ends every attempt.
+    pub allocates_as_1_38: bool,
     /// Whether a reservation for a PodGroup counts for its pods: the feature gate
     /// `DRAWorkloadResourceClaims`, off by default in every version, unknown before 1.36.
     pub honours_pod_groups: bool,
@@ -51,11 +58,16 @@ pub struct Semantics {
 impl Semantics {
     /// The newest minor version that is known.
     pub const NEWEST: Minor = Minor {
-        minor: 37,
+        minor: 38,
         patch: None,
     };
     /// The newest release that is known: what versions after [`Semantics::NEWEST`] are taken to behave like.
-    pub const NEWEST_RELEASE: Minor = release(37, 2);
+    pub const NEWEST_RELEASE: Minor = release(38, 0);
+    /// The version of [`Semantics::assumed`]: the newest that is released.
+    pub const ASSUMED: Minor = Minor {
+        minor: 37,
+        patch: None,
+    };
     /// The oldest version that is supported.
     pub const OLDEST: Minor = Minor {
         minor: 34,
@@ -63,12 +75,13 @@ impl Semantics {
     };
 
     /// The releases that behave differently, oldest first.
-    pub const RELEASES: [Minor; 6] = [
+    pub const RELEASES: [Minor; 7] = [
         release(34, 0),
         release(35, 0),
         release(36, 0),
         release(37, 0),
         release(37, 1),
+        release(37, 2),
         Self::NEWEST_RELEASE,
     ];
 
@@ -79,14 +92,16 @@ impl Semantics {
     /// [`Semantics::NEWEST`] behaves like [`Semantics::NEWEST_RELEASE`].
     #[must_use]
     pub fn of(version: Minor) -> Option<Self> {
+        (version.minor >= Self::OLDEST.minor).then(|| Self::known(version))
+    }
+
+    /// As [`Semantics::of`], for a version that is not too old.
+    fn known(version: Minor) -> Self {
         let minor = version.minor;
-        if minor < Self::OLDEST.minor {
-            return None;
-        }
         let at_least = |wanted: u32, patch: u32| {
             minor > wanted || (minor == wanted && version.patch.unwrap_or(0) >= patch)
         };
-        Some(Self {
+        Self {
             version,
             nil_selector_evicts: minor <= 34,
             nil_selector_blocks: !at_least(37, 1),
@@ -100,29 +115,16 @@ impl Semantics {
             stale_reservation_hides: minor <= 35,
             untainted_claims_are_followed: minor == 35,
             evicts_extended_resources: at_least(37, 2),
-            honours_pod_groups: false,
-        })
-    }
-
-    /// The newest known version with its default feature gates.
-    #[must_use]
-    pub fn newest() -> Self {
-        Self {
-            version: Self::NEWEST,
-            nil_selector_evicts: false,
-            nil_selector_blocks: true,
-            selects_by_expression: false,
-            reaches_unpublished: true,
-            copies_tolerations: true,
-            has_effect_none: true,
-            has_condition: true,
-            unknown_effect_blocks: false,
-            server_renews_time_added: true,
-            stale_reservation_hides: false,
-            untainted_claims_are_followed: false,
-            evicts_extended_resources: false,
+            effectless_tolerates_no_execute: minor >= 38,
+            allocates_as_1_38: minor >= 38,
             honours_pod_groups: false,
         }
+    }
+
+    /// The version that is assumed where none is known, with its default feature gates.
+    #[must_use]
+    pub fn assumed() -> Self {
+        Self::known(Self::ASSUMED)
     }
 
     /// How far answers depend on what `gap` says is missing. Where a taint reaches only devices that
@@ -173,8 +175,8 @@ mod tests {
     }
 
     #[test]
-    fn newest_is_what_the_table_says_about_it() {
-        assert_eq!(Semantics::newest(), version(37, None));
+    fn the_assumed_version_is_released() {
+        assert_eq!(Semantics::assumed(), version(37, None));
     }
 
     #[test]
@@ -185,68 +187,78 @@ mod tests {
 
     #[test]
     fn behaviour_changes_where_upstream_changed_it() {
-        type Row = (&'static str, fn(&Semantics) -> bool, [bool; 6]);
-        // 1.34, 1.35, 1.36, 1.37.0, 1.37.1, 1.37.2
-        let rows: [Row; 12] = [
+        type Row = (&'static str, fn(&Semantics) -> bool, [bool; 7]);
+        // 1.34, 1.35, 1.36, 1.37.0, 1.37.1, 1.37.2, 1.38.0
+        let rows: [Row; 14] = [
             (
                 "nil selector evicts",
                 |s| s.nil_selector_evicts,
-                [true, false, false, false, false, false],
+                [true, false, false, false, false, false, false],
             ),
             (
                 "nil selector blocks",
                 |s| s.nil_selector_blocks,
-                [true, true, true, true, false, false],
+                [true, true, true, true, false, false, false],
             ),
             (
                 "class and expressions",
                 |s| s.selects_by_expression,
-                [true, false, false, false, false, false],
+                [true, false, false, false, false, false, false],
             ),
             (
                 "reaches unpublished",
                 |s| s.reaches_unpublished,
-                [false, true, true, true, true, true],
+                [false, true, true, true, true, true, true],
             ),
             (
                 "copies tolerations",
                 |s| s.copies_tolerations,
-                [false, true, true, true, true, true],
+                [false, true, true, true, true, true, true],
             ),
             (
                 "effect None",
                 |s| s.has_effect_none,
-                [false, true, true, true, true, true],
+                [false, true, true, true, true, true, true],
             ),
             (
                 "condition",
                 |s| s.has_condition,
-                [false, true, true, true, true, true],
+                [false, true, true, true, true, true, true],
             ),
             (
                 "unknown effect blocks",
                 |s| s.unknown_effect_blocks,
-                [true, false, false, false, false, false],
+                [true, false, false, false, false, false, false],
             ),
             (
                 "timeAdded renewed",
                 |s| s.server_renews_time_added,
-                [false, false, true, true, true, true],
+                [false, false, true, true, true, true, true],
             ),
             (
                 "stale reservation hides",
                 |s| s.stale_reservation_hides,
-                [true, true, false, false, false, false],
+                [true, true, false, false, false, false, false],
             ),
             (
                 "untainted claims are followed",
                 |s| s.untainted_claims_are_followed,
-                [false, true, false, false, false, false],
+                [false, true, false, false, false, false, false],
             ),
             (
                 "extended resources",
                 |s| s.evicts_extended_resources,
-                [false, false, false, false, false, true],
+                [false, false, false, false, false, true, true],
+            ),
+            (
+                "effectless tolerations",
+                |s| s.effectless_tolerates_no_execute,
+                [false, false, false, false, false, false, true],
+            ),
+            (
+                "allocator of 1.38",
+                |s| s.allocates_as_1_38,
+                [false, false, false, false, false, false, true],
             ),
         ];
         let versions = [
@@ -256,6 +268,7 @@ mod tests {
             version(37, Some(0)),
             version(37, Some(1)),
             version(37, Some(2)),
+            version(38, Some(0)),
         ];
         for (name, behaviour, expected) in rows {
             assert_eq!(versions.each_ref().map(behaviour), expected, "{name}");

@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::semantics::Semantics;
 use crate::model::{Effect, Operator, Taint, Toleration};
 
 /// What a set of tolerations makes of one taint.
@@ -33,7 +34,7 @@ pub enum TolerationMismatch {
     Operator,
     /// It names another effect.
     Effect,
-    /// It names no effect: good enough for the scheduler, not for the eviction controller.
+    /// It names no effect: it counts for the scheduler, and up to 1.37 not for the eviction controller.
     NoEffect,
 }
 
@@ -70,12 +71,13 @@ pub fn differences(
 
 /// As [`differences`], the way the eviction controller asks of a taint with effect `NoExecute`.
 ///
-/// Upstream: `claimEvictionTime` in `device_taint_eviction.go`, every version from 1.34 to 1.37.
+/// Upstream: `claimEvictionTime` in `device_taint_eviction.go`.
 pub fn eviction_differences(
     toleration: &Toleration,
     taint: &Taint,
+    semantics: &Semantics,
 ) -> impl Iterator<Item = TolerationMismatch> + use<> {
-    let is_silent = toleration.effect.is_none();
+    let is_silent = toleration.effect.is_none() && !semantics.effectless_tolerates_no_execute;
     differences(toleration, taint).chain(is_silent.then_some(TolerationMismatch::NoEffect))
 }
 
@@ -87,27 +89,40 @@ pub fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
 
 /// Whether `toleration` keeps the eviction controller from acting on `taint`, for a while or forever.
 ///
-/// More than [`tolerates`]: the toleration's own effect has to be `NoExecute`, literally. One without
-/// effect, which the API documents as "all effects", lets a pod be scheduled and does not keep it.
+/// Up to 1.37 more than [`tolerates`]: the toleration's own effect has to be `NoExecute`, literally. One
+/// without effect, which the API documents as "all effects", lets a pod be scheduled and does not keep it.
 ///
-/// Upstream: `claimEvictionTime` in `device_taint_eviction.go`, every version from 1.34 to 1.37.
+/// Upstream: `claimEvictionTime` in `device_taint_eviction.go`.
 #[must_use]
-pub fn tolerates_eviction(toleration: &Toleration, taint: &Taint) -> bool {
-    toleration.effect == Some(Effect::NoExecute) && tolerates(toleration, taint)
+pub fn tolerates_eviction(toleration: &Toleration, taint: &Taint, semantics: &Semantics) -> bool {
+    let counts = match &toleration.effect {
+        None => semantics.effectless_tolerates_no_execute,
+        Some(effect) => *effect == Effect::NoExecute,
+    };
+    counts && tolerates(toleration, taint)
 }
 
 /// When `taint` drives its users away: see [`decision`].
 #[must_use]
-pub fn deadline(taint: &Taint, tolerations: &[Toleration], now: Timestamp) -> Deadline {
-    decision(taint, tolerations, now).deadline
+pub fn deadline(
+    taint: &Taint,
+    tolerations: &[Toleration],
+    now: Timestamp,
+    semantics: &Semantics,
+) -> Deadline {
+    decision(taint, tolerations, now, semantics).deadline
 }
 
 /// Whether `taint` never drives its users away, whenever it was added.
 #[must_use]
-pub fn is_tolerated_for_ever(taint: &Taint, tolerations: &[Toleration]) -> bool {
+pub fn is_tolerated_for_ever(
+    taint: &Taint,
+    tolerations: &[Toleration],
+    semantics: &Semantics,
+) -> bool {
     let mut covering = tolerations
         .iter()
-        .filter(|toleration| tolerates_eviction(toleration, taint));
+        .filter(|toleration| tolerates_eviction(toleration, taint, semantics));
     covering.any(|toleration| toleration.seconds.is_none())
 }
 
@@ -123,11 +138,16 @@ pub fn is_tolerated_for_ever(taint: &Taint, tolerations: &[Toleration]) -> bool 
 ///
 /// Upstream: `claimEvictionTime` in `device_taint_eviction.go`.
 #[must_use]
-pub fn decision(taint: &Taint, tolerations: &[Toleration], now: Timestamp) -> TolerationDecision {
+pub fn decision(
+    taint: &Taint,
+    tolerations: &[Toleration],
+    now: Timestamp,
+    semantics: &Semantics,
+) -> TolerationDecision {
     let added = taint.time_added.unwrap_or(now);
     let mut shortest: Option<(i64, usize)> = None;
     for (place, toleration) in tolerations.iter().enumerate() {
-        if !tolerates_eviction(toleration, taint) {
+        if !tolerates_eviction(toleration, taint, semantics) {
             continue;
         }
         let Some(seconds) = toleration.seconds else {
@@ -161,8 +181,13 @@ fn after(start: Timestamp, seconds: i64) -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::testing::semantics;
 
     const ADDED: i64 = 1_000;
+
+    fn deadline(taint: &Taint, tolerations: &[Toleration], now: Timestamp) -> Deadline {
+        super::deadline(taint, tolerations, now, &Semantics::assumed())
+    }
 
     fn taint(effect: Effect) -> Taint {
         Taint {
@@ -284,8 +309,28 @@ mod tests {
             ),
         ] {
             assert_eq!(tolerates(&toleration, &taint), scheduler, "{name}");
-            assert_eq!(tolerates_eviction(&toleration, &taint), eviction, "{name}");
+            let evicts = |minor| tolerates_eviction(&toleration, &taint, &semantics(minor));
+            assert_eq!(evicts(37), eviction, "{name}");
+            assert_eq!(evicts(38), scheduler, "{name}");
         }
+    }
+
+    #[test]
+    fn toleration_without_effect() {
+        let taint = taint(Effect::NoExecute);
+        let silent = toleration("", "Exists", "", "");
+        let lasting = Toleration {
+            seconds: Some(60),
+            ..silent.clone()
+        };
+        let until = |toleration: &Toleration, minor| {
+            let tolerations = std::slice::from_ref(toleration);
+            super::deadline(&taint, tolerations, at(0), &semantics(minor))
+        };
+        assert_eq!(until(&silent, 37), Deadline::At(at(ADDED)));
+        assert_eq!(until(&lasting, 37), Deadline::At(at(ADDED)));
+        assert_eq!(until(&silent, 38), Deadline::Never);
+        assert_eq!(until(&lasting, 38), Deadline::At(at(ADDED + 60)));
     }
 
     #[test]
@@ -319,10 +364,14 @@ mod tests {
         ] {
             let found: Vec<TolerationMismatch> = differences(&toleration, &taint).collect();
             assert_eq!(found, scheduler, "{toleration}");
+            let of_1_37 = semantics(37);
             let found: Vec<TolerationMismatch> =
-                eviction_differences(&toleration, &taint).collect();
+                eviction_differences(&toleration, &taint, &of_1_37).collect();
             assert_eq!(found, eviction, "{toleration}");
-            assert_eq!(tolerates_eviction(&toleration, &taint), eviction.is_empty());
+            let covers = tolerates_eviction(&toleration, &taint, &of_1_37);
+            assert_eq!(covers, eviction.is_empty());
+            let mut found = eviction_differences(&toleration, &taint, &semantics(38));
+            assert!(found.all(|difference| scheduler.contains(&difference)));
         }
     }
 
@@ -338,7 +387,7 @@ mod tests {
             (vec![other, lasting(5), forever], Some(2)),
         ] {
             assert_eq!(
-                decision(&taint, &tolerations, at(0)).by,
+                decision(&taint, &tolerations, at(0), &Semantics::assumed()).by,
                 by,
                 "{tolerations:?}"
             );

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use super::casing::pascal_case;
 use super::table::{Column, Table};
 use crate::assess::defects::{releases, upstream};
-use crate::engine::defects::Repair;
 use crate::engine::{Defect, Presence};
 use crate::model::Minor;
 
@@ -20,10 +19,8 @@ pub struct KnownDefect {
     pub message: String,
     /// The first release with the defect.
     pub introduced_in: String,
-    /// The first release without the defect; null if unknown.
-    pub fixed_in: Option<String>,
-    /// The release that may be the first without the defect (untested); null if fixedIn is known.
-    pub expected_in: Option<String>,
+    /// The first release without the defect.
+    pub fixed_in: String,
     /// Kubernetes issue, such as `kubernetes#139651`.
     pub upstream: String,
 }
@@ -72,20 +69,12 @@ impl DefectPresence {
 /// All that are known.
 #[must_use]
 pub fn known() -> Vec<KnownDefect> {
-    let view = |defect: Defect| {
-        // Two fields: a release that is only expected to have the fix must not be read as one that has it.
-        let (fixed_in, expected_in) = match defect.repair() {
-            Repair::In(release) => (Some(release.to_string()), None),
-            Repair::Expected(release) => (None, Some(release.to_string())),
-        };
-        KnownDefect {
-            defect: pascal_case(defect.code()),
-            message: defect.meaning().to_owned(),
-            introduced_in: defect.since().to_string(),
-            fixed_in,
-            expected_in,
-            upstream: upstream(defect),
-        }
+    let view = |defect: Defect| KnownDefect {
+        defect: pascal_case(defect.code()),
+        message: defect.meaning().to_owned(),
+        introduced_in: defect.since().to_string(),
+        fixed_in: defect.repair().to_string(),
+        upstream: upstream(defect),
     };
     Defect::ALL.into_iter().map(view).collect()
 }

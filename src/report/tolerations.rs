@@ -9,6 +9,7 @@ use super::table::{Column, NONE, Section, Table, View};
 use super::taint::Taint;
 use super::toleration::TolerationView;
 use crate::decide::dedication::{Tolerance, Tolerant};
+use crate::engine::Semantics;
 use crate::engine::tolerate::tolerates_eviction;
 use crate::model::{self, Effect};
 
@@ -58,9 +59,8 @@ pub struct TolerantReport {
     /// The tolerations as text has them.
     #[serde(skip)]
     pub tolerations_text: Vec<String>,
-    /// true if the claim tolerates the taint only for scheduling: none of its tolerations has effect NoExecute, so a
-    /// NoExecute taint evicts its pods. Unlike a toleration of node taints, a device toleration without an effect
-    /// prevents no eviction.
+    /// true if the claim tolerates the taint only for scheduling: with effect NoExecute, the taint evicts its pods. Up
+    /// to Kubernetes 1.37, a device toleration without an effect tolerates no NoExecute taint.
     pub scheduling_only: bool,
     /// The devices that the claim holds, as DRIVER/POOL/DEVICE; empty for a claim template.
     pub devices: Vec<String>,
@@ -134,7 +134,11 @@ impl TolerantReport {
 
 /// A claim or template that tolerates one of `taints`, as reports show it.
 #[must_use]
-pub fn tolerant_report(one: &Tolerant, taints: &[model::Taint]) -> TolerantReport {
+pub fn tolerant_report(
+    one: &Tolerant,
+    taints: &[model::Taint],
+    semantics: &Semantics,
+) -> TolerantReport {
     let evicting: Vec<model::Taint> = taints
         .iter()
         .map(|taint| model::Taint {
@@ -145,7 +149,7 @@ pub fn tolerant_report(one: &Tolerant, taints: &[model::Taint]) -> TolerantRepor
     let stays = |taint: &model::Taint| {
         one.by
             .iter()
-            .any(|toleration| tolerates_eviction(toleration, taint))
+            .any(|toleration| tolerates_eviction(toleration, taint, semantics))
     };
     TolerantReport {
         kind: one.kind.kind().as_str().to_owned(),

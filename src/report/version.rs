@@ -187,7 +187,7 @@ impl Server {
         let semantics = match minor {
             Some(minor) => Semantics::of(minor),
             // As every command treats a server of unknown version: the report says what they do.
-            None => Some(Semantics::newest()),
+            None => Some(Semantics::assumed()),
         };
         let is_rule = |it: &&Resource| it.name == model::Kind::DeviceTaintRule.plural();
         let rules = resources.iter().find(is_rule);

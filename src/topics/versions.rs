@@ -10,7 +10,7 @@ type Behaviour = fn(&Semantics) -> bool;
 /// The table of what each version does.
 pub(super) fn versions() -> String {
     let known = Semantics::RELEASES.map(|release| (release, Semantics::of(release)));
-    let rows: [(&str, Behaviour); 11] = [
+    let rows: [(&str, Behaviour); 13] = [
         ("tolerations prevent eviction", |it| it.copies_tolerations),
         ("effect None", |it| it.has_effect_none),
         ("the controller reports on rules", |it| it.has_condition),
@@ -20,6 +20,10 @@ pub(super) fn versions() -> String {
         ("rules taint unpublished devices", |it| {
             it.reaches_unpublished
         }),
+        ("no effect tolerates NoExecute", |it| {
+            it.effectless_tolerates_no_execute
+        }),
+        ("capacity names: driver optional", |it| it.allocates_as_1_38),
         ("extended-resource pods evicted", |it| {
             it.evicts_extended_resources
         }),
@@ -105,11 +109,11 @@ mod tests {
         let newest_first = |known: [&str; 6]| known.map(str::to_owned).to_vec();
         assert_eq!(
             line("effect None"),
-            newest_first(["yes", "yes", "yes", "yes", "yes", "-"])
+            newest_first(["yes", "yes", "yes", "yes", "yes", "yes"])
         );
         assert_eq!(
             line("extended-resource pods"),
-            newest_first(["yes", "-", "-", "-", "-", "-"])
+            newest_first(["yes", "yes", "-", "-", "-", "-"])
         );
     }
 }

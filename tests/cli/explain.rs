@@ -264,3 +264,21 @@ fn what_was_not_read_is_unknown_and_not_none() {
         assert!(!told.contains(not_said), "without {missing}: {told}");
     }
 }
+
+#[test]
+fn toleration_without_effect() {
+    let taint = "gpu.example.com/node-8/gpu-0 example.com/maintenance:NoExecute";
+    for (version, outcome, why) in [
+        ("1.37", "EvictedNow", "up to Kubernetes 1.37"),
+        ("1.38", "Tolerates", "tolerated"),
+    ] {
+        let more = format!("--from examples/cluster.yaml --kubernetes {version}");
+        let previewed = devicetaint(&format!("preview {taint} {more} -o json")).json();
+        let pods = previewed["affectedPods"].as_array().expect("pods");
+        let outcomes: Vec<_> = pods.iter().map(|pod| pod["outcome"].as_str()).collect();
+        assert_eq!(outcomes, [Some(outcome)], "{version}");
+        let pod = "pod/serving/chat-7d9c6b5f4d-qvwlt";
+        let explained = devicetaint(&format!("explain {pod} {taint} {more} -o wide")).shown();
+        assert!(explained.contains(why), "{version}: {explained}");
+    }
+}

@@ -146,6 +146,9 @@ pub fn deadlines(snapshot: &Snapshot, semantics: &Semantics) -> BTreeMap<String,
 
 /// All rules as they are, until the horizon.
 fn timeline(snapshot: &Snapshot, semantics: &Semantics) -> Outcome {
+    let subject = Subject {
+        semantics: *semantics,
+    };
     let proposed: Vec<ProposedTaint> = snapshot
         .rules
         .iter()
@@ -165,7 +168,12 @@ fn timeline(snapshot: &Snapshot, semantics: &Semantics) -> Outcome {
         .map(|(place, rule)| {
             (
                 rule.name.to_string(),
-                words(final_condition(place, &rule.taint.effect, &impact)),
+                words(final_condition(
+                    place,
+                    &rule.taint.effect,
+                    &impact,
+                    &subject,
+                )),
             )
         })
         .collect();
@@ -211,8 +219,13 @@ fn evicted_by_drivers(snapshot: &Snapshot, semantics: &Semantics) -> BTreeMap<St
 }
 
 /// The condition after the last eviction: what is pending beyond the horizon, and what was evicted
-/// because of the rule, pods that were terminating anyway included.
-fn final_condition(place: usize, effect: &Effect, impact: &Impact<'_>) -> Condition {
+/// because of the rule.
+fn final_condition(
+    place: usize,
+    effect: &Effect,
+    impact: &Impact<'_>,
+    subject: &Subject,
+) -> Condition {
     let mut pending = Counts::default();
     let mut namespaces = BTreeSet::new();
     let mut evicted = 0;
@@ -225,7 +238,8 @@ fn final_condition(place: usize, effect: &Effect, impact: &Impact<'_>) -> Condit
             continue;
         };
         if second(at).is_some() {
-            evicted += 1;
+            let counts = pod.pod.deletion.is_none() || subject.counts_terminating_pods();
+            evicted += usize::from(counts);
         } else if pod.pod.deletion.is_none() {
             pending.pods += 1;
             namespaces.insert(&pod.pod.name.namespace);

@@ -26,14 +26,7 @@ impl Subject {
     pub fn of(oracle: &mut Oracle) -> Self {
         let answer = oracle.ask(&[json!({"id": 0, "op": "version"})]);
         let text = answer[0]["kubernetes"].as_str().expect("a version");
-        let mut parts = text
-            .trim_start_matches("v1.")
-            .split('.')
-            .map(|part| part.parse().expect("a number"));
-        let version = Minor {
-            minor: parts.next().expect("a minor"),
-            patch: parts.next(),
-        };
+        let version = Minor::parse(text).expect("a version");
         Self {
             semantics: Semantics::of(version).expect("a version that is known"),
         }
@@ -50,6 +43,11 @@ impl Subject {
     /// pods depends on the order of events.
     pub fn counts_evictions(&self) -> bool {
         !self.semantics.stale_reservation_hides
+    }
+
+    /// Whether a pod that is terminating already counts as evicted (up to 1.37).
+    pub fn counts_terminating_pods(&self) -> bool {
+        self.semantics.version.minor <= 37
     }
 
     /// The case as this version can be asked about it.

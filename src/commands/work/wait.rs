@@ -250,7 +250,7 @@ impl Wait<'_> {
         // What rules themselves become is the same in every version that has them.
         self.wait(
             observer,
-            &Semantics::newest(),
+            &Semantics::assumed(),
             &BesideWait::default(),
             context,
         )

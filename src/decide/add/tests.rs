@@ -46,7 +46,7 @@ fn decided(
     found: &DeviceTaintRule,
     existing: Existing,
 ) -> Result<AddStep, Failure> {
-    let semantics = Semantics::newest();
+    let semantics = Semantics::assumed();
     let terms = Terms {
         existing,
         semantics: &semantics,
@@ -289,7 +289,7 @@ fn what_a_server_does_not_know_is_not_sent_to_it() {
         semantics,
         now: now(),
     };
-    let newest = Semantics::newest();
+    let newest = Semantics::assumed();
     let said = |draft, semantics| {
         add(vec![draft], &[], &terms(semantics))
             .map(|_| ())

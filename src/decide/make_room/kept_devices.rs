@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_rule_of_an_earlier_run_is_taken_over_and_that_of_somebody_else_is_not() {
-        let semantics = Semantics::newest();
+        let semantics = Semantics::assumed();
         let of = |rules: &[DeviceTaintRule], effect: &str| {
             let uid = Uid::from("mine");
             let drafts = vec![draft("gpu-1", effect)];

@@ -187,6 +187,7 @@ fn a_claim_has_to_tolerate_both_effects_and_the_eviction_forever() {
         ]
     };
     let uid = Uid::from("uid-of-critical");
+    let semantics = Semantics::assumed();
     for (what, tolerations, is_enough) in [
         ("both", both(), true),
         ("none", vec![], false),
@@ -220,24 +221,29 @@ fn a_claim_has_to_tolerate_both_effects_and_the_eviction_forever() {
         ),
     ] {
         let claim = claim(RequestKind::Exactly(request(tolerations)));
-        assert_eq!(lacking(&[&claim], &uid).is_empty(), is_enough, "{what}");
+        assert_eq!(
+            lacking(&[&claim], &uid, &semantics).is_empty(),
+            is_enough,
+            "{what}"
+        );
     }
     let some = claim(RequestKind::FirstAvailable(vec![
         ("a".into(), request(both())),
         ("b".into(), request(vec![])),
     ]));
-    let found = lacking(&[&some], &uid);
+    let found = lacking(&[&some], &uid, &semantics);
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].request, "r/b");
     let unknown = claim(RequestKind::Unknown);
-    assert_eq!(lacking(&[&unknown], &uid).len(), 1);
+    assert_eq!(lacking(&[&unknown], &uid, &semantics).len(), 1);
 }
 
 #[test]
 fn a_claim_that_does_not_tolerate_the_taint_is_refused_with_the_lines_to_add() {
     let uid = Uid::from("uid-of-critical");
-    let lacking = lacking(&[&claim(RequestKind::Exactly(request(vec![])))], &uid);
-    let newest = Semantics::newest();
+    let newest = Semantics::assumed();
+    let claim = claim(RequestKind::Exactly(request(vec![])));
+    let lacking = lacking(&[&claim], &uid, &newest);
     let refused = refuse_lacking(&lacking, Mechanism::Taint, &newest).unwrap_err();
     assert_eq!(refused.status(), ExitStatus::Refused);
     let details = refused.details().join("\n");
@@ -281,7 +287,10 @@ fn asked(change: impl FnOnce(&mut Pod)) -> Result<Eligibility, Failure> {
     waiting.node = None;
     change(&mut waiting);
     let reading = reading();
-    eligibility(&waiting, &Basis::new(&reading, &Semantics::newest(), now()))
+    eligibility(
+        &waiting,
+        &Basis::new(&reading, &Semantics::assumed(), now()),
+    )
 }
 
 #[test]
@@ -357,7 +366,7 @@ fn asked_beside_a_free_device(change: impl FnOnce(&mut Node)) -> Result<Eligibil
         name: "gpu".into(),
         source: ClaimSource::Claim("gpu".into()),
     }];
-    let semantics = Semantics::newest();
+    let semantics = Semantics::assumed();
     let basis = Basis::new(&reading, &semantics, now());
     eligibility(&critical, &basis)
 }
@@ -391,7 +400,7 @@ fn a_claim_that_was_not_read_is_not_one_that_does_not_exist() {
     reading.gaps.push(Gap::of(Kind::ResourceClaim, "denied"));
     let mut pod = pod("team-a", "critical");
     pod.node = None;
-    let semantics = Semantics::newest();
+    let semantics = Semantics::assumed();
     let basis = Basis::new(&reading, &semantics, now());
     let failure = eligibility(&pod, &basis).unwrap_err();
     assert!(
@@ -557,7 +566,7 @@ fn all_permissions_of_a_run_are_needed_before_its_first_change() {
     let changed = || AddStep::Change {
         draft: draft(),
         rule: rule(),
-        patch: RulePatch::effect(&Effect::NoExecute, &Semantics::newest(), None),
+        patch: RulePatch::effect(&Effect::NoExecute, &Semantics::assumed(), None),
     };
     for (what, pods, first, force, expected) in [
         (

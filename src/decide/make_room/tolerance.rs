@@ -29,7 +29,7 @@ pub struct LackingRequest {
 /// The requests of these claims that do not tolerate the taint with either effect: for the scheduler, and for the
 /// eviction controller forever.
 #[must_use]
-pub fn lacking(claims: &[&ResourceClaim], uid: &Uid) -> Vec<LackingRequest> {
+pub fn lacking(claims: &[&ResourceClaim], uid: &Uid, semantics: &Semantics) -> Vec<LackingRequest> {
     let mut lacking = Vec::new();
     for claim in claims {
         let requests = claim.spec.iter().flat_map(|spec| &spec.requests);
@@ -44,9 +44,9 @@ pub fn lacking(claims: &[&ResourceClaim], uid: &Uid) -> Vec<LackingRequest> {
                 // the pod itself, so it counts as lacking.
                 RequestKind::Unknown => vec![(request.name.to_string(), None)],
             };
-            let of_claim = choices
-                .into_iter()
-                .filter(|(_, terms)| !terms.is_some_and(|terms| covers(&terms.tolerations, uid)));
+            let of_claim = choices.into_iter().filter(|(_, terms)| {
+                !terms.is_some_and(|terms| covers(&terms.tolerations, uid, semantics))
+            });
             lacking.extend(of_claim.map(|(request, _)| LackingRequest {
                 claim: claim.name.clone(),
                 request,
@@ -56,13 +56,13 @@ pub fn lacking(claims: &[&ResourceClaim], uid: &Uid) -> Vec<LackingRequest> {
     lacking
 }
 
-fn covers(tolerations: &[Toleration], uid: &Uid) -> bool {
+fn covers(tolerations: &[Toleration], uid: &Uid, semantics: &Semantics) -> bool {
     let (schedules, executes) = (
         taint(uid, Effect::NoSchedule),
         taint(uid, Effect::NoExecute),
     );
     let has = |taint| tolerations.iter().any(|it| tolerates(it, taint));
-    has(&schedules) && has(&executes) && is_tolerated_for_ever(&executes, tolerations)
+    has(&schedules) && has(&executes) && is_tolerated_for_ever(&executes, tolerations, semantics)
 }
 
 /// The tolerations that requests need, as they are written below a request.

@@ -15,7 +15,7 @@ use super::demand::{SearchStop, demands};
 use super::incomplete_pools::incomplete_pools;
 use super::joint_bound::{JointBound, WantedClaims, joint_bound};
 use super::pod_nodes::{AllowedView, NodeFilter, PodNodes};
-use super::pool::{NodeView, Pool};
+use super::pool::{NodeView, Pool, PoolStatus};
 use super::replacement::{ClaimReallocation, Placeability, Replacement, RequestCandidates};
 use super::search::{SearchTask, is_placeable};
 use super::unmodelled_terms::unmodelled_terms;
@@ -45,8 +45,8 @@ pub fn replacement<'a>(
 ) -> Replacement<'a> {
     let affected = affected(snapshot, impact);
     let state = ClusterState::new(snapshot, proposed, basis);
-    let all = Holdings::of(&snapshot.claims, |id| state.identity(id));
-    let own = Holdings::of(affected.iter().copied(), |id| state.identity(id));
+    let all = Holdings::of(&snapshot.claims, &state);
+    let own = Holdings::of(affected.iter().copied(), &state);
     let pod_nodes = PodNodes::new(snapshot, &state, impact, filter);
     let mut session = AllocationSession::new(&state, &all, &own);
     let reallocations: Vec<ClaimReallocation<'a>> = affected
@@ -199,7 +199,7 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
             };
         };
         let place = self.group(spec);
-        let own = Holdings::of([claim], |id| self.state.identity(id));
+        let own = Holdings::of([claim], self.state);
         ClaimReallocation {
             claim,
             placeability: self.placeability(place, &own, views),
@@ -208,7 +208,7 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         }
     }
 
-    /// With which expressions the allocator fails for a claim that holds nothing, on one node or another.
+    /// The errors with which the allocator ends every attempt for a claim that holds nothing, on one node or another.
     pub(super) fn failures(&mut self, claim: &'a ResourceClaim) -> BTreeSet<Unknown> {
         let Some(spec) = claim.spec.as_deref() else {
             return BTreeSet::new();
@@ -221,11 +221,48 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
             .filter(|view| !self.state.views[*view].is_doubtful)
             .collect();
         let outcomes = known.into_iter().map(|view| self.outcome(place, view));
-        let failures = outcomes.filter_map(|outcome| match outcome {
-            Err(SearchStop::Unknown(why)) => why.is_failure().then_some(why),
-            Ok(_) | Err(SearchStop::No | SearchStop::Conflict | SearchStop::TooMany) => None,
-        });
-        failures.collect()
+        let failures =
+            outcomes.filter_map(|outcome| match outcome {
+                Err(SearchStop::Unknown(why)) => why.is_failure().then_some(why),
+                Ok(_)
+                | Err(
+                    SearchStop::No | SearchStop::Conflict | SearchStop::Node | SearchStop::TooMany,
+                ) => None,
+            });
+        let mut failures: BTreeSet<Unknown> = failures.collect();
+        failures.extend(self.ending(place, &self.nothing, None));
+        failures
+    }
+
+    /// Why the scheduler ends every attempt for a claim of the group, on the nodes of these views: whatever it finds
+    /// on others.
+    fn ending(
+        &self,
+        place: usize,
+        own: &Holdings<'a>,
+        views: Option<&[AllowedView]>,
+    ) -> Option<Unknown> {
+        let usage = Usage { all: self.all, own };
+        if self.state.semantics.allocates_as_1_38 {
+            return usage.has_negative().then(|| {
+                Unknown::failure("a claim has consumed a negative amount of capacity".to_owned())
+            });
+        }
+        let demands = self.groups[place].demands.iter().flatten();
+        let mut choices = demands.flat_map(|demand| &demand.choices);
+        if !choices.any(|choice| choice.terms.amount == DeviceAmount::All) {
+            return None;
+        }
+        let seen = self.state.views.iter().enumerate();
+        let mut seen = seen.filter(|(view, _)| is_allowed(views, *view) == Some(true));
+        let is_broken = |view: &NodeView<'_>| {
+            let mut pools = view.pools.iter();
+            !view.is_doubtful && pools.any(|pool| pool.status != PoolStatus::Usable)
+        };
+        seen.any(|(_, view)| is_broken(view)).then(|| {
+            let why = "a request asks for all devices of a node, and a node has an incomplete or invalid pool";
+            Unknown::failure(why.to_owned())
+        })
     }
 
     fn known_group(&self, claim: &ResourceClaim) -> Option<usize> {
@@ -270,6 +307,20 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
 
     /// Whether a claim of the group could be placed on the nodes of `views` once it has given back what is its `own`.
     fn placeability(
+        &mut self,
+        place: usize,
+        own: &Holdings<'a>,
+        views: Option<&[AllowedView]>,
+    ) -> Placeability {
+        let found = self.placeability_by_node(place, own, views);
+        match self.ending(place, own, views) {
+            Some(why) if found == Placeability::Placeable => Placeability::Unknown([why].into()),
+            Some(_) | None => found,
+        }
+    }
+
+    /// As [`Self::placeability`], where what is wrong with one node does not matter to the others.
+    fn placeability_by_node(
         &mut self,
         place: usize,
         own: &Holdings<'a>,
@@ -339,7 +390,9 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
                 None => return true,
                 Some(doubt) => Some(doubt),
             },
-            Ok(false) | Err(SearchStop::No | SearchStop::Conflict | SearchStop::TooMany) => {
+            Ok(false)
+            | Err(SearchStop::No | SearchStop::Conflict | SearchStop::Node | SearchStop::TooMany) =>
+            {
                 let is_doubtful = self.state.views[view].is_doubtful;
                 is_doubtful.then(|| self.doubtful_nodes())
             }
@@ -353,9 +406,10 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
     /// given back.
     fn is_ruled_out(&self, place: usize, view: usize) -> bool {
         match &self.groups[place].outcomes[view] {
-            Some(Ok(false) | Err(SearchStop::No | SearchStop::Conflict | SearchStop::TooMany)) => {
-                !self.state.views[view].is_doubtful
-            }
+            Some(
+                Ok(false)
+                | Err(SearchStop::No | SearchStop::Conflict | SearchStop::Node | SearchStop::TooMany),
+            ) => !self.state.views[view].is_doubtful,
             None | Some(Ok(true) | Err(SearchStop::Unknown(_))) => false,
         }
     }
@@ -406,7 +460,7 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
     fn hopeless(&self, own: &Holdings<'a>) -> BTreeSet<usize> {
         let views = || 0..self.state.views.len();
         let is_out = |place: usize, view: usize| match self.search(place, view, own) {
-            Ok(false) | Err(SearchStop::No | SearchStop::TooMany) => {
+            Ok(false) | Err(SearchStop::No | SearchStop::Node | SearchStop::TooMany) => {
                 !self.state.views[view].is_doubtful
             }
             Ok(true) | Err(SearchStop::Conflict | SearchStop::Unknown(_)) => false,

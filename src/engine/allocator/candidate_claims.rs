@@ -92,7 +92,7 @@ pub fn candidate_claims<'a>(
     }
     let steps = Cell::new(STEPS);
     let nothing = Holdings::default();
-    let all = Holdings::of(&snapshot.claims, |id| state.identity(id));
+    let all = Holdings::of(&snapshot.claims, &state);
     // Taints come and go; the question here is whether the device could ever serve the claim. Those that keep it
     // away now are exclusions.
     state.ignored = IgnoredTaints::Everything;
@@ -210,7 +210,10 @@ impl<'a> DeviceFit<'_, 'a> {
             });
             match answer {
                 Ok(true) | Err(SearchStop::Unknown(_)) => true,
-                Ok(false) | Err(SearchStop::No | SearchStop::Conflict | SearchStop::TooMany) => {
+                Ok(false)
+                | Err(
+                    SearchStop::No | SearchStop::Conflict | SearchStop::Node | SearchStop::TooMany,
+                ) => {
                     // Which slices such a node has is not known, and a slice too many may be what the search fails
                     // on.
                     view.is_doubtful
@@ -251,7 +254,7 @@ mod tests {
         device: &str,
         proposed: &[ProposedTaint],
     ) -> Vec<Vec<Exclusion>> {
-        let semantics = Semantics::newest();
+        let semantics = Semantics::assumed();
         let basis = SearchBasis {
             semantics: &semantics,
             completeness: Completeness::COMPLETE,

@@ -179,15 +179,18 @@ pub(super) fn is_free(
     state: &ClusterState<'_>,
 ) -> Candidacy {
     let at = state.at(place);
-    if !choice.terms.admin_access && usage.is_held(at.identity) {
+    if !choice.terms.admin_access && usage.is_unavailable(at.identity, at.device, state) {
         return Candidacy::No;
     }
     let left = if takes_all(&choice.terms.capacity, at.device) {
         Ok(true)
     } else {
-        taken(&choice.terms.capacity, at.device).and_then(|taken| {
+        let names = state.capacity_names(place);
+        taken(&choice.terms.capacity, at.device, names).and_then(|taken| {
             taken.map_or(Ok(false), |taken| {
-                is_left(&taken, at.device, |name| usage.consumed(at.identity, name))
+                is_left(&taken, at.device, names, |name| {
+                    usage.consumed(at.identity, name)
+                })
             })
         })
     };

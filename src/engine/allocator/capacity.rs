@@ -3,49 +3,126 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::completeness::Unknown;
 use super::quantity::{Amount, MILLI, ONE, amount};
+use crate::engine::semantics::Semantics;
 use crate::model::{CapacityPolicy, CapacityRange, Device};
 
 /// What is asked of capacities, by name.
 pub(super) type RequestedCapacity = BTreeMap<Arc<str>, Arc<str>>;
 
-/// What a request takes of each capacity of a device, by name.
+/// Amounts of a device's capacities, by their names as [`CapacityNames::short`] has them.
 pub(super) type ConsumedCapacity<'a> = BTreeMap<&'a str, Amount>;
 
-/// An amount that nobody can work with, so that the answer is not known.
+/// An amount that cannot be calculated, so that the answer is not known.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UnreadableAmount;
+
+/// A reason why it is not known what a request takes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum CapacityError {
+    /// An amount cannot be calculated.
+    Unreadable,
+    /// The request has this capacity twice, with the driver's name and without: the scheduler gives up.
+    Twice(String),
+}
+
+impl From<UnreadableAmount> for CapacityError {
+    fn from(_: UnreadableAmount) -> Self {
+        Self::Unreadable
+    }
+}
+
+impl From<CapacityError> for Unknown {
+    fn from(error: CapacityError) -> Self {
+        match error {
+            CapacityError::Unreadable => {
+                Self::from("an amount of capacity is invalid or out of range".to_owned())
+            }
+            CapacityError::Twice(name) => Self::failure(format!(
+                "a request has capacity {name} twice, with the driver's name and without"
+            )),
+        }
+    }
+}
+
+/// How the capacities of a driver's devices are named.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CapacityNames<'d> {
+    /// The driver whose name may be left out; absent where each spelling is another capacity.
+    driver: Option<&'d str>,
+}
+
+impl<'d> CapacityNames<'d> {
+    /// Since 1.38, `DRIVER/NAME` and `NAME` are the same capacity.
+    pub(super) fn of(driver: &'d str, semantics: &Semantics) -> Self {
+        Self {
+            driver: semantics.allocates_as_1_38.then_some(driver),
+        }
+    }
+
+    /// The name without the driver's.
+    pub(super) fn short(self, name: &str) -> &str {
+        let own = self.driver.and_then(|driver| name.strip_prefix(driver));
+        own.and_then(|rest| rest.strip_prefix('/')).unwrap_or(name)
+    }
+
+    /// What is published of `device`, by short names.
+    fn published(self, device: &Device) -> BTreeMap<&str, (&Arc<str>, &Arc<str>)> {
+        let mut published = BTreeMap::new();
+        for (name, value) in &device.capacity {
+            let short = self.short(name);
+            // Of both spellings the one with the driver's name counts, as upstream.
+            if short.len() < name.len() || !published.contains_key(short) {
+                published.insert(short, (name, value));
+            }
+        }
+        published
+    }
+}
 
 /// What `asked` takes of `device`; `None` where the device has no such capacity, or does not hand out
 /// such a portion.
 ///
-/// Upstream: `CmpRequestOverCapacity` in `consumable_capacity.go`, up to where it adds.
+/// Upstream: `cmpRequestOverCapacity` in `consumable_capacity.go`, up to where it adds.
 pub(super) fn taken<'a>(
     asked: &RequestedCapacity,
     device: &'a Device,
-) -> Result<Option<ConsumedCapacity<'a>>, UnreadableAmount> {
+    names: CapacityNames<'_>,
+) -> Result<Option<ConsumedCapacity<'a>>, CapacityError> {
+    let published = names.published(device);
+    let mut wanted = BTreeMap::new();
+    for (name, written) in asked {
+        if wanted.insert(names.short(name), written).is_some() {
+            return Err(CapacityError::Twice(names.short(name).to_owned()));
+        }
+    }
     // A capacity request applies to every device, shared or not: upstream refuses one that does not have the
     // capacity.
-    if asked.keys().any(|name| !device.capacity.contains_key(name)) {
+    if wanted.keys().any(|name| !published.contains_key(name)) {
         return Ok(None);
     }
     let mut taken = ConsumedCapacity::new();
-    for (name, value) in &device.capacity {
+    for (short, (name, value)) in published {
         let policy = device
             .terms
             .as_ref()
             .and_then(|terms| terms.policies.get(name));
-        let wanted = asked.get(name).map(|written| read(written)).transpose()?;
+        let wanted = wanted.get(short).map(|written| read(written)).transpose()?;
+        // Since 1.38 before a policy can round it up to a valid portion.
+        if names.driver.is_some() && wanted.is_some_and(|wanted| wanted < 0) {
+            return Err(CapacityError::Unreadable);
+        }
         let portion = portion(wanted, read(value)?, policy)?;
         if portion < 0 {
-            return Err(UnreadableAmount);
+            return Err(CapacityError::Unreadable);
         }
         if let Some(policy) = policy
             && violates(portion, policy)?
         {
             return Ok(None);
         }
-        taken.insert(name, portion);
+        taken.insert(short, portion);
     }
     Ok(Some(taken))
 }
@@ -60,15 +137,16 @@ pub(super) fn takes_all(asked: &RequestedCapacity, device: &Device) -> bool {
 
 /// Whether so much is left of every capacity of `device`, where `used` says how much of each is in use.
 ///
-/// Upstream: `CmpRequestOverCapacity`, from where it adds.
+/// Upstream: `cmpRequestOverCapacity`, from where it adds.
 pub(super) fn is_left(
     taken: &ConsumedCapacity<'_>,
     device: &Device,
+    names: CapacityNames<'_>,
     used: impl Fn(&str) -> Option<Amount>,
-) -> Result<bool, UnreadableAmount> {
-    for (name, portion) in taken {
-        let whole = device.capacity.get(*name).ok_or(UnreadableAmount)?;
-        let used = used(name).ok_or(UnreadableAmount)?;
+) -> Result<bool, CapacityError> {
+    for (short, (_, whole)) in names.published(device) {
+        let portion = taken.get(short).ok_or(UnreadableAmount)?;
+        let used = used(short).ok_or(UnreadableAmount)?;
         if used.checked_add(*portion).ok_or(UnreadableAmount)? > read(whole)? {
             return Ok(false);
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use foldhash::{HashMap, HashMapExt};
 
+use super::capacity::CapacityNames;
 use super::completeness::{Completeness, SearchBasis};
 use super::expression_cache::ExpressionCache;
 use super::nodes::NodeFacts;
@@ -78,7 +79,7 @@ pub(super) struct ClusterState<'a> {
     rules: Vec<Option<ObjectName>>,
     identities: HashMap<DeviceKey<'a>, u32>,
     classes: HashMap<&'a str, &'a DeviceClass>,
-    blocks_unknown: bool,
+    pub(super) semantics: Semantics,
 }
 
 impl<'a> ClusterState<'a> {
@@ -130,7 +131,7 @@ impl<'a> ClusterState<'a> {
                 .iter()
                 .map(|class| (class.name.as_str(), class))
                 .collect(),
-            blocks_unknown: semantics.unknown_effect_blocks,
+            semantics: *semantics,
         };
         // Every generation, in the order of the snapshot: `PoolGatherer` derives the places of devices from that
         // order, and leaves out what is old for each node.
@@ -181,6 +182,11 @@ impl<'a> ClusterState<'a> {
         &self.devices[place as usize]
     }
 
+    /// How capacities of the device at `place` are named.
+    pub(super) fn capacity_names(&self, place: u32) -> CapacityNames<'a> {
+        CapacityNames::of(self.at(place).slice.driver.as_str(), &self.semantics)
+    }
+
     /// The identity of a device that some slice has.
     pub(super) fn identity(&self, id: &DeviceId) -> Option<u32> {
         let key = DeviceKey {
@@ -223,7 +229,7 @@ impl<'a> ClusterState<'a> {
             let counts = match &taint.effect {
                 Effect::NoSchedule | Effect::NoExecute => true,
                 Effect::None => false,
-                Effect::Unknown(_) => self.blocks_unknown,
+                Effect::Unknown(_) => self.semantics.unknown_effect_blocks,
             };
             // Not the eviction controller's test: here an empty effect matches every effect, and tolerationSeconds
             // play no part.

@@ -1,5 +1,10 @@
 //! Constraints between the devices of a claim: `matchAttribute` and `distinctAttribute`.
 
+use std::cmp::Ordering;
+
+use super::completeness::Unknown;
+use crate::engine::expression::Version;
+use crate::engine::semantics::Semantics;
 use crate::model::{AttributeValue, ConstraintRule, Device, DeviceConstraint};
 
 /// A constraint, with what the devices have that were chosen so far.
@@ -7,6 +12,8 @@ use crate::model::{AttributeValue, ConstraintRule, Device, DeviceConstraint};
 pub(super) struct Constraint<'a> {
     constraint: &'a DeviceConstraint,
     found: Vec<&'a AttributeValue>,
+    /// Whether versions are compared as such, and values that cannot be compared are an error (since 1.38).
+    compares_versions: bool,
 }
 
 /// For which request a device is chosen.
@@ -17,10 +24,11 @@ pub(super) struct ConstraintRequest<'a> {
 }
 
 impl<'a> Constraint<'a> {
-    pub(super) fn new(constraint: &'a DeviceConstraint) -> Self {
+    pub(super) fn new(constraint: &'a DeviceConstraint, semantics: &Semantics) -> Self {
         Self {
             constraint,
             found: Vec::new(),
+            compares_versions: semantics.allocates_as_1_38,
         }
     }
 
@@ -32,34 +40,55 @@ impl<'a> Constraint<'a> {
         request: ConstraintRequest<'_>,
         driver: &str,
         device: &'a Device,
-    ) -> bool {
+    ) -> Result<bool, Unknown> {
         if !self.is_about(request) {
-            return true;
+            return Ok(true);
         }
         let name = match &self.constraint.rule {
             ConstraintRule::Same(name) | ConstraintRule::Distinct(name) => name,
             // `demands` has answered "unknown" for such a claim before a search begins.
-            ConstraintRule::Unknown => return false,
+            ConstraintRule::Unknown => return Ok(false),
         };
         // A device without the attribute satisfies no constraint on it, in upstream too.
         let Some(value) = attribute(name, driver, device) else {
-            return false;
+            return Ok(false);
         };
+        if self.compares_versions && !is_comparable(value) {
+            return Err(Unknown::failure(format!(
+                "attribute {name} of device {} has a value that constraints cannot compare",
+                device.name
+            )));
+        }
         let goes = match &self.constraint.rule {
             ConstraintRule::Same(_) => {
                 let first = self.found.first();
                 // The first device sets the value, whatever its type; values are compared from the second on.
-                first.is_none_or(|first| is_scalar(value) && *first == value)
+                first.is_none_or(|first| is_scalar(value) && self.is_equal(first, value))
             }
             ConstraintRule::Distinct(_) => {
-                self.found.is_empty() || (is_scalar(value) && !self.found.contains(&value))
+                let is_new = || !self.found.iter().any(|other| self.is_equal(other, value));
+                self.found.is_empty() || (is_scalar(value) && is_new())
             }
             ConstraintRule::Unknown => false,
         };
         if goes {
             self.found.push(value);
         }
-        goes
+        Ok(goes)
+    }
+
+    fn is_equal(&self, one: &AttributeValue, other: &AttributeValue) -> bool {
+        match (one, other) {
+            (AttributeValue::Version(one), AttributeValue::Version(other))
+                if self.compares_versions =>
+            {
+                // What follows a `+` does not count.
+                let (one, other) = (Version::parse(one), Version::parse(other));
+                let order = one.zip(other).map(|(one, other)| one.order(&other));
+                order.is_some_and(Ordering::is_eq)
+            }
+            _ => one == other,
+        }
     }
 
     /// Forgets the device that was added last for the request.
@@ -84,7 +113,7 @@ impl<'a> Constraint<'a> {
     }
 }
 
-/// Lists can be compared only behind a gate that is off by default up to 1.37.
+/// Lists can be compared only behind a gate that is off by default up to 1.38.
 fn is_scalar(value: &AttributeValue) -> bool {
     match value {
         AttributeValue::Int(_)
@@ -97,6 +126,13 @@ fn is_scalar(value: &AttributeValue) -> bool {
         | AttributeValue::Versions(_)
         | AttributeValue::Unknown => false,
     }
+}
+
+/// Whether the value is one that constraints of 1.38 compare: no list, and no version that is not valid.
+fn is_comparable(value: &AttributeValue) -> bool {
+    let is_invalid =
+        matches!(value, AttributeValue::Version(text) if Version::parse(text).is_none());
+    is_scalar(value) && !is_invalid
 }
 
 /// The attribute by its full name, or by the short one where the domain is the driver's.

@@ -1,6 +1,6 @@
 //! Requests of a claim as the allocator evaluates them on a node.
 
-use super::capacity::{is_left, taken};
+use super::capacity::{CapacityError, UnreadableAmount, is_left, taken};
 use super::cluster_state::ClusterState;
 use super::completeness::Unknown;
 use super::expression_cache::ExpressionPlace;
@@ -80,6 +80,8 @@ pub(super) enum SearchStop {
     No,
     /// The allocator gives up there, as things are.
     Conflict,
+    /// The allocator skips the node, whoever holds what.
+    Node,
     /// What the allocator would do is unknown.
     Unknown(Unknown),
     /// It would be more devices than a claim gets.
@@ -98,9 +100,15 @@ impl From<Unknown> for SearchStop {
     }
 }
 
-impl From<super::capacity::UnreadableAmount> for SearchStop {
-    fn from(_: super::capacity::UnreadableAmount) -> Self {
-        Self::from("an amount of capacity is invalid or out of range".to_owned())
+impl From<CapacityError> for SearchStop {
+    fn from(error: CapacityError) -> Self {
+        Self::Unknown(error.into())
+    }
+}
+
+impl From<UnreadableAmount> for SearchStop {
+    fn from(error: UnreadableAmount) -> Self {
+        Self::from(CapacityError::from(error))
     }
 }
 
@@ -294,22 +302,26 @@ impl Choice<'_> {
     ) -> Result<NeededDevices, SearchStop> {
         let mut all = Vec::new();
         for (number, pool) in view.pools.iter().enumerate() {
-            // "All" of a pool that is not whole is not known: upstream fails the claim on this node, whoever holds
-            // what.
+            // "All" of a pool that is not whole is not known.
             if pool.status != PoolStatus::Usable {
-                return Err(SearchStop::No);
+                return Err(if state.semantics.allocates_as_1_38 {
+                    SearchStop::Node
+                } else {
+                    SearchStop::No
+                });
             }
             for place in &pool.devices {
                 if !self.selects(*place, view, state)? {
                     continue;
                 }
                 let device = state.at(*place).device;
-                let Some(taken) = taken(&self.terms.capacity, device)? else {
+                let names = state.capacity_names(*place);
+                let Some(taken) = taken(&self.terms.capacity, device, names)? else {
                     continue;
                 };
                 // Devices in use belong to "all" too. The search then fails on them, as upstream: a request for
                 // all devices is not served by those that happen to be free.
-                if is_left(&taken, device, |_| Some(0))? {
+                if is_left(&taken, device, names, |_| Some(0))? {
                     all.push((number, *place));
                 }
             }

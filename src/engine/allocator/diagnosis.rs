@@ -88,7 +88,7 @@ mod tests {
         proposed: &[ProposedTaint],
         nodes: &[NodeName],
     ) -> Diagnosis {
-        let semantics = Semantics::newest();
+        let semantics = Semantics::assumed();
         diagnose(&PendingClaim {
             snapshot,
             claim: &waiting(spec),
@@ -209,7 +209,7 @@ mod tests {
             }],
         };
         let held = world().with_claim("held", &["2"], asks(terms(1)));
-        let semantics = Semantics::newest();
+        let semantics = Semantics::assumed();
         for (node, root_cause) in [("a", RootCause::Elsewhere), ("b", RootCause::Devices)] {
             let found = diagnose(&PendingClaim {
                 snapshot: &held,
@@ -253,7 +253,7 @@ mod tests {
         unknown.class = "gone".into();
         let found = asked(&world(), asks(unknown), &[], &[]);
         assert_eq!(found.root_cause, RootCause::NoClass("gone".into()));
-        let semantics = Semantics::newest();
+        let semantics = Semantics::assumed();
         let unread = Completeness {
             slices: false,
             ..Completeness::COMPLETE

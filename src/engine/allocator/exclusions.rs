@@ -136,7 +136,7 @@ impl<'s, 'a> ExclusionFinder<'s, 'a> {
             incomplete: BTreeSet::new(),
             seen: HashMap::default(),
             holders: HashMap::default(),
-            all: Holdings::of(&snapshot.claims, |id| state.identity(id)),
+            all: Holdings::of(&snapshot.claims, state),
             nothing: Holdings::default(),
         };
         let mut known = BTreeSet::new();
@@ -300,7 +300,9 @@ impl<'s, 'a> ExclusionFinder<'s, 'a> {
             Candidacy::No if is_free(nobody) == Candidacy::No => Some(Exclusion::TooSmall),
             Candidacy::No => {
                 let identity = self.state.at(place).identity;
-                let is_held = !choice.terms.admin_access && usage.is_held(identity);
+                let device = self.state.at(place).device;
+                let is_held = !choice.terms.admin_access
+                    && usage.is_unavailable(identity, device, self.state);
                 Some(if is_held {
                     Exclusion::Held(self.holders.get(&identity).cloned().unwrap_or_default())
                 } else {

@@ -45,7 +45,7 @@
 //! | Free devices that cannot be allocated because other partitions of the same hardware are in use | [`blocked_partitions()`] |
 //!
 //! Upstream: `k8s.io/dynamic-resource-allocation/structured/internal/incubating`, which is the allocator
-//! of 1.36 and 1.37 with their default feature gates.
+//! of 1.36 to 1.38 with their default feature gates.
 
 mod allocation_session;
 mod available;
@@ -79,6 +79,8 @@ mod taint_owner;
 mod unmodelled_terms;
 mod usage;
 
+#[cfg(test)]
+mod release_tests;
 #[cfg(test)]
 mod tests;
 

@@ -40,7 +40,7 @@ pub fn is_placeable(waiting: &PendingClaim<'_>) -> bool {
 pub(super) fn is_placeable_without<'a>(ignored: IgnoredTaints, waiting: &PendingClaim<'a>) -> bool {
     let mut state = waiting.state();
     state.ignored = ignored;
-    let all = Holdings::of(&waiting.snapshot.claims, |id| state.identity(id));
+    let all = Holdings::of(&waiting.snapshot.claims, &state);
     placeability(waiting, &state, &all) == Placeability::Placeable
 }
 
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_cordoned_node_is_the_only_obstacle_if_it_has_all_devices_and_no_other_taint() {
-        let semantics = Semantics::newest();
+        let semantics = Semantics::assumed();
         let mut pod = crate::engine::testing::pod("ml", "waiting");
         pod.scheduling = Some(Default::default());
         let taint = NodeTaint {

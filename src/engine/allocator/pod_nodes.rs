@@ -283,7 +283,7 @@ mod tests {
             };
             ProposedTaint::hypothetical(selector, taint, jiff::Timestamp::UNIX_EPOCH)
         });
-        let semantics = Semantics::newest();
+        let semantics = Semantics::assumed();
         let now = jiff::Timestamp::UNIX_EPOCH;
         let impact = preview(snapshot, &proposed, now, &semantics);
         let basis = SearchBasis {

@@ -62,7 +62,7 @@ pub(super) fn root_cause<'a>(
     if let Some(class) = missing_class(waiting.claim, state) {
         return RootCause::NoClass(class);
     }
-    let all = Holdings::of(&waiting.snapshot.claims, |id| state.identity(id));
+    let all = Holdings::of(&waiting.snapshot.claims, state);
     let mut session = AllocationSession::new(state, &all, &all);
     let alone = session.reallocation(waiting.claim).placeability;
     let failures = session.failures(waiting.claim);
@@ -331,7 +331,9 @@ impl RemovalTrial<'_, '_> {
         match answer {
             Ok(helps) => Some(helps),
             Err(SearchStop::Unknown(_)) => None,
-            Err(SearchStop::No | SearchStop::Conflict | SearchStop::TooMany) => Some(false),
+            Err(SearchStop::No | SearchStop::Conflict | SearchStop::Node | SearchStop::TooMany) => {
+                Some(false)
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ use foldhash::HashMap;
 
 use super::capacity::{ConsumedCapacity, is_left, taken};
 use super::cluster_state::ClusterState;
+use super::completeness::Unknown;
 use super::constraint::{Constraint, ConstraintRequest};
 use super::counters::AvailableCounters;
 use super::demand::{Choice, Demand, MOST_DEVICES, NeededDevices, SearchStop};
@@ -101,12 +102,16 @@ pub(super) fn place(task: SearchTask<'_, '_>) -> Result<Option<BTreeSet<u32>>, S
     if least > MOST_DEVICES {
         return Err(SearchStop::No);
     }
+    let constraints = task.spec.constraints.iter();
+    let constraints = constraints
+        .map(|constraint| Constraint::new(constraint, &task.state.semantics))
+        .collect();
     let mut search = Search {
         task,
         needed,
         chosen: BTreeSet::new(),
         shared: HashMap::default(),
-        constraints: task.spec.constraints.iter().map(Constraint::new).collect(),
+        constraints,
         remaining: AvailableCounters::default(),
         results: 0,
     };
@@ -328,7 +333,8 @@ impl<'s, 'a> Search<'s, 'a> {
     ) -> Result<Option<ConsumedCapacity<'a>>, SearchStop> {
         let SearchTask { state, usage, .. } = self.task;
         let found = state.at(place);
-        let Some(taken) = taken(&self.choice(at).terms.capacity, found.device)? else {
+        let names = state.capacity_names(place);
+        let Some(taken) = taken(&self.choice(at).terms.capacity, found.device, names)? else {
             return Ok(None);
         };
         let used = |name: &str| {
@@ -339,7 +345,7 @@ impl<'s, 'a> Search<'s, 'a> {
             }
             Some(used)
         };
-        let is_left = is_left(&taken, found.device, used)?;
+        let is_left = is_left(&taken, found.device, names, used)?;
         Ok(is_left.then_some(taken))
     }
 
@@ -365,7 +371,8 @@ impl<'s, 'a> Search<'s, 'a> {
         };
         // Asked again, since the devices of a request for all come here without having been candidates.
         let is_taken = self.chosen.contains(&chosen.identity);
-        let is_held = !terms.admin_access && usage.is_held(chosen.identity);
+        let is_held =
+            !terms.admin_access && usage.is_unavailable(chosen.identity, found.device, state);
         // Taints count here and not among the candidates: with `allocationMode: All` every matching device has to
         // be taken, so that a tainted one fails the request where it would otherwise be skipped.
         if is_held || is_taken || state.is_blocked(place, &terms.tolerations) {
@@ -388,10 +395,12 @@ impl<'s, 'a> Search<'s, 'a> {
             }
             chosen.has_counters = true;
         }
-        if !self.satisfies(at, &chosen, found.slice.driver.as_str()) {
+        let satisfies = self.satisfies(at, &chosen, found.slice.driver.as_str());
+        if satisfies != Ok(true) {
             if chosen.has_counters {
                 self.remaining.give_back(chosen.pool, chosen.device);
             }
+            satisfies?;
             return match force {
                 Obligation::May => Ok(None),
                 // Upstream takes a constraint that keeps a claim from getting all devices for an error of the
@@ -429,17 +438,18 @@ impl<'s, 'a> Search<'s, 'a> {
         at: SearchPosition,
         chosen: &ChosenDevice<'_, 'a>,
         driver: &str,
-    ) -> bool {
+    ) -> Result<bool, Unknown> {
         let request = self.for_request(at);
         for number in 0..self.constraints.len() {
-            if !self.constraints[number].add(request, driver, chosen.device) {
+            let added = self.constraints[number].add(request, driver, chosen.device);
+            if added != Ok(true) {
                 for added in &mut self.constraints[..number] {
                     added.remove(request);
                 }
-                return false;
+                return added;
             }
         }
-        true
+        Ok(true)
     }
 
     /// Upstream: `rollbackDevice`.

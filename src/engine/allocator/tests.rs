@@ -189,7 +189,7 @@ fn taint(device: Option<&str>) -> ProposedTaint {
 
 fn impact<'a>(snapshot: &'a Snapshot, proposed: &'a [ProposedTaint]) -> Impact<'a> {
     let now = jiff::Timestamp::UNIX_EPOCH;
-    preview(snapshot, proposed, now, &Semantics::newest())
+    preview(snapshot, proposed, now, &Semantics::assumed())
 }
 
 fn seen<'a>(
@@ -205,7 +205,7 @@ fn seen<'a>(
         &impact,
         NodeFilter::Cordoned,
         SearchBasis {
-            semantics: &Semantics::newest(),
+            semantics: &Semantics::assumed(),
             completeness,
         },
     )
@@ -680,7 +680,7 @@ fn together_no_more_find_a_place_than_devices_are_left() {
             .with_claim("c1", &["1"], asks(terms(1)));
     let proposed = [taint(Some("0")), taint(Some("1"))];
     let impact = impact(&snapshot, &proposed);
-    let semantics = Semantics::newest();
+    let semantics = Semantics::assumed();
     let replacement = replacement(
         &snapshot,
         &proposed,

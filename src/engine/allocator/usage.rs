@@ -1,11 +1,14 @@
 //! Devices and shares that claims hold.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use foldhash::HashMap;
 
+use super::capacity::CapacityNames;
+use super::cluster_state::ClusterState;
 use super::quantity::{Amount, amount};
-use crate::model::{AllocationResult, DeviceId, ResourceClaim};
+use crate::model::{AllocationResult, Device, ResourceClaim};
 
 /// What is in use of one device.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +28,8 @@ struct DeviceUse<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Holdings<'a> {
     by_device: HashMap<u32, DeviceUse<'a>>,
+    /// How many results have consumed a negative amount.
+    negative: usize,
 }
 
 impl<'a> Holdings<'a> {
@@ -33,22 +38,29 @@ impl<'a> Holdings<'a> {
     /// Upstream: `foreachAllocatedDevice` in the scheduler's plugin `dynamicresources`.
     pub(super) fn of(
         claims: impl IntoIterator<Item = &'a ResourceClaim>,
-        identity: impl Fn(&DeviceId) -> Option<u32>,
+        state: &ClusterState<'_>,
     ) -> Self {
         let claims = claims.into_iter();
         let allocations = claims.flat_map(|claim| &claim.allocation);
-        Self::of_results(allocations.flat_map(|found| &found.results), identity)
+        Self::of_results(allocations.flat_map(|found| &found.results), state)
     }
 
     /// What these results of allocations hold, as [`Holdings::of`] counts it.
     pub(super) fn of_results(
         results: impl IntoIterator<Item = &'a AllocationResult>,
-        identity: impl Fn(&DeviceId) -> Option<u32>,
+        state: &ClusterState<'_>,
     ) -> Self {
         let mut holdings = Self::default();
         for result in results {
-            // What nobody publishes is nobody's replacement.
-            let Some(device) = identity(&result.device).filter(|_| !result.admin_access) else {
+            let consumed = || result.consumed_capacity.iter().flat_map(|all| all.iter());
+            let is_negative =
+                |(_, written): (&_, &Arc<str>)| amount(written).is_some_and(|it| it < 0);
+            holdings.negative = holdings
+                .negative
+                .saturating_add(usize::from(consumed().any(is_negative)));
+            // A device that no slice has replaces no other.
+            let identity = state.identity(&result.device);
+            let Some(device) = identity.filter(|_| !result.admin_access) else {
                 continue;
             };
             let held = holdings.by_device.entry(device).or_default();
@@ -57,8 +69,17 @@ impl<'a> Holdings<'a> {
                 continue;
             }
             held.shares = held.shares.saturating_add(1);
-            for (name, written) in result.consumed_capacity.iter().flat_map(|all| all.iter()) {
-                let taken = held.consumed.entry(name).or_insert(Some(0));
+            let names = CapacityNames::of(result.device.driver.as_str(), &state.semantics);
+            for (name, written) in consumed() {
+                let short = names.short(name);
+                // Of both spellings the one with the driver's name counts, as upstream.
+                let is_short = short.len() == name.len();
+                if is_short
+                    && consumed().any(|(other, _)| other != name && names.short(other) == short)
+                {
+                    continue;
+                }
+                let taken = held.consumed.entry(short).or_insert(Some(0));
                 *taken = taken
                     .zip(amount(written))
                     .and_then(|(taken, more)| taken.checked_add(more));
@@ -103,6 +124,27 @@ impl Usage<'_, '_> {
     /// Whether a share of the device is allocated.
     pub(super) fn is_shared(&self, device: u32) -> bool {
         self.left(device, |held| held.shares) > 0
+    }
+
+    /// Whether the device is allocated as a whole, or has shares though it cannot be shared any more: since 1.38 such
+    /// a device is not allocated.
+    pub(super) fn is_unavailable(
+        &self,
+        identity: u32,
+        device: &Device,
+        state: &ClusterState<'_>,
+    ) -> bool {
+        let has_old_shares = || {
+            state.semantics.allocates_as_1_38
+                && !device.allow_multiple_allocations
+                && self.is_shared(identity)
+        };
+        self.is_held(identity) || has_old_shares()
+    }
+
+    /// Whether a claim has consumed a negative amount, with which the scheduler of 1.38 allocates no devices at all.
+    pub(super) fn has_negative(&self) -> bool {
+        self.all.negative > self.own.negative
     }
 
     /// How much is taken of a capacity of the device; absent where that is not known.

@@ -277,11 +277,11 @@ impl<'a> ChainBuilder<'a, '_> {
     ) -> EvaluatedTaint<'a> {
         let DeviceTaint { origin, taint } = taint;
         let evicts = taint.effect == Effect::NoExecute;
+        let semantics = self.input.semantics;
         let differences = tolerations.iter().map(|toleration| {
-            // A taint that evicts nobody is held against tolerations as the scheduler does it, for which one without
-            // effect will do.
+            // A taint that evicts no pods is compared as the scheduler does it.
             if evicts {
-                eviction_differences(toleration, taint).collect()
+                eviction_differences(toleration, taint, semantics).collect()
             } else {
                 differences(toleration, taint).collect()
             }
@@ -292,7 +292,7 @@ impl<'a> ChainBuilder<'a, '_> {
             place: None,
             acts,
             differences: differences.collect(),
-            decision: evicts.then(|| decision(taint, tolerations, self.input.now)),
+            decision: evicts.then(|| decision(taint, tolerations, self.input.now, semantics)),
         }
     }
 

@@ -39,6 +39,7 @@ mod version;
 pub use condition::AttributeCondition;
 pub use device::DeviceExpression;
 pub use error::{ExpressionError, Position};
+pub(super) use version::Version;
 
 #[cfg(test)]
 mod grammar_tests;

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 ///
 /// Upstream: `github.com/blang/semver/v4`.
 #[derive(Clone, Debug)]
-pub(super) struct Version {
+pub(in crate::engine) struct Version {
     /// Major, minor, patch.
     pub(super) numbers: [u64; 3],
     pre: Vec<Part>,
@@ -23,7 +23,7 @@ impl Version {
     /// Reads a version strictly; nothing if it is none.
     ///
     /// Upstream: `semver.Parse`.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(in crate::engine) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.splitn(3, '.');
         let (major, minor, rest) = (parts.next()?, parts.next()?, parts.next()?);
         let (rest, build) = match rest.split_once('+') {
@@ -61,7 +61,7 @@ impl Version {
     }
 
     /// Upstream: `Version.Compare`.
-    pub(super) fn order(&self, other: &Self) -> Ordering {
+    pub(in crate::engine) fn order(&self, other: &Self) -> Ordering {
         let numbers = self.numbers.cmp(&other.numbers);
         numbers.then_with(|| match (self.pre.is_empty(), other.pre.is_empty()) {
             (true, true) => Ordering::Equal,

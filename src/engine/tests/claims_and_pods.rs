@@ -169,7 +169,7 @@ fn claim_of_the_same_name_in_another_namespace_is_another_claim() {
 #[test]
 fn evict_pod_resourceclaim_podgroup() {
     let taints = [proposed(GPU_0, MAINTENANCE)];
-    let on = Semantics::newest().with_pod_groups();
+    let on = Semantics::assumed().with_pod_groups();
     assert_eq!(
         group_member().preview_as(&taints, &on).pods[0].verdict,
         evicted()
@@ -187,7 +187,7 @@ fn podgroup_reservation_does_not_count_while_its_gate_is_off() {
 #[test]
 fn no_evict_pod_in_podgroup_without_claim() {
     let world = group_member().but_pod(|pod| pod.claims.clear());
-    let on = Semantics::newest().with_pod_groups();
+    let on = Semantics::assumed().with_pod_groups();
     assert!(
         world
             .preview_as(&[proposed(GPU_0, MAINTENANCE)], &on)
@@ -214,7 +214,7 @@ fn claim_generated_for_the_podgroup_belongs_to_its_pods() {
             };
         });
     let taints = [proposed(GPU_0, MAINTENANCE)];
-    let on = Semantics::newest().with_pod_groups();
+    let on = Semantics::assumed().with_pod_groups();
     assert_eq!(world.preview_as(&taints, &on).pods[0].verdict, evicted());
     assert_eq!(
         world.verdict(GPU_0, MAINTENANCE),
@@ -226,7 +226,7 @@ fn claim_generated_for_the_podgroup_belongs_to_its_pods() {
 fn reservation_for_another_podgroup_does_not_count() {
     let world =
         group_member().but_claim(|claim| claim.reserved_for = vec![group_reservation("others")]);
-    let on = Semantics::newest().with_pod_groups();
+    let on = Semantics::assumed().with_pod_groups();
     let taints = [proposed(GPU_0, MAINTENANCE)];
     assert!(world.preview_as(&taints, &on).pods.is_empty());
 }
@@ -291,7 +291,7 @@ fn claim_of_anything_but_the_podgroup_itself_is_not_generated_for_it() {
                     generated: Some("claim".into()),
                 };
             });
-        let on = Semantics::newest().with_pod_groups();
+        let on = Semantics::assumed().with_pod_groups();
         assert_eq!(
             world.verdict_as(GPU_0, MAINTENANCE, &on),
             Verdict::NotEvicted(NotEvicted::NotOwned),

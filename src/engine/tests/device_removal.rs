@@ -75,7 +75,7 @@ impl Scene {
     fn with<T>(&self, ask: impl FnOnce(&RemovalFacts<'_>) -> T) -> T {
         ask(&RemovalFacts {
             reading: &self.reading,
-            semantics: &Semantics::newest(),
+            semantics: &Semantics::assumed(),
             node: &"node-a".into(),
             in_use: &self.in_use,
             prepared: self.prepared.as_deref(),
@@ -692,7 +692,7 @@ fn a_device_that_a_waiting_claim_may_get_is_not_known_to_become_free() {
             world = world.claim_of("ml/waits", None);
             world.snapshot.claims[0].spec = Some(asking(class, tolerations));
         }
-        let impact = preview(&world.snapshot, &proposed, now, &Semantics::newest());
+        let impact = preview(&world.snapshot, &proposed, now, &Semantics::assumed());
         takeable(&world.snapshot, &impact)
     };
     let gpu_0: BTreeSet<DeviceId> = [device_id(GPU_0)].into();

@@ -142,7 +142,7 @@ fn what_becomes_of_a_pod_and_what_would_alter_that() {
             vec![("scheduled", NOW_EVICTED)],
         ),
     ] {
-        let found = describe(&world, &assumed, &Semantics::newest());
+        let found = describe(&world, &assumed, &Semantics::assumed());
         assert_eq!(found.verdict, verdict, "{name}");
         let expected: Vec<(String, PodVerdict)> = changes
             .into_iter()
@@ -160,7 +160,7 @@ fn of_two_causes_one_that_goes_only_moves_the_moment() {
         .pod("team/pod", &["claim"])
         .rule("early", GPU_0, "example.com/early:NoExecute")
         .rule("late", GPU_0, "example.com/late:NoExecute");
-    let found = describe(&world, &[], &Semantics::newest());
+    let found = describe(&world, &[], &Semantics::assumed());
     assert_eq!(found.verdict, NOW_EVICTED);
     let later = PodVerdict::Evicted { at: at(NOW + 60) };
     assert_eq!(
@@ -198,7 +198,7 @@ fn an_effect_that_changes_counts_from_now_however_old_the_rule_is() {
         rule: None,
         ..proposed(GPU_0, &taint("NoSchedule"))
     };
-    let found = describe(&world("NoSchedule"), &[manifest], &Semantics::newest());
+    let found = describe(&world("NoSchedule"), &[manifest], &Semantics::assumed());
     let changed = ("with NoExecute of 0".to_owned(), evicted(old + 900));
     assert_eq!(found.changes[0], changed);
 }
@@ -209,7 +209,7 @@ fn where_no_single_change_spares_a_pod_all_taints_that_evict_it_go_together() {
         asked(
             &world.snapshot,
             &[],
-            &Semantics::newest(),
+            &Semantics::assumed(),
             |chain, input| {
                 let found = combined_alteration(input, chain, &alterations(input, chain));
                 found.map(|(changes, verdict)| {
@@ -285,7 +285,7 @@ fn the_toleration_that_decides_and_the_field_that_differs_are_kept() {
         )
         .pod("team/pod", &["claim"])
         .rule("drain", GPU_0, TAINT);
-    asked(&world.snapshot, &[], &Semantics::newest(), |chain, _| {
+    asked(&world.snapshot, &[], &Semantics::assumed(), |chain, _| {
         let taint = &chain.links[0].devices[0].taints[0];
         let decision = taint.decision.expect("it evicts");
         assert_eq!(decision.by, Some(2));
@@ -302,7 +302,7 @@ fn the_toleration_that_decides_and_the_field_that_differs_are_kept() {
 #[test]
 fn a_reservation_is_current_or_it_is_said_whose_it_is() {
     let reservation = |world: World| {
-        asked(&world.snapshot, &[], &Semantics::newest(), |chain, _| {
+        asked(&world.snapshot, &[], &Semantics::assumed(), |chain, _| {
             (chain.links[0].reservation, chain.links[0].validity)
         })
     };
@@ -319,7 +319,7 @@ fn a_reservation_is_current_or_it_is_said_whose_it_is() {
     let unreserved = one_pod()
         .rule("drain", GPU_0, TAINT)
         .but_claim(|claim| claim.reserved_for.clear());
-    let found = describe(&unreserved, &[], &Semantics::newest());
+    let found = describe(&unreserved, &[], &Semantics::assumed());
     assert_eq!(found.verdict, PodVerdict::Untouched);
     assert_eq!(
         found.changes,
@@ -341,7 +341,7 @@ fn an_older_generation_of_the_pool_does_not_count() {
     asked(
         &world.snapshot,
         &[],
-        &Semantics::newest(),
+        &Semantics::assumed(),
         |chain, input| {
             let device = &chain.links[0].devices[0];
             assert!(matches!(device.publication, Publication::Outdated(_, 2)));
@@ -364,7 +364,7 @@ fn what_is_around_a_pod_decides_about_it_as_everything_does() {
     let impact = world.preview(&question);
     for pod in &impact.pods {
         let facts = related_objects(&world.snapshot, pod.pod);
-        let alone = crate::engine::preview(&facts, &question, at(NOW), &Semantics::newest());
+        let alone = crate::engine::preview(&facts, &question, at(NOW), &Semantics::assumed());
         let found = alone.pods.iter().find(|one| one.pod.uid == pod.pod.uid);
         let found: Option<&Verdict> = found.map(|found| &found.verdict);
         assert_eq!(found, Some(&pod.verdict));
@@ -387,7 +387,7 @@ fn several_claims_that_wait_are_one_question() {
         asked(
             &world.snapshot,
             &[],
-            &Semantics::newest(),
+            &Semantics::assumed(),
             |chain, input| PendingPod::of(chain, input.snapshot),
         )
     };

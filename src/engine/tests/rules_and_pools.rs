@@ -14,7 +14,7 @@ fn selected(world: &World, selects: &str) -> Vec<String> {
         .iter()
         .map(|device| device.id.to_string())
         .collect();
-    let selection = selection(&world.snapshot, &taints, &Semantics::newest());
+    let selection = selection(&world.snapshot, &taints, &Semantics::assumed());
     let alone: Vec<String> = selection.devices.iter().map(ToString::to_string).collect();
     assert_eq!(alone, found, "which devices depends on no pods and no time");
     assert_eq!(selection.counts, [found.len()]);
@@ -218,7 +218,7 @@ fn merge_taints_puts_the_drivers_first_and_rules_after_by_name() {
         )
         .rule("z", "*/*/*", "example.com/z:NoSchedule")
         .rule("a", GPU_0, "example.com/a:NoExecute");
-    let states = devices(&world.snapshot, &Semantics::newest()).devices;
+    let states = devices(&world.snapshot, &Semantics::assumed()).devices;
     let slice = &world.snapshot.slices[0].name;
     let taints: Vec<_> = states[0]
         .taints
@@ -241,7 +241,7 @@ fn device_list_shows_who_holds_what() {
     let world = one_pod()
         .claim("team/second", &[GPU_0], &[])
         .pod("team/other", &["second"]);
-    let states = devices(&world.snapshot, &Semantics::newest()).devices;
+    let states = devices(&world.snapshot, &Semantics::assumed()).devices;
     assert_eq!(states.len(), 2);
     assert_eq!((states[0].allocations, states[1].allocations), (2, 0));
     let consumers: Vec<String> = states[0]
@@ -305,7 +305,7 @@ fn each_selector_counts_its_own_devices() {
     let world = two_drivers();
     let taints = ["gpu.example.com/*/*", "*/*/dev-7", "*/node-a/dev-0"]
         .map(|selects| proposed(selects, MAINTENANCE));
-    let selection = selection(&world.snapshot, &taints, &Semantics::newest());
+    let selection = selection(&world.snapshot, &taints, &Semantics::assumed());
     assert_eq!(selection.counts, [3, 0, 2]);
     assert_eq!(selection.devices.len(), 4);
 }

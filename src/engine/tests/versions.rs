@@ -210,3 +210,21 @@ fn class_and_expressions_of_a_rule_are_unknown_in_1_34() {
         assert_eq!(impact.gaps[0].affects, Affects::Evictions);
     }
 }
+
+#[test]
+fn toleration_without_effect_prevents_evictions_since_1_38() {
+    for (tolerations, of_1_38) in [
+        (&[":"][..], Verdict::Tolerates),
+        (&["example.com/maintenance:"], Verdict::Tolerates),
+        (&[":@60"], Verdict::Evicted { at: at(NOW + 60) }),
+        (&["example.com/other:"], evicted()),
+        (&[":NoSchedule"], evicted()),
+    ] {
+        let world = World::default()
+            .claim("team/claim", &[GPU_0], tolerations)
+            .pod("team/pod", &["claim"]);
+        let verdict = |minor| world.verdict_as(GPU_0, MAINTENANCE, &semantics(minor));
+        assert_eq!(verdict(37), evicted(), "{tolerations:?}");
+        assert_eq!(verdict(38), of_1_38, "{tolerations:?}");
+    }
+}

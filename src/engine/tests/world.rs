@@ -256,7 +256,7 @@ impl World {
     }
 
     pub(super) fn preview<'a>(&'a self, proposed: &'a [ProposedTaint]) -> Impact<'a> {
-        self.preview_as(proposed, &Semantics::newest())
+        self.preview_as(proposed, &Semantics::assumed())
     }
 
     pub(super) fn preview_as<'a>(
@@ -269,7 +269,7 @@ impl World {
 
     /// What becomes of the only listed pod when `text` is put on the devices that `selects` names.
     pub(super) fn verdict(&self, selects: &str, text: &str) -> Verdict {
-        self.verdict_as(selects, text, &Semantics::newest())
+        self.verdict_as(selects, text, &Semantics::assumed())
     }
 
     pub(super) fn verdict_as(&self, selects: &str, text: &str, semantics: &Semantics) -> Verdict {

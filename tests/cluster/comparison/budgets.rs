@@ -303,7 +303,7 @@ fn answers(reading: &Reading, loaded: &Loaded) -> Vec<&'static str> {
             time_added: Some(now()),
         },
     }];
-    let impact = preview(&reading.snapshot, &proposed, now(), &Semantics::newest());
+    let impact = preview(&reading.snapshot, &proposed, now(), &Semantics::assumed());
     let budgets: &[PodDisruptionBudget] = &reading.snapshot.budgets;
     let found = disruption(&impact, budgets, now());
     assert_eq!(found.gaps, []);

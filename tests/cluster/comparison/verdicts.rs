@@ -70,7 +70,7 @@ pub fn conditions(snapshot: &Snapshot, now: Timestamp) -> BTreeMap<String, Words
             },
         })
         .collect();
-    let impact = preview(snapshot, &proposed, now, &Semantics::newest());
+    let impact = preview(snapshot, &proposed, now, &Semantics::assumed());
     snapshot
         .rules
         .iter()
@@ -114,7 +114,7 @@ pub fn evicted(objects: &[Value], now: Timestamp) -> BTreeSet<String> {
             time_added: Some(now),
         },
     }];
-    let impact = preview(&reading.snapshot, &harmless, now, &Semantics::newest());
+    let impact = preview(&reading.snapshot, &harmless, now, &Semantics::assumed());
     let evicted = impact.pods.iter().filter(|pod| {
         let acts = |origin| match origin {
             Origin::Proposed(_) => false,

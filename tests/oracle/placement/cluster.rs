@@ -202,6 +202,10 @@ fn new_device(name: &str, has_counters: bool, random: &mut Random) -> Map<String
         let key = random.of(&["numa", "gpu.example.com/numa", "example.com/numa"]);
         attributes.insert(key.to_owned(), json!({"int": random.below(2)}));
     }
+    if random.percent(40) {
+        let version = random.of(&["1.0.0", "1.0.0+a", "1.0.0+b", "1.1.0"]);
+        attributes.insert("firmware".to_owned(), json!({"version": version}));
+    }
     device.insert("attributes".to_owned(), json!(attributes));
     let shared = random.percent(25);
     if shared {
@@ -217,7 +221,8 @@ fn new_device(name: &str, has_counters: bool, random: &mut Random) -> Map<String
                 json!({"default": "2Gi", "validRange": {"min": "2Gi"}}),
             ]);
         }
-        device.insert("capacity".to_owned(), json!({"memory": memory}));
+        let name = capacity_name(random);
+        device.insert("capacity".to_owned(), json!({name: memory}));
     }
     if has_counters && random.percent(85) {
         let set = random.of(&["card-0", "card-0", "card-1"]);
@@ -245,6 +250,11 @@ fn new_device(name: &str, has_counters: bool, random: &mut Random) -> Map<String
     device
 }
 
+/// The name of the capacity, more often without the driver's.
+fn capacity_name(random: &mut Random) -> &'static str {
+    random.of(&["memory", "memory", "memory", "gpu.example.com/memory"])
+}
+
 fn add_claim(cluster: &mut Cluster, number: usize, random: &mut Random) {
     let name = format!("claim-{number}");
     let mut classes = cluster.classes.iter();
@@ -258,6 +268,7 @@ fn add_claim(cluster: &mut Cluster, number: usize, random: &mut Random) {
             "gpu.example.com/numa",
             "example.com/numa",
             "gpu.example.com/kind",
+            "gpu.example.com/firmware",
         ]);
         let field = random.of(&["matchAttribute", "matchAttribute", "distinctAttribute"]);
         let mut constraint = json!({field: attribute});
@@ -333,9 +344,13 @@ fn new_terms(has_risk: bool, random: &mut Random) -> Value {
         ]);
         terms["selectors"] = json!([{"cel": {"expression": expression}}]);
     }
-    if random.percent(15) {
+    if random.percent(20) {
         let asked = random.of(&["1Gi", "4Gi", "5Gi", "12Gi", "1500m"]);
-        terms["capacity"] = json!({"requests": {"memory": asked}});
+        let mut requests = json!({capacity_name(random): asked});
+        if random.percent(8) {
+            requests["memory"] = json!(asked);
+        }
+        terms["capacity"] = json!({"requests": requests});
     }
     if random.percent(25) {
         let mut toleration = json!({"operator": "Exists"});
@@ -370,15 +385,30 @@ fn new_result(cluster: &mut Cluster, request: &Value, random: &mut Random) -> Op
         result["adminAccess"] = json!(true);
         return Some(result);
     }
-    if shared {
+    // A device can have been shareable when it was allocated.
+    if shared || random.percent(10) {
         result["shareID"] = json!(format!(
             "00000000-0000-0000-0000-{:012}",
             random.below(1_000_000)
         ));
         if random.percent(90) {
-            result["consumedCapacity"] = json!({"memory": random.of(&["1Gi", "4Gi", "8Gi"])});
+            let negative = random.percent(1);
+            let mut amount = || {
+                if negative {
+                    "-1Gi"
+                } else {
+                    random.of(&["1Gi", "4Gi", "8Gi"])
+                }
+            };
+            let (one, other) = (amount(), amount());
+            let mut consumed = json!({capacity_name(random): one});
+            if random.percent(8) {
+                consumed["memory"] = json!(other);
+            }
+            result["consumedCapacity"] = consumed;
         }
-    } else {
+    }
+    if !shared {
         cluster.devices.remove(place);
     }
     Some(result)

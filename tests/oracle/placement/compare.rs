@@ -5,12 +5,13 @@ use kubectl_devicetaint::engine::allocator::{
     Completeness, NodeFilter, Placeability, Replacement, SearchBasis, replacement,
 };
 use kubectl_devicetaint::engine::{ProposedTaint, Semantics, preview};
-use kubectl_devicetaint::model::{Reading, Taint};
+use kubectl_devicetaint::model::{Minor, Reading, Taint};
 use serde_json::{Value, json};
 
 use super::cluster::{Cluster, cluster};
 use crate::harness::go_program::say;
 use crate::oracle::process::Oracle;
+use crate::oracle::subject::Subject;
 
 /// How many clusters the oracle is given at once.
 const BATCH: u64 = 100;
@@ -34,6 +35,7 @@ struct Tally {
 /// never a bound below what it places together, and most of what it cannot place is found.
 pub fn compare(seed: u64, number: u64) {
     let mut oracle = Oracle::start();
+    let semantics = Subject::of(&mut oracle).semantics;
     let mut tally = Tally::default();
     let mut done = 0;
     while done < number {
@@ -55,7 +57,7 @@ pub fn compare(seed: u64, number: u64) {
         let answers: Vec<Replacement<'_>> = clusters
             .iter()
             .zip(&proposed)
-            .map(|((_, reading), proposed)| ours(reading, proposed))
+            .map(|((_, reading), proposed)| ours(reading, proposed, &semantics))
             .collect();
         let requests: Vec<Value> = clusters
             .iter()
@@ -78,7 +80,7 @@ pub fn compare(seed: u64, number: u64) {
         }
         done += seeds.len() as u64;
     }
-    tally.report(seed, number);
+    tally.report(seed, number, semantics.version);
 }
 
 /// The cluster, read as `--from` reads it.
@@ -101,17 +103,20 @@ fn proposed(reading: &Reading) -> Vec<ProposedTaint> {
         .collect()
 }
 
-fn ours<'a>(reading: &'a Reading, proposed: &'a [ProposedTaint]) -> Replacement<'a> {
-    let semantics = Semantics::newest();
+fn ours<'a>(
+    reading: &'a Reading,
+    proposed: &'a [ProposedTaint],
+    semantics: &Semantics,
+) -> Replacement<'a> {
     let now = "2026-11-21T01:00:34Z".parse().expect("a time");
-    let impact = preview(&reading.snapshot, proposed, now, &semantics);
+    let impact = preview(&reading.snapshot, proposed, now, semantics);
     replacement(
         &reading.snapshot,
         proposed,
         &impact,
         NodeFilter::Cordoned,
         SearchBasis {
-            semantics: &semantics,
+            semantics,
             completeness: Completeness::COMPLETE,
         },
     )
@@ -180,7 +185,7 @@ impl Tally {
         None
     }
 
-    fn report(&self, seed: u64, clusters: u64) {
+    fn report(&self, seed: u64, clusters: u64, version: Minor) {
         let share = |part: usize, whole: usize| {
             format!(
                 "{part} of {whole} ({:.1} %)",
@@ -195,7 +200,7 @@ impl Tally {
             doubted,
         } = self;
         say(&format!(
-            "allocator: {clusters} clusters of seed {seed}: of the claims that it can place 0 of {placed} are said to have no replacement ({} not known), of those that it cannot place {} are found ({} not known)",
+            "allocator of Kubernetes {version}: {clusters} clusters of seed {seed}: of the claims that it can place 0 of {placed} are said to have no replacement ({} not known), of those that it cannot place {} are found ({} not known)",
             share(*doubted, *placed),
             share(*found, *failed),
             share(*unknown, *failed),

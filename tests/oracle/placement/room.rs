@@ -15,6 +15,7 @@ use super::compare::read;
 use super::waiting::waits_for_all;
 use crate::harness::go_program::say;
 use crate::oracle::process::Oracle;
+use crate::oracle::subject::Subject;
 
 /// How many clusters the oracle is given at once.
 const BATCH: u64 = 100;
@@ -23,6 +24,7 @@ const BATCH: u64 = 100;
 /// allocator places the claim on some node, and fails on none.
 pub fn make_room(seed: u64, number: u64) {
     let mut oracle = Oracle::start();
+    let semantics = Subject::of(&mut oracle).semantics;
     let (mut judged, mut evicted, mut none) = (0_usize, 0_usize, 0_usize);
     let mut done = 0;
     while done < number {
@@ -31,7 +33,7 @@ pub fn make_room(seed: u64, number: u64) {
             let seed = seed.wrapping_mul(1_000_003).wrapping_add(place);
             let mut made = cluster(seed);
             waits_for_all(&mut made);
-            let Some((set, pods)) = chosen(&read(&made)) else {
+            let Some((set, pods)) = chosen(&read(&made), &semantics) else {
                 none += 1;
                 continue;
             };
@@ -53,12 +55,8 @@ pub fn make_room(seed: u64, number: u64) {
             let nodes = answer["placements"]["ml/claim-0"]["nodes"].as_object();
             let nodes = nodes.expect("nodes");
             let is_placed = nodes.values().any(|answer| answer == "placed");
-            // Of a node alone (`ErrFailedAllocationOnNode`); every other error ends the scheduler's attempt.
-            let of_node = "error: invalid resource pools were encountered";
-            let fails = nodes
-                .values()
-                .filter_map(Value::as_str)
-                .any(|answer| answer.starts_with("error") && answer != of_node);
+            let mut answers = nodes.values().filter_map(Value::as_str);
+            let fails = answers.any(|answer| ends_the_attempt(answer, &semantics));
             assert!(
                 is_placed && !fails,
                 "{seed}: {answer:#}\n{set:#?}\n{}",
@@ -75,7 +73,7 @@ pub fn make_room(seed: u64, number: u64) {
 }
 
 /// The set that is chosen, and the names of its pods.
-fn chosen(reading: &Reading) -> Option<(RoomSet, BTreeSet<String>)> {
+fn chosen(reading: &Reading, semantics: &Semantics) -> Option<(RoomSet, BTreeSet<String>)> {
     let snapshot = &reading.snapshot;
     let claim = snapshot
         .claims
@@ -88,7 +86,6 @@ fn chosen(reading: &Reading) -> Option<(RoomSet, BTreeSet<String>)> {
     let (uids, names): (Vec<Uid>, Vec<String>) = others
         .map(|pod| (pod.uid.clone(), pod.name.name.to_string()))
         .unzip();
-    let semantics = Semantics::newest();
     let nobody = BTreeSet::new();
     let reserved = BTreeSet::new();
     let question = RoomQuestion {
@@ -99,7 +96,7 @@ fn chosen(reading: &Reading) -> Option<(RoomSet, BTreeSet<String>)> {
             selectors: &[],
             proposed: &[],
             basis: SearchBasis {
-                semantics: &semantics,
+                semantics,
                 completeness: completeness(reading),
             },
         },
@@ -126,4 +123,13 @@ fn evict(made: &mut Cluster, pods: &BTreeSet<String>) {
             claim.as_object_mut().expect("a claim").remove("status");
         }
     }
+}
+
+/// Whether it is an error that ends the scheduler's attempt, and not one of a node alone
+/// (`ErrFailedAllocationOnNode`).
+pub(super) fn ends_the_attempt(answer: &str, semantics: &Semantics) -> bool {
+    let of_node = answer == "error: invalid resource pools were encountered"
+        || (semantics.allocates_as_1_38
+            && answer.contains("asks for all devices, but resource pool"));
+    answer.starts_with("error") && !of_node
 }

@@ -12,12 +12,14 @@ use serde_json::{Value, json};
 
 use super::cluster::{Cluster, cluster};
 use super::compare::read;
+use super::room::ends_the_attempt;
 use crate::harness::go_program::say;
 use crate::oracle::process::Oracle;
+use crate::oracle::subject::Subject;
 
 /// How often both were asked what.
-#[derive(Default)]
 struct Tally {
+    semantics: Semantics,
     pods: usize,
     usable: usize,
     excluded: usize,
@@ -31,13 +33,23 @@ struct Tally {
 /// which a few fresh clusters may lack by chance.
 pub fn wait(seed: u64, number: u64) -> bool {
     let mut oracle = Oracle::start();
-    let mut tally = Tally::default();
+    let mut tally = Tally {
+        semantics: Subject::of(&mut oracle).semantics,
+        pods: 0,
+        usable: 0,
+        excluded: 0,
+        changes: 0,
+        to_blame: 0,
+        sets: 0,
+        failures: 0,
+    };
     for place in 0..number {
         let seed = seed.wrapping_mul(1_000_003).wrapping_add(place);
         tally.devices(&mut oracle, seed);
         tally.blame(&mut oracle, seed);
     }
     let Tally {
+        semantics: _,
         pods,
         usable,
         excluded,
@@ -57,7 +69,7 @@ impl Tally {
     fn devices(&mut self, oracle: &mut Oracle, seed: u64) {
         let mut made = cluster(seed);
         waits(&mut made, Wants::OneDevice);
-        let explained = explained(&made);
+        let explained = explained(&made, &self.semantics);
         self.pods += 1;
         let [request] = explained.waiting_requests.as_slice() else {
             // Its class is not there.
@@ -107,7 +119,7 @@ impl Tally {
     fn blame(&mut self, oracle: &mut Oracle, seed: u64) {
         let mut made = cluster(seed);
         waits(&mut made, Wants::AsItComes);
-        let explained = explained(&made);
+        let explained = explained(&made, &self.semantics);
         let ask = |made: &Cluster, oracle: &mut Oracle| {
             let request = with_slices(made, &made.slices);
             oracle.ask(&[request]).remove(0)
@@ -122,7 +134,7 @@ impl Tally {
             RootCauseCode::Fails => {
                 self.failures += 1;
                 assert!(
-                    fails(&answer),
+                    fails(&answer, &self.semantics),
                     "{seed}: {answer:#}\n{explained:#?}\n{}",
                     yaml()
                 );
@@ -233,12 +245,11 @@ fn waits(made: &mut Cluster, wants: Wants) {
     *devices = json!({"requests": [{"name": "r0", "exactly": terms}]});
 }
 
-fn explained(made: &Cluster) -> Explained {
+fn explained(made: &Cluster, semantics: &Semantics) -> Explained {
     let reading: Reading = read(made);
-    let semantics = Semantics::newest();
     let basis = Basis::new(
         &reading,
-        &semantics,
+        semantics,
         "2026-11-21T01:00:34Z".parse().expect("a time"),
     );
     let mut pods = reading.snapshot.pods.iter();
@@ -379,11 +390,11 @@ fn is_placed(answer: &Value) -> bool {
         .any(|answer| answer == "placed")
 }
 
-/// Whether the allocator fails on some node because of an expression.
-fn fails(answer: &Value) -> bool {
+/// Whether the allocator fails on some node with an error that ends the attempt.
+fn fails(answer: &Value, semantics: &Semantics) -> bool {
     let nodes = answer["placements"]["ml/claim-0"]["nodes"].as_object();
     let mut answers = nodes.expect("nodes").values().filter_map(Value::as_str);
-    answers.any(|answer| answer.starts_with("error") && answer.contains("CEL runtime error"))
+    answers.any(|answer| ends_the_attempt(answer, semantics))
 }
 
 /// A taint as KEY[=VALUE]:EFFECT.

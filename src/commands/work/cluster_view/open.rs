@@ -120,7 +120,7 @@ impl ClusterView {
         request: ViewRequest,
     ) -> Self {
         let semantics = with_evident_gates(semantics, &reading);
-        let mut doubts = doubts_about(&semantics, &reading);
+        let mut doubts = doubts_about(&semantics, live.served.version, &reading);
         // This machine's clock is better than none, and is told as a doubt.
         let now = reading.observed_at.unwrap_or_else(|| {
             doubts.push(version::clock_of_this_machine());
@@ -146,7 +146,7 @@ impl ClusterView {
             let concerns_names = |warning: &Warning| warning.code != "unknown-attribute-type";
             reading.warnings.retain(concerns_names);
         }
-        let doubts = doubts_about(&semantics, &reading);
+        let doubts = doubts_about(&semantics, reading.version, &reading);
         reading.warnings.extend_from_slice(&doubts);
         // The clock of this machine says nothing of when the files were saved.
         let now = source.now.or(reading.observed_at).ok_or_else(|| {

@@ -114,7 +114,7 @@ impl RoomRequest {
     ) -> Result<Preparation, Failure> {
         let view = view.with_found(std::slice::from_ref(&pod));
         let unallocated = waiting.unallocated(&view.device_basis());
-        let lacking = lacking(&unallocated, &pod.uid);
+        let lacking = lacking(&unallocated, &pod.uid, &view.semantics);
         refuse_lacking(&lacking, self.mechanism, &view.semantics)?;
         let nobody = BTreeSet::new();
         let reserved = reserved(view.rules()?, &pod.uid);

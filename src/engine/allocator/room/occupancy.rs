@@ -52,7 +52,7 @@ impl<'a> Occupancy<'a> {
                 *known = merged;
             }
         }
-        let all = Holdings::of(&snapshot.claims, |id| state.identity(id));
+        let all = Holdings::of(&snapshot.claims, state);
         // What is kept for another pod can be had by nobody else, free or not.
         let reserved = question.reserved.iter().filter_map(|id| state.identity(id));
         let all = reserved.fold(all, Holdings::with_held);
@@ -75,7 +75,7 @@ impl<'a> Occupancy<'a> {
         state: &ClusterState<'a>,
     ) -> Holdings<'a> {
         let results = devices.filter_map(|device| self.results.get(&device));
-        Holdings::of_results(results.flatten().copied(), |id| state.identity(id))
+        Holdings::of_results(results.flatten().copied(), state)
     }
 
     /// The devices that are empty once all that are leaving have left.

@@ -267,7 +267,9 @@ impl Finder<'_, '_> {
                 self.unknown.insert(why);
                 None
             }
-            Err(SearchStop::No | SearchStop::Conflict | SearchStop::TooMany) => None,
+            Err(SearchStop::No | SearchStop::Conflict | SearchStop::Node | SearchStop::TooMany) => {
+                None
+            }
         }
     }
 
@@ -357,7 +359,7 @@ impl Finder<'_, '_> {
         let views = 0..self.state.views.len();
         let mut answers = views.map(|view| self.place_on(view, &candidate.emptied));
         answers.find_map(|answer| match answer {
-            Ok(_) | Err(SearchStop::TooMany) => None,
+            Ok(_) | Err(SearchStop::Node | SearchStop::TooMany) => None,
             Err(SearchStop::Unknown(why)) => why.is_failure().then_some(why),
             Err(SearchStop::No) => Some(Unknown::from(
                 "for at least one node, the scheduler would stop with an error: a request for all devices includes a pool that is incomplete or invalid, or too many devices are requested"

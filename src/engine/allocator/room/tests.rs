@@ -234,7 +234,7 @@ impl Case {
     }
 
     fn search(&self, most: Tier) -> RoomSearch {
-        let semantics = Semantics::newest();
+        let semantics = Semantics::assumed();
         let question = RoomQuestion {
             waiting: self.pending(&self.snapshot, &semantics),
             evictable: &self.evictable,
@@ -271,7 +271,7 @@ impl Case {
         snapshot
             .claims
             .push(claim("kept", kept, &["other".to_owned()]));
-        is_placeable(&self.pending(&snapshot, &Semantics::newest()))
+        is_placeable(&self.pending(&snapshot, &Semantics::assumed()))
     }
 
     /// The least cost of all sets, one by one.
@@ -350,7 +350,7 @@ fn no_set_of_a_lower_tier_or_of_fewer_pods_would_do() {
 #[test]
 fn only_devices_that_could_serve_the_claim_are_asked_about() {
     let case = Case::new(1);
-    let semantics = Semantics::newest();
+    let semantics = Semantics::assumed();
     let mut snapshot = case.snapshot.clone();
     snapshot.claims = vec![claim(
         "a",

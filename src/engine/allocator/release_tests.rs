@@ -1,0 +1,198 @@
+//! Rows in which the allocator of 1.38 differs from that of 1.37.
+
+use std::collections::BTreeMap;
+
+use super::tests::{asks, device, name, terms, world};
+use super::{Completeness, NodeFilter, Placeability, SearchBasis, replacement};
+use crate::engine::testing::semantics;
+use crate::engine::{ProposedTaint, preview};
+use crate::model::{
+    AttributeValue, CapacityPolicy, ClaimSpec, ConstraintRule, DeviceAmount, DeviceConstraint,
+    DeviceSelector, DeviceTerms, Effect, RequestTerms, Snapshot, Taint,
+};
+
+/// What becomes of the claim `c0` when device `0` is tainted, by a word for 1.37 and one for 1.38.
+fn words(snapshot: &Snapshot) -> [&'static str; 2] {
+    let proposed = [ProposedTaint {
+        rule: None,
+        selector: Some(DeviceSelector {
+            device: Some("0".into()),
+            ..DeviceSelector::default()
+        }),
+        taint: Taint {
+            key: "example.com/drain".into(),
+            value: String::new(),
+            effect: Effect::NoExecute,
+            time_added: None,
+        },
+    }];
+    [37, 38].map(|minor| {
+        let semantics = semantics(minor);
+        let impact = preview(snapshot, &proposed, jiff::Timestamp::UNIX_EPOCH, &semantics);
+        let found = replacement(
+            snapshot,
+            &proposed,
+            &impact,
+            NodeFilter::Cordoned,
+            SearchBasis {
+                semantics: &semantics,
+                completeness: Completeness::COMPLETE,
+            },
+        );
+        let mut claims = found.claims.iter();
+        let claim = claims.find(|found| found.claim.name == name("c0"));
+        match &claim.expect("affected").placeability {
+            Placeability::Placeable => "placeable",
+            Placeability::Unplaceable => "unplaceable",
+            Placeability::Unknown(_) => "unknown",
+        }
+    })
+}
+
+/// The claim `c0` holds device `0` and asks for these capacities; device `2` on the other node has `memory`: 10Gi.
+fn capacity(asked: &[(&str, &str)]) -> Snapshot {
+    let asked = asked
+        .iter()
+        .map(|(name, amount)| ((*name).into(), (*amount).into()));
+    let wanted = RequestTerms {
+        capacity: asked.collect(),
+        ..terms(1)
+    };
+    let mut snapshot = world().with_claim("c0", &["0"], asks(wanted));
+    let free = &mut snapshot.slices[1].devices[0];
+    free.capacity.insert("memory".into(), "10Gi".into());
+    snapshot
+}
+
+#[test]
+fn capacity_name_with_and_without_the_driver() {
+    assert_eq!(words(&capacity(&[("memory", "4Gi")])), ["placeable"; 2]);
+    let with_driver = capacity(&[("gpu.example.com/memory", "4Gi")]);
+    assert_eq!(words(&with_driver), ["unplaceable", "placeable"]);
+    let mut published = capacity(&[("memory", "4Gi")]);
+    let free = &mut published.slices[1].devices[0];
+    free.capacity = [("gpu.example.com/memory".into(), "10Gi".into())]
+        .into_iter()
+        .collect();
+    assert_eq!(words(&published), ["unplaceable", "placeable"]);
+    let of_another = capacity(&[("nic.example.com/memory", "4Gi")]);
+    assert_eq!(words(&of_another), ["unplaceable"; 2]);
+}
+
+#[test]
+fn device_with_both_spellings_has_the_amount_of_the_one_with_the_driver() {
+    let mut snapshot = capacity(&[("memory", "4Gi")]);
+    let free = &mut snapshot.slices[1].devices[0];
+    free.capacity
+        .insert("gpu.example.com/memory".into(), "2Gi".into());
+    assert_eq!(words(&snapshot), ["placeable", "unplaceable"]);
+}
+
+#[test]
+fn both_spellings_in_one_request() {
+    let both = capacity(&[("gpu.example.com/memory", "4Gi"), ("memory", "4Gi")]);
+    assert_eq!(words(&both), ["unplaceable", "unknown"]);
+}
+
+/// Device `2` has the claim's share of so much, and can be shared or not.
+fn share(consumed: &[(&str, &str)], is_shareable: bool) -> Snapshot {
+    let mut snapshot = capacity(&[("memory", "4Gi")]).with_claim("c1", &["2"], asks(terms(1)));
+    let shared = &mut snapshot.slices[1].devices[0];
+    shared.allow_multiple_allocations = is_shareable;
+    let allocation = snapshot.claims[1].allocation.as_mut().expect("allocated");
+    let consumed = consumed
+        .iter()
+        .map(|(name, amount)| ((*name).into(), (*amount).into()));
+    allocation.results[0].share_id = Some("share".into());
+    allocation.results[0].consumed_capacity = Some(Box::new(consumed.collect()));
+    snapshot
+}
+
+#[test]
+fn consumed_capacity_with_the_driver_counts_for_a_request_without_it() {
+    assert_eq!(
+        words(&share(&[("memory", "8Gi")], true)),
+        ["unplaceable"; 2]
+    );
+    let with_driver = share(&[("gpu.example.com/memory", "8Gi")], true);
+    assert_eq!(words(&with_driver), ["placeable", "unplaceable"]);
+    let both = [("gpu.example.com/memory", "2Gi"), ("memory", "8Gi")];
+    assert_eq!(words(&share(&both, true)), ["unplaceable", "placeable"]);
+}
+
+#[test]
+fn device_with_a_live_share_that_is_no_longer_shareable() {
+    assert_eq!(
+        words(&share(&[("memory", "1Gi")], false)),
+        ["placeable", "unplaceable"]
+    );
+}
+
+#[test]
+fn request_for_all_devices_beside_an_incomplete_pool() {
+    let all = RequestTerms {
+        amount: DeviceAmount::All,
+        ..terms(1)
+    };
+    let mut snapshot = world().with_claim("c0", &["0"], asks(all));
+    assert_eq!(words(&snapshot), ["placeable"; 2]);
+    snapshot.slices[0].pool.slice_count = 2;
+    assert_eq!(words(&snapshot), ["unknown", "placeable"]);
+    snapshot.slices[1].pool.slice_count = 2;
+    assert_eq!(words(&snapshot), ["unplaceable"; 2]);
+}
+
+#[test]
+fn versions_are_compared_as_versions() {
+    let with = |rule: fn(&str) -> ConstraintRule, values: [&str; 2]| {
+        let spec = ClaimSpec {
+            constraints: vec![DeviceConstraint {
+                requests: Vec::new(),
+                rule: rule("gpu.example.com/firmware"),
+            }],
+            ..asks(terms(2))
+        };
+        let mut snapshot = world().with_claim("c0", &["0"], spec);
+        snapshot.slices[1].devices = ["2", "3"].map(device).to_vec();
+        for (device, value) in snapshot.slices[1].devices.iter_mut().zip(values) {
+            let value = AttributeValue::Version(value.into());
+            device.attributes.insert("firmware".into(), value);
+        }
+        words(&snapshot)
+    };
+    let same: fn(&str) -> ConstraintRule = |name| ConstraintRule::Same(name.into());
+    let distinct: fn(&str) -> ConstraintRule = |name| ConstraintRule::Distinct(name.into());
+    assert_eq!(with(same, ["1.0.0", "1.0.0"]), ["placeable"; 2]);
+    assert_eq!(
+        with(same, ["1.0.0+a", "1.0.0+b"]),
+        ["unplaceable", "placeable"]
+    );
+    assert_eq!(
+        with(distinct, ["1.0.0+a", "1.0.0+b"]),
+        ["placeable", "unplaceable"]
+    );
+    // Too large for semver, and not refused by every API server.
+    let large = "1.0.99999999999999999999";
+    assert_eq!(with(same, [large, large]), ["placeable", "unknown"]);
+}
+
+#[test]
+fn negative_consumed_capacity_of_any_claim() {
+    let snapshot = share(&[("memory", "-1Gi")], true);
+    assert_eq!(words(&snapshot), ["placeable", "unknown"]);
+}
+
+#[test]
+fn negative_request_is_not_rounded_up() {
+    let mut snapshot = capacity(&[("memory", "-1Gi")]);
+    let policy = CapacityPolicy {
+        default: Some("2Gi".into()),
+        values: vec!["2Gi".into()],
+        ..CapacityPolicy::default()
+    };
+    snapshot.slices[1].devices[0].terms = Some(Box::new(DeviceTerms {
+        policies: BTreeMap::from([("memory".into(), policy)]),
+        ..DeviceTerms::default()
+    }));
+    assert_eq!(words(&snapshot), ["placeable", "unknown"]);
+}
