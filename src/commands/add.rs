@@ -156,7 +156,7 @@ Examples:
 impl AddArgs {
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::changing(cluster::Purpose::Add)
+        CommandProfile::of(cluster::Purpose::Add)
     }
 }
 

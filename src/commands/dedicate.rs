@@ -131,7 +131,7 @@ Examples:
 impl DedicateArgs {
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::changing(Purpose::Dedicate)
+        CommandProfile::of(Purpose::Dedicate)
             .with_namespace(NamespaceFilter::Meaningless(OF_A_DEDICATION))
     }
 }

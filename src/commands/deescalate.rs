@@ -123,7 +123,7 @@ impl ReachedServer {
 impl DeescalateArgs {
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::changing(Purpose::Deescalate)
+        CommandProfile::of(Purpose::Deescalate)
     }
 }
 
@@ -179,9 +179,6 @@ impl DeescalateArgs {
             async |changer: &mut Changer<'_>| self.pull(&found.rules, &reached, changer).await;
         let downgraded = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
         let ended = match (found.all_missing(), downgraded) {
-            _ if alone.is_some() => {
-                alone.map_or(Ok(ExitStatus::Success), |(_, failure)| Err(failure))
-            }
             (None, downgraded) => downgraded.map(|()| ExitStatus::Success),
             (Some(missing), Ok(())) if found.rules.is_empty() => Err(missing),
             (Some(missing), Ok(())) => Err(stopped(missing, context)),
@@ -190,6 +187,7 @@ impl DeescalateArgs {
                 Err(failure.ending(status).hint(missing.to_string()))
             }
         };
+        let ended = alone.map_or(ended, |(_, failure)| Err(failure));
         changer.present(format, &ended)?;
         ended
     }

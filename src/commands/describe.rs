@@ -52,7 +52,7 @@ Examples:
 impl DescribeArgs {
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::reading(Purpose::Describe)
+        CommandProfile::of(Purpose::Describe)
     }
 }
 

@@ -92,7 +92,7 @@ Examples:
 impl DevicesArgs {
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::reading(Purpose::Devices).with_namespace(NamespaceFilter::Narrows)
+        CommandProfile::of(Purpose::Devices).with_namespace(NamespaceFilter::Narrows)
     }
 }
 

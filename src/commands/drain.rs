@@ -205,7 +205,7 @@ Examples:
 impl DrainArgs {
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::changing(match self.view {
+        CommandProfile::of(match self.view {
             Some(ViewedCluster::Status(_)) => Purpose::DrainStatus,
             None => Purpose::Drain,
         })

@@ -97,7 +97,7 @@ impl From<Higher> for Effect {
 impl EscalateArgs {
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::changing(Purpose::Escalate)
+        CommandProfile::of(Purpose::Escalate)
     }
 }
 

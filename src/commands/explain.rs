@@ -109,7 +109,7 @@ enum LimitedAnswer {
 impl ExplainArgs {
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::reading(cluster::Purpose::Explain).with_namespace(NamespaceFilter::Narrows)
+        CommandProfile::of(cluster::Purpose::Explain).with_namespace(NamespaceFilter::Narrows)
     }
 }
 

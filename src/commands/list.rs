@@ -91,7 +91,7 @@ Examples:
 impl ListArgs {
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::reading(Purpose::List)
+        CommandProfile::of(Purpose::List)
     }
 }
 

@@ -124,7 +124,7 @@ Examples:
 impl MakeRoomArgs {
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::changing(Purpose::MakeRoom)
+        CommandProfile::of(Purpose::MakeRoom)
             .with_namespace(NamespaceFilter::Narrows)
             .tidying_up(true)
     }

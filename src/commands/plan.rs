@@ -114,7 +114,7 @@ struct ChosenPlan {
 impl PlanArgs {
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::reading(cluster::Purpose::Plan)
+        CommandProfile::of(cluster::Purpose::Plan)
             .with_namespace(NamespaceFilter::Meaningless(PODS_OF_EVERY_NAMESPACE))
     }
 }

@@ -176,7 +176,7 @@ impl PreviewArgs {
         } else {
             cluster::Purpose::Preview
         };
-        CommandProfile::reading(purpose)
+        CommandProfile::of(purpose)
             .with_namespace(NamespaceFilter::Meaningless(PODS_OF_EVERY_NAMESPACE))
             .tidying_up(publishes)
     }

@@ -40,8 +40,8 @@ pub(super) const OF_A_DEDICATION: &str =
     "the namespaces of a dedication are set with `dedicate --to` or `--namespace-selector`";
 
 impl CommandProfile {
-    /// Reads one cluster, for answers about rules.
-    pub(super) fn reading(purpose: Purpose) -> Self {
+    /// Reads one cluster for answers about rules, or changes them.
+    pub(super) fn of(purpose: Purpose) -> Self {
         Self {
             purpose: Some(purpose),
             namespace: NamespaceFilter::Meaningless(
@@ -49,11 +49,6 @@ impl CommandProfile {
             ),
             signals: Signals::End,
         }
-    }
-
-    /// Changes rules.
-    pub(super) fn changing(purpose: Purpose) -> Self {
-        Self::reading(purpose)
     }
 
     /// Needs no cluster.

@@ -98,7 +98,7 @@ Examples:
 impl RemoveArgs {
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::changing(Purpose::Remove)
+        CommandProfile::of(Purpose::Remove)
     }
 }
 

@@ -53,7 +53,7 @@ Examples:
 impl RestoreArgs {
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::changing(Purpose::Restore)
+        CommandProfile::of(Purpose::Restore)
     }
 }
 

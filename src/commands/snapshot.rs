@@ -65,7 +65,7 @@ Examples:
 impl SnapshotArgs {
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::reading(Purpose::Snapshot).with_namespace(NamespaceFilter::Meaningless(
+        CommandProfile::of(Purpose::Snapshot).with_namespace(NamespaceFilter::Meaningless(
             "a snapshot covers the whole cluster",
         ))
     }

@@ -55,7 +55,7 @@ Examples:
 impl UndedicateArgs {
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::changing(Purpose::Undedicate)
+        CommandProfile::of(Purpose::Undedicate)
             .with_namespace(NamespaceFilter::Meaningless(OF_A_DEDICATION))
     }
 }

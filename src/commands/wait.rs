@@ -116,7 +116,7 @@ impl What {
 impl WaitArgs {
     /// What it does with clusters, and who stops it.
     pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::reading(Purpose::Wait)
+        CommandProfile::of(Purpose::Wait)
     }
 }
 
