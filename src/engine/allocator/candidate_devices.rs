@@ -182,7 +182,9 @@ pub(super) fn is_free(
     if !choice.terms.admin_access && usage.is_unavailable(at.identity, at.device, state) {
         return Candidacy::No;
     }
-    let left = if takes_all(&choice.terms.capacity, at.device) {
+    // Shares can be left of a device that is no longer shareable.
+    let is_whole = !usage.is_shared(at.identity);
+    let left = if is_whole && takes_all(&choice.terms.capacity, at.device) {
         Ok(true)
     } else {
         let names = state.capacity_names(place);
