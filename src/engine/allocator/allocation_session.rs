@@ -230,23 +230,15 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
                 ) => None,
             });
         let mut failures: BTreeSet<Unknown> = failures.collect();
-        failures.extend(self.ending(place, &self.nothing, None));
+        failures.extend(self.ending(place, None));
         failures
     }
 
     /// Why the scheduler ends every attempt for a claim of the group, on the nodes of these views: whatever it finds
     /// on others.
-    fn ending(
-        &self,
-        place: usize,
-        own: &Holdings<'a>,
-        views: Option<&[AllowedView]>,
-    ) -> Option<Unknown> {
-        let usage = Usage { all: self.all, own };
+    fn ending(&self, place: usize, views: Option<&[AllowedView]>) -> Option<Unknown> {
         if self.state.semantics.allocates_as_1_38 {
-            return usage.has_negative().then(|| {
-                Unknown::failure("a claim has consumed a negative amount of capacity".to_owned())
-            });
+            return None;
         }
         let demands = self.groups[place].demands.iter().flatten();
         let mut choices = demands.flat_map(|demand| &demand.choices);
@@ -313,7 +305,7 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         views: Option<&[AllowedView]>,
     ) -> Placeability {
         let found = self.placeability_by_node(place, own, views);
-        match self.ending(place, own, views) {
+        match self.ending(place, views) {
             Some(why) if found == Placeability::Placeable => Placeability::Unknown([why].into()),
             Some(_) | None => found,
         }

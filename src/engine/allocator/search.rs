@@ -86,6 +86,10 @@ pub(super) fn is_placeable(task: SearchTask<'_, '_>) -> Result<bool, SearchStop>
 ///
 /// Upstream: `Allocator.Allocate` for one claim.
 pub(super) fn place(task: SearchTask<'_, '_>) -> Result<Option<BTreeSet<u32>>, SearchStop> {
+    if task.state.semantics.allocates_as_1_38 && task.usage.has_negative() {
+        let why = "a claim has consumed a negative amount of capacity".to_owned();
+        return Err(SearchStop::Unknown(Unknown::failure(why)));
+    }
     let mut needed = Vec::with_capacity(task.demands.len());
     let mut least = 0_usize;
     for demand in task.demands {

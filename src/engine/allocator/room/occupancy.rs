@@ -78,6 +78,16 @@ impl<'a> Occupancy<'a> {
         Holdings::of_results(results.flatten().copied(), state)
     }
 
+    /// The devices that are empty once these pods have left, by their places in the question.
+    pub(super) fn emptied_by(&self, evicted: &[usize]) -> Vec<u32> {
+        let users = self.users.iter();
+        let emptied = users.filter(|(_, users)| match users {
+            DeviceUsers::Evictable(users) => users.iter().all(|user| evicted.contains(user)),
+            DeviceUsers::Staying => false,
+        });
+        emptied.map(|(device, _)| *device).collect()
+    }
+
     /// The devices that are empty once all that are leaving have left.
     pub(super) fn leaving(&self) -> Vec<u32> {
         let users = self.users.iter();

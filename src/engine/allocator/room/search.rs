@@ -356,8 +356,10 @@ impl Finder<'_, '_> {
     /// Upstream: `Filter` of the plugin `dynamicresources`, which returns the allocator's error for one node as that of
     /// the attempt.
     fn failure(&self, candidate: &Candidate) -> Option<Unknown> {
+        // On all nodes: a claim can hold devices of several.
+        let emptied = self.occupancy.emptied_by(&candidate.evicted);
         let views = 0..self.state.views.len();
-        let mut answers = views.map(|view| self.place_on(view, &candidate.emptied));
+        let mut answers = views.map(|view| self.place_on(view, &emptied));
         answers.find_map(|answer| match answer {
             Ok(_) | Err(SearchStop::Node | SearchStop::TooMany) => None,
             Err(SearchStop::Unknown(why)) => why.is_failure().then_some(why),
