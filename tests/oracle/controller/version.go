@@ -20,7 +20,7 @@ import (
 // This file has everything that depends on the Kubernetes version.
 
 const (
-	kubernetesVersion           = "v1.37.0"
+	kubernetesVersion           = "v1.37.2"
 	conditionEvictionInProgress = resourceapi.DeviceTaintConditionEvictionInProgress
 	effectChangeBumpsTimeAdded  = true
 
