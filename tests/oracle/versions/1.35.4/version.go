@@ -22,9 +22,6 @@ const (
 	conditionEvictionInProgress = resourcealpha.DeviceTaintConditionEvictionInProgress
 	effectChangeBumpsTimeAdded  = false
 
-	// resyncPeriod is that of the informers: never.
-	resyncPeriod = 0 * time.Second
-
 	// startupDelay is the virtual time that the controller needs to start: it
 	// looks every 100 ms whether the informers have synced.
 	startupDelay = 200 * time.Millisecond

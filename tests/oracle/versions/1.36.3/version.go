@@ -21,9 +21,6 @@ const (
 	conditionEvictionInProgress = resourcebeta.DeviceTaintConditionEvictionInProgress
 	effectChangeBumpsTimeAdded  = true
 
-	// resyncPeriod is that of the informers: never.
-	resyncPeriod = 0 * time.Second
-
 	// startupDelay is the virtual time that the controller needs to start.
 	startupDelay = 0 * time.Second
 )
