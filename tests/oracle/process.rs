@@ -17,7 +17,7 @@ pub struct Oracle {
 
 impl Oracle {
     /// Starts the oracle: the program that `DEVICETAINT_ORACLE` names (one for another Kubernetes
-    /// version, say), else the one for 1.37.0, which is built if need be.
+    /// version, say), else the one for 1.37.2, which is built if need be.
     pub fn start() -> Self {
         let program = env::var_os("DEVICETAINT_ORACLE").map_or_else(build, Into::into);
         let mut child = Command::new(&program)
@@ -79,7 +79,7 @@ fn build() -> std::path::PathBuf {
         module: "tests/oracle/controller",
         package: ".",
         arguments: ["test", "-c", "-trimpath", "-buildvcs=false"].map(str::to_owned).to_vec(),
-        purpose: "the real device-taint-eviction controller of Kubernetes 1.37.0 for the tests (needs Go; about a minute, once)",
+        purpose: "the real device-taint-eviction controller of Kubernetes 1.37.2 for the tests (needs Go; about a minute, once)",
     }
     .built()
     .unwrap_or_else(|error| panic!("{error}"))

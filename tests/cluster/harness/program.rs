@@ -12,7 +12,7 @@ use std::{
 use super::Variant;
 use super::go_program::{GoProgram, target};
 
-const VERSION: &str = "1.37.0";
+const VERSION: &str = "1.37.2";
 const CONTROL_PLANE: &str = "tests/cluster/controlplane";
 const NODE: &str = "tests/cluster/node";
 

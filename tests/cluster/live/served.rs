@@ -73,7 +73,7 @@ async fn devices_and_rules_are_read_in_every_version() {
             let mut found = resources.filter(|it| it["name"] == name);
             found.next().map(|it| it["apiVersion"].clone())
         };
-        assert_eq!(version["apiServer"]["version"], "v1.37.0", "{version:#}");
+        assert_eq!(version["apiServer"]["version"], "v1.37.2", "{version:#}");
         assert_eq!(version["apiServer"]["servesRules"], true, "{version:#}");
         for (name, at) in [("resourceslices", devices), ("devicetaintrules", rules)] {
             assert_eq!(served(name), Some(format!("resource.k8s.io/{at}").into()));
@@ -113,7 +113,7 @@ async fn without_rules_the_rest_is_known_and_the_missing_switch_is_named() {
     assert!(text.contains("2 resourceclaims"), "{text}");
     let text = scene.run(plane.kubeconfig(), &["version"]);
     for part in [
-        "Server: v1.37.0 at SERVER, treated like 1.37.0\n",
+        "Server: v1.37.2 at SERVER, treated like 1.37.2\n",
         "devicetaintrules         not served\n",
         "warning: the server does not serve devicetaintrules",
         "runtime-config",

@@ -32,6 +32,9 @@ type allocateRequest struct {
 // placement is what the allocator says of one claim on each node.
 type placement struct {
 	Nodes map[string]string `json:"nodes"`
+	// Fatal names the nodes with an error that ends the attempt to schedule the
+	// pod: the scheduler then takes no other node either.
+	Fatal []string `json:"fatal,omitempty"`
 }
 
 type allocateAnswer struct {
@@ -146,36 +149,62 @@ func fits(wanted *string, actual string) bool {
 // place tries every node: whether the scheduler would look at it for other
 // reasons is not asked.
 func (w *world) place(name string) (placement, error) {
-	claims, state := w.without(name)
+	claims, state, stateError := w.without(name)
 	if len(claims) != 1 {
 		return placement{}, errors.New("there is no such claim")
 	}
-	allocator, err := structured.NewAllocator(context.Background(), allocatorFeatures(), state, w.classes, w.slices, expressions)
+	allocator, err := w.allocator(state)
 	if err != nil {
 		return placement{}, err
 	}
 	result := placement{Nodes: map[string]string{}}
 	for _, node := range w.nodes {
-		found, err := allocator.Allocate(context.Background(), node, claims)
-		switch {
-		case err != nil:
-			result.Nodes[node.Name] = nodeError + err.Error()
-		case len(found) == 1:
-			result.Nodes[node.Name] = nodePlaced
-		default:
-			result.Nodes[node.Name] = nodeFailed
+		if stateError != nil {
+			result.note(node.Name, false, stateError)
+			continue
 		}
+		found, err := allocator.Allocate(context.Background(), node, claims)
+		result.note(node.Name, len(found) == 1, err)
 	}
 	return result, nil
+}
+
+// note records what the allocator says of one node.
+//
+// Upstream: Filter in the scheduler's plugin dynamicresources.
+func (p *placement) note(node string, placed bool, err error) {
+	switch {
+	case err != nil:
+		p.Nodes[node] = nodeError + err.Error()
+		if !errors.Is(err, structured.ErrFailedAllocationOnNode) {
+			p.Fatal = append(p.Fatal, node)
+		}
+	case placed:
+		p.Nodes[node] = nodePlaced
+	default:
+		p.Nodes[node] = nodeFailed
+	}
+}
+
+func (w *world) allocator(state structured.AllocatedState) (structured.Allocator, error) {
+	published, err := allocatorSlices(w.slices)
+	if err != nil {
+		return nil, err
+	}
+	return structured.NewAllocator(context.Background(), allocatorFeatures(), state, w.classes, published, expressions)
 }
 
 // placeTogether counts the claims that find a place one after the other, in this
 // order and each on the first node that has one.
 func (w *world) placeTogether(names []string) (int, error) {
-	claims, state := w.without(names...)
+	claims, state, err := w.without(names...)
+	if err != nil {
+		// Nothing can be scheduled.
+		return 0, nil
+	}
 	placed := 0
 	for _, claim := range claims {
-		allocator, err := structured.NewAllocator(context.Background(), allocatorFeatures(), state, w.classes, w.slices, expressions)
+		allocator, err := w.allocator(state)
 		if err != nil {
 			return 0, err
 		}
@@ -192,15 +221,17 @@ func (w *world) placeTogether(names []string) (int, error) {
 }
 
 // without gives the claims of these names with no devices, and what all others
-// hold.
+// hold. An error about one of those prevents every allocation.
 //
-// Upstream: foreachAllocatedDevice in the scheduler's plugin dynamicresources.
-func (w *world) without(names ...string) ([]*resourceapi.ResourceClaim, structured.AllocatedState) {
+// Upstream: foreachAllocatedDevice and GatherAllocatedState in the scheduler's
+// plugin dynamicresources.
+func (w *world) without(names ...string) ([]*resourceapi.ResourceClaim, structured.AllocatedState, error) {
 	state := structured.AllocatedState{
 		AllocatedDevices:         sets.New[structured.DeviceID](),
-		AllocatedSharedDeviceIDs: sets.New[structured.SharedDeviceID](),
+		AllocatedSharedDeviceIDs: sets.New[sharedDevice](),
 		AggregatedCapacity:       structured.NewConsumedCapacityCollection(),
 	}
+	var invalid error
 	var wanted []*resourceapi.ResourceClaim
 	for _, claim := range w.claims {
 		if slices.Contains(names, claim.Namespace+"/"+claim.Name) {
@@ -209,11 +240,15 @@ func (w *world) without(names ...string) ([]*resourceapi.ResourceClaim, structur
 			wanted = append(wanted, claim)
 			continue
 		}
-		if claim.Status.Allocation != nil {
-			hold(&state, claim.Status.Allocation.Devices.Results)
+		if claim.Status.Allocation == nil {
+			continue
 		}
+		if err := consumedCapacityError(claim); err != nil && invalid == nil {
+			invalid = fmt.Errorf("gather allocation state: %w", err)
+		}
+		hold(&state, claim.Status.Allocation.Devices.Results)
 	}
-	return wanted, state
+	return wanted, state, invalid
 }
 
 func hold(state *structured.AllocatedState, results []resourceapi.DeviceRequestAllocationResult) {
@@ -226,7 +261,7 @@ func hold(state *structured.AllocatedState, results []resourceapi.DeviceRequestA
 			state.AllocatedDevices.Insert(id)
 			continue
 		}
-		state.AllocatedSharedDeviceIDs.Insert(structured.MakeSharedDeviceID(id, result.ShareID))
+		state.AllocatedSharedDeviceIDs.Insert(makeSharedDevice(id, result.ShareID))
 		if result.ConsumedCapacity != nil {
 			state.AggregatedCapacity.Insert(structured.NewDeviceConsumedCapacity(id, result.ConsumedCapacity))
 		}

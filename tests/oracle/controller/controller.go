@@ -190,7 +190,8 @@ func simulate(scenario *scenario) (*controllerAnswer, error) {
 // then starts the controller. Its event handlers get everything from the
 // caches, and no change can fall between the list and the watch of an informer.
 func startController(client *fake.Clientset, request *controllerRequest) (stop func() error, err error) {
-	factory := informers.NewSharedInformerFactory(client, resyncPeriod)
+	const neverResync = 0
+	factory := informers.NewSharedInformerFactory(client, neverResync)
 	run, err := newController(client, factory, request.WorkloadResourceClaims, request.Workers)
 	if err != nil {
 		return nil, err

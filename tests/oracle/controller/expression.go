@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	resourceapi "k8s.io/api/resource/v1"
-	dracel "k8s.io/dynamic-resource-allocation/cel"
 	"k8s.io/dynamic-resource-allocation/resourceclaim"
 )
 
@@ -45,20 +44,15 @@ func answerCEL(id json.RawMessage, line []byte) (any, error) {
 	if compiled.Error != nil {
 		return errorAnswer{ID: id, Error: compiled.Error.Error(), Stage: "compile"}, nil
 	}
-	matches, _, err := compiled.DeviceMatches(context.Background(), celDevice(request.Driver, &device))
+	input, err := celDevice(request.Driver, &device)
+	if err != nil {
+		return nil, err
+	}
+	matches, _, err := compiled.DeviceMatches(context.Background(), input)
 	if err != nil {
 		return errorAnswer{ID: id, Error: err.Error(), Stage: "runtime"}, nil
 	}
 	return celAnswer{ID: id, Matches: matches}, nil
-}
-
-func celDevice(driver string, device *resourceapi.Device) dracel.Device {
-	return dracel.Device{
-		Driver:                   driver,
-		AllowMultipleAllocations: device.AllowMultipleAllocations,
-		Attributes:               device.Attributes,
-		Capacity:                 device.Capacity,
-	}
 }
 
 type toleratesRequest struct {

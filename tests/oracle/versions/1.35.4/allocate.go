@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// answerAllocate: placements are compared with the allocator of the newest
-// version only.
+// answerAllocate: placements are compared with the allocators of newer versions
+// only.
 func answerAllocate(json.RawMessage, []byte) (any, error) {
 	return nil, errors.New("this version does not answer for the allocator")
 }

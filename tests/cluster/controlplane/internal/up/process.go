@@ -68,7 +68,7 @@ func environment() []string {
 const mostPanics = 3
 
 // startsAgain says whether a component that has ended by itself is started again, as the kubelet of a control plane
-// does. Only a scheduler that has panicked is: that of 1.37.0 does so when a DeviceTaintRule changes while a
+// does. Only a scheduler that has panicked is: that of 1.37.2 does so when a DeviceTaintRule changes while a
 // ResourceSlice gets more devices (syncSlice of k8s.io/dynamic-resource-allocation/resourceslice/tracker), and one
 // test would end all others that share the control plane. Everything else that ends is a failure.
 func (component *process) startsAgain() bool {

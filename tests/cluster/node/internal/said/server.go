@@ -23,9 +23,9 @@ import (
 // server speaks v1 as long as its mood does not say otherwise.
 type server struct {
 	v1.UnimplementedPodResourcesListerServer
-	list    v1.ListPodResourcesResponse
-	mood    string
-	calls   int
+	list  v1.ListPodResourcesResponse
+	mood  string
+	calls int
 }
 
 // Main serves until the process is killed, and returns the exit code.

@@ -15,17 +15,12 @@ import (
 	"k8s.io/kubernetes/pkg/features"
 )
 
-// This file has everything that depends on the Kubernetes version.
+// This file, version.go and devices.go have all that differs between releases of
+// Kubernetes. A release may have its own.
 
 const (
-	kubernetesVersion           = "v1.34.4"
-	conditionEvictionInProgress = "EvictionInProgress"
+	conditionEvictionInProgress = resourcealpha.DeviceTaintConditionEvictionInProgress
 	effectChangeBumpsTimeAdded  = false
-
-	// resyncPeriod is longer than any case. With zero, which means never, the
-	// informers of this version wait on a channel of the package client-go/tools/cache.
-	// It is not part of the bubble, so virtual time would stand still.
-	resyncPeriod = 100_000 * time.Hour
 
 	// startupDelay is the virtual time that the controller needs to start: it
 	// looks every 100 ms whether the informers have synced.
@@ -40,21 +35,25 @@ type (
 
 var ruleGroupVersion = resourcealpha.SchemeGroupVersion
 
-// conditionsOf returns nothing: rules have no status in this version.
-func conditionsOf(*taintRule) []metav1.Condition {
-	return nil
+func conditionsOf(rule *taintRule) []metav1.Condition {
+	return rule.Status.Conditions
 }
 
-func keepStatus(_, _ *taintRule) {}
+// keepStatus puts the old status into the new rule: only the status subresource
+// changes it.
+func keepStatus(rule, old *taintRule) {
+	rule.Status = *old.Status.DeepCopy()
+}
 
 func enableFeatures() error {
 	return utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{
-		string(features.DRADeviceTaints): true,
+		string(features.DRADeviceTaints):     true,
+		string(features.DRADeviceTaintRules): true,
 	})
 }
 
 // newController returns the function that runs the controller.
-func newController(client kubernetes.Interface, factory informers.SharedInformerFactory, workloadResourceClaims bool, _ int) (func(context.Context) error, error) {
+func newController(client kubernetes.Interface, factory informers.SharedInformerFactory, workloadResourceClaims bool, workers int) (func(context.Context) error, error) {
 	if workloadResourceClaims {
 		return nil, errors.New("PodGroups do not reserve claims in this version")
 	}
@@ -65,7 +64,7 @@ func newController(client kubernetes.Interface, factory informers.SharedInformer
 		factory.Resource().V1alpha3().DeviceTaintRules(),
 		factory.Resource().V1().DeviceClasses(),
 		controllerName)
-	return controller.Run, nil
+	return func(ctx context.Context) error { return controller.Run(ctx, workers) }, nil
 }
 
 func compileExpression(expression string, listTypeAttributes bool) (dracel.CompilationResult, error) {

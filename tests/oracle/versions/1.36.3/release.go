@@ -1,0 +1,72 @@
+package oracle
+
+import (
+	"context"
+	"time"
+
+	resourcebeta "k8s.io/api/resource/v1beta2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	dracel "k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/kubernetes/pkg/controller/devicetainteviction"
+	"k8s.io/kubernetes/pkg/features"
+)
+
+// This file, version.go and devices.go have all that differs between releases of
+// Kubernetes. A release may have its own.
+
+const (
+	conditionEvictionInProgress = resourcebeta.DeviceTaintConditionEvictionInProgress
+	effectChangeBumpsTimeAdded  = true
+
+	// startupDelay is the virtual time that the controller needs to start.
+	startupDelay = 0 * time.Second
+)
+
+// The version of the rule that the controller's informer uses.
+type (
+	taintRule     = resourcebeta.DeviceTaintRule
+	taintRuleList = resourcebeta.DeviceTaintRuleList
+)
+
+var ruleGroupVersion = resourcebeta.SchemeGroupVersion
+
+func conditionsOf(rule *taintRule) []metav1.Condition {
+	return rule.Status.Conditions
+}
+
+// keepStatus puts the old status into the new rule: only the status subresource
+// changes it.
+func keepStatus(rule, old *taintRule) {
+	rule.Status = *old.Status.DeepCopy()
+}
+
+func enableFeatures() error {
+	return utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{
+		string(features.DRADeviceTaints):     true,
+		string(features.DRADeviceTaintRules): true,
+	})
+}
+
+// newController returns the function that runs the controller.
+func newController(client kubernetes.Interface, factory informers.SharedInformerFactory, workloadResourceClaims bool, workers int) (func(context.Context) error, error) {
+	controller := devicetainteviction.New(client,
+		factory.Core().V1().Pods(),
+		factory.Resource().V1().ResourceClaims(),
+		factory.Resource().V1().ResourceSlices(),
+		factory.Resource().V1beta2().DeviceTaintRules(),
+		factory.Resource().V1().DeviceClasses(),
+		controllerName,
+		workloadResourceClaims)
+	return func(ctx context.Context) error { return controller.Run(ctx, workers) }, nil
+}
+
+func compileExpression(expression string, listTypeAttributes bool) (dracel.CompilationResult, error) {
+	compiler := dracel.GetCompiler(dracel.Features{
+		EnableConsumableCapacity: utilfeature.DefaultFeatureGate.Enabled(features.DRAConsumableCapacity),
+		EnableListTypeAttributes: listTypeAttributes,
+	})
+	return compiler.CompileCELExpression(expression, dracel.Options{}), nil
+}
