@@ -11,7 +11,7 @@ use std::hash::{BuildHasher, RandomState};
 use futures::{StreamExt, stream};
 use http::StatusCode;
 use kubectl_devicetaint::engine::disruption::BudgetAnswer;
-use kubectl_devicetaint::engine::{ProposedTaint, Semantics, disruption, preview};
+use kubectl_devicetaint::engine::{ProposedTaint, disruption, preview};
 use kubectl_devicetaint::model::{DeviceSelector, Effect, PodDisruptionBudget, Reading, Taint};
 use proptest::prelude::{Strategy, any};
 use proptest::strategy::ValueTree;
@@ -303,7 +303,7 @@ fn answers(reading: &Reading, loaded: &Loaded) -> Vec<&'static str> {
             time_added: Some(now()),
         },
     }];
-    let impact = preview(&reading.snapshot, &proposed, now(), &Semantics::assumed());
+    let impact = preview(&reading.snapshot, &proposed, now(), &verdicts::semantics());
     let budgets: &[PodDisruptionBudget] = &reading.snapshot.budgets;
     let found = disruption(&impact, budgets, now());
     assert_eq!(found.gaps, []);

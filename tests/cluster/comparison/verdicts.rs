@@ -10,10 +10,16 @@ use kubectl_devicetaint::cluster::{
     Silent,
 };
 use kubectl_devicetaint::engine::{Condition, Origin, ProposedTaint, Semantics, preview};
-use kubectl_devicetaint::model::{DeviceSelector, Effect, Reading, Snapshot, Taint};
+use kubectl_devicetaint::model::{DeviceSelector, Effect, Minor, Reading, Snapshot, Taint};
 use serde_json::{Value, json};
 
-use crate::harness::ControlPlane;
+use crate::harness::{ControlPlane, VERSION};
+
+/// The behaviour of the release that the control plane runs.
+pub fn semantics() -> Semantics {
+    let release = Minor::parse(VERSION).expect("a release");
+    Semantics::of(release).expect("a known release")
+}
 
 /// Status, reason and message of a condition.
 pub type Words = [String; 3];
@@ -70,7 +76,7 @@ pub fn conditions(snapshot: &Snapshot, now: Timestamp) -> BTreeMap<String, Words
             },
         })
         .collect();
-    let impact = preview(snapshot, &proposed, now, &Semantics::assumed());
+    let impact = preview(snapshot, &proposed, now, &semantics());
     snapshot
         .rules
         .iter()
@@ -114,7 +120,7 @@ pub fn evicted(objects: &[Value], now: Timestamp) -> BTreeSet<String> {
             time_added: Some(now),
         },
     }];
-    let impact = preview(&reading.snapshot, &harmless, now, &Semantics::assumed());
+    let impact = preview(&reading.snapshot, &harmless, now, &semantics());
     let evicted = impact.pods.iter().filter(|pod| {
         let acts = |origin| match origin {
             Origin::Proposed(_) => false,

@@ -53,7 +53,7 @@ pub use history::{Deed, Entry, History};
 pub use names::{driver_name, random_suffix};
 pub use node::{Node, Prepared};
 pub use plane::ControlPlane;
-pub use program::{build_node, build_program};
+pub use program::{VERSION, build_node, build_program};
 pub use proxy::{At, Proxy, Seen};
 pub use random::{Random, fresh_seed, number_in, tries};
 #[cfg(unix)]

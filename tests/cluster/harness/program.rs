@@ -12,7 +12,8 @@ use std::{
 use super::Variant;
 use super::go_program::{GoProgram, target};
 
-const VERSION: &str = "1.37.2";
+/// The release whose components are built.
+pub const VERSION: &str = "1.37.2";
 const CONTROL_PLANE: &str = "tests/cluster/controlplane";
 const NODE: &str = "tests/cluster/node";
 
