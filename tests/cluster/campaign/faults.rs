@@ -17,7 +17,7 @@ use crate::harness::{
 };
 
 /// Tries of an ordinary run.
-const TRIES: u64 = if crate::IS_FULL { 500 } else { 60 };
+const TRIES: u64 = if crate::IS_FULL { 500 } else { 30 };
 /// How often a violation has to show, and how often a calm run is asked that had too little time.
 const LOOKS: usize = 4;
 /// Tries that go on at the same time, each with a driver, rules and a proxy of its own.

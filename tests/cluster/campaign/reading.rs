@@ -21,7 +21,7 @@ const PREFIX: &str = "reads";
 /// Who has any rights at all on rules may change them.
 const CHANGES: &str = "changes-rules";
 /// Pairs of a subset and a command in an ordinary run, beside those that are always tried.
-const SAMPLE: usize = if crate::IS_FULL { 400 } else { 48 };
+const SAMPLE: usize = if crate::IS_FULL { 400 } else { 24 };
 const AT_ONCE: usize = 3;
 
 /// What is asked of a command.

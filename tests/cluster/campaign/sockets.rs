@@ -19,7 +19,7 @@ use crate::cluster::said::{Said, cluster, everything};
 use crate::harness::{PLUGIN, Random, fresh_seed, tries};
 
 /// Tries of an ordinary run.
-const TRIES: u64 = if crate::IS_FULL { 2000 } else { 160 };
+const TRIES: u64 = if crate::IS_FULL { 2000 } else { 80 };
 /// Tries that go on at the same time.
 const LANES: usize = 12;
 /// What a command may take: its limit is a second, and it asks twice at most, with five seconds between.

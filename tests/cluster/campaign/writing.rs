@@ -173,10 +173,10 @@ fn judged(subset: Subset, admin: &Done, done: &Done) -> Option<String> {
 }
 
 /// Every pair in the second tier; in the first those with all rights, or all but one, and of the others each
-/// subset with every fifth command.
+/// subset with every tenth command.
 fn is_tried(command: usize, subset: Subset) -> bool {
     let lacking = subset.lacking(&WRITING).len();
-    crate::IS_FULL || lacking < 2 || (command + subset.0).is_multiple_of(5)
+    crate::IS_FULL || lacking < 2 || (command + subset.0).is_multiple_of(10)
 }
 
 #[test]

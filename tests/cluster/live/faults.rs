@@ -11,7 +11,7 @@ use crate::harness::{At, ControlPlane, Fault, Proxy, Reply, Seen, Variant};
 const CLAIMS: &str = "/apis/resource.k8s.io/v1/resourceclaims";
 const ALWAYS: usize = usize::MAX;
 /// Places at which a list is cut.
-const PLACES: usize = if crate::IS_FULL { 200 } else { 60 };
+const PLACES: usize = if crate::IS_FULL { 200 } else { 30 };
 const AT_ONCE: usize = 6;
 
 /// How a run through a proxy ended.

@@ -228,13 +228,13 @@ impl<'a> Trial<'a> {
 }
 
 /// The interruptions that are tried at this request: in the second tier each at every one; in the first tier both at
-/// changes, and one of them at every third of the others. Past the last request all are tried, until one is waited for.
+/// changes, and one of them at every sixth of the others. Past the last request all are tried, until one is waited for.
 fn tried<'a>(number: usize, requests: usize, changes: &[usize], harms: &'a [Harm]) -> &'a [Harm] {
     if crate::IS_FULL || number > requests || changes.contains(&number) {
         return harms;
     }
-    let index = number / 3 % harms.len();
-    if number.is_multiple_of(3) {
+    let index = number / 6 % harms.len();
+    if number.is_multiple_of(6) {
         &harms[index..=index]
     } else {
         &[]

@@ -45,12 +45,15 @@ fn killed_before_and_after_every_request_the_same_command_completes_it() {
     assert!(requests > RULES, "{requests}");
 
     for number in 1..=requests {
-        // In the first tier one of the two, in turn.
+        // In the first tier one of the two, in turn, at every second request.
+        if !crate::IS_FULL && number.is_multiple_of(2) {
+            continue;
+        }
         let harms = [Harm::SignalBefore("KILL"), Harm::SignalAfter("KILL")];
         let tried = if crate::IS_FULL {
             &harms[..]
         } else {
-            &harms[number % 2..=number % 2]
+            &harms[number / 2 % 2..=number / 2 % 2]
         };
         for &harm in tried {
             clean(&world);
