@@ -269,8 +269,8 @@ fn what_was_not_read_is_unknown_and_not_none() {
 fn toleration_without_effect() {
     let taint = "gpu.example.com/node-8/gpu-0 example.com/maintenance:NoExecute";
     for (version, outcome, why) in [
-        ("1.37", "EvictedNow", "up to Kubernetes 1.37"),
-        ("1.38", "Tolerates", "tolerated"),
+        ("1.37", "EvictedNow", "its effect is not set"),
+        ("1.38", "Tolerates", "tolerates this taint forever"),
     ] {
         let more = format!("--from examples/cluster.yaml --kubernetes {version}");
         let previewed = devicetaint(&format!("preview {taint} {more} -o json")).json();

@@ -252,7 +252,7 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
             !view.is_doubtful && pools.any(|pool| pool.status != PoolStatus::Usable)
         };
         seen.any(|(_, view)| is_broken(view)).then(|| {
-            let why = "a request asks for all devices of a node, and a node has an incomplete or invalid pool";
+            let why = "a request is for all devices of a node, and a node has an incomplete or invalid pool";
             Unknown::failure(why.to_owned())
         })
     }

@@ -80,8 +80,6 @@ mod unmodelled_terms;
 mod usage;
 
 #[cfg(test)]
-mod release_tests;
-#[cfg(test)]
 mod tests;
 
 pub use allocation_session::replacement;

@@ -1,5 +1,7 @@
 //! Placements that a reader can follow; the allocator itself judges thousands in `tests/oracle`.
 
+mod releases;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{

@@ -38,7 +38,7 @@ fn different(difference: TolerationMismatch, toleration: &Toleration) -> String 
             format!("its effect is {effect}")
         }
         TolerationMismatch::NoEffect => {
-            "its effect is not set, and up to Kubernetes 1.37 the eviction controller ignores device tolerations without an effect".to_owned()
+            "its effect is not set, which tolerates NoExecute since Kubernetes 1.38".to_owned()
         }
     }
 }

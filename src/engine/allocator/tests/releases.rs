@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::tests::{asks, device, name, terms, world};
-use super::{Completeness, NodeFilter, Placeability, SearchBasis, replacement};
+use super::{asks, device, name, terms, world};
+use crate::engine::allocator::{Completeness, NodeFilter, Placeability, SearchBasis, replacement};
 use crate::engine::testing::semantics;
 use crate::engine::{ProposedTaint, preview};
 use crate::model::{
