@@ -75,8 +75,7 @@ impl<'a> Assessed<'a> {
         basis: &Basis<'a>,
         limits: &Limits<'_>,
     ) -> Self {
-        let completeness =
-            ReportCompleteness::new(gaps(impact, disruption_facts, basis), basis.semantics);
+        let completeness = ReportCompleteness::new(gaps(impact, disruption_facts, basis));
         let evidence = HazardEvidence::new(impact, basis.reading, disruption_facts, basis.now);
         let mut impacts: Vec<_> = impact.pods.iter().collect();
         // By name and UID: while a pod terminates, its successor of the same name may exist.
@@ -142,7 +141,6 @@ fn gaps<'a>(
         .reading
         .gaps
         .iter()
-        .chain(&impact.gaps)
         // Where no pod is evicted, budgets and replacements decide nothing, so their absence leaves no number
         // open.
         .filter(move |gap| evicts || !is_about_evictions(gap));

@@ -28,8 +28,7 @@ impl DeviceBasis<'_> {
     /// Whether all claims are known: without them nobody can say which device is in use.
     #[must_use]
     pub fn knows_usage(&self) -> bool {
-        ReportCompleteness::new(&self.reading.gaps, self.semantics)
-            .is_complete(CountSubject::Allocated)
+        ReportCompleteness::new(&self.reading.gaps).is_complete(CountSubject::Allocated)
     }
 }
 

@@ -64,7 +64,7 @@ impl ImpactFacts {
         // Who is evicted does not depend on what is missing where nothing that is considered evicts.
         let evicts = proposed.iter().any(|taint| taint.taint.effect.evicts());
         let gap = |gap: &Gap| Gap {
-            affects: match completeness.affects(gap) {
+            affects: match gap.affects {
                 Affects::Evictions if !evicts => Affects::Details,
                 affects @ (Affects::Evictions | Affects::Details | Affects::Nothing) => affects,
             },

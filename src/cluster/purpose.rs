@@ -193,6 +193,15 @@ impl Purpose {
         self.row().roles == Roles::Dedications
     }
 
+    /// Whether its command is of use where evictions are not predicted: it changes nothing, and says nothing of them.
+    #[must_use]
+    pub fn works_without_predictions(self) -> bool {
+        matches!(
+            self,
+            Self::Plan | Self::Explain | Self::Devices | Self::Snapshot
+        )
+    }
+
     /// Whether its command can answer from a dump instead, and is of use then.
     #[must_use]
     pub fn reads_dumps(self) -> bool {

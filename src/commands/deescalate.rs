@@ -18,7 +18,7 @@ use super::profile::CommandProfile;
 use super::work::change_summary::accounted;
 use super::work::changer::Changer;
 use super::work::cluster_view::ClusterView;
-use super::work::connect::{Live, connect_client, failed};
+use super::work::connect::{Live, connect_client, failed, semantics_for};
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, Pipeline};
 use super::work::resolve_rules::{by_name, selected_rules};
@@ -30,7 +30,6 @@ use crate::decide::chooser::no_such_rule;
 use crate::decide::exit_status::of_parts;
 use crate::decide::outcomes::RuleResult;
 use crate::decide::rules_on::SiblingRules;
-use crate::decide::version::semantics_of;
 use crate::decide::{Chooser, Proposal, RulePatch, RuleWords, SelectedRules};
 use crate::engine::settle::is_observed;
 use crate::engine::{ProposedTaint, Semantics};
@@ -198,7 +197,10 @@ impl DeescalateArgs {
 async fn reach(chooser: Option<&Chooser>, context: &Context) -> Result<ReachedServer, Failure> {
     let client = connect_client(context).await?;
     let (rules, served) = match discover(&client).await {
-        Ok(served) => (Rules::new(&client, &served).map_err(failed)?, Ok(served)),
+        Ok(served) => {
+            semantics_for(client.purpose(), None, served.version)?;
+            (Rules::new(&client, &served).map_err(failed)?, Ok(served))
+        }
         Err(error) => {
             let names = chooser.and_then(Chooser::names).unwrap_or_default();
             match Rules::found_by(&client, &names).await {
@@ -325,8 +327,8 @@ impl DeescalateArgs {
             .as_ref()
             .ok()
             .and_then(|served| served.version);
-        let semantics = semantics_of(None, version);
-        semantics.unwrap_or_else(|_| Semantics::assumed())
+        let semantics = version.and_then(Semantics::of);
+        semantics.unwrap_or_else(Semantics::assumed)
     }
 }
 
@@ -401,12 +403,11 @@ async fn pending(reached: &ReachedServer, downgrade: &DowngradedRules) -> Result
         .await
         .map_err(|failure| failure.to_string())?;
     let impact = view.impact(&proposed);
-    let gaps = view.reading.gaps.iter().chain(&impact.gaps);
     let seen = DowngradeObservation {
         pulled: downgrade.at,
         confirmed,
         now: view.now,
     };
-    let downgraded = DowngradeImpact::of(&impact, gaps, &view.semantics, &seen);
+    let downgraded = DowngradeImpact::of(&impact, &view.reading.gaps, &seen);
     Ok(downgraded_line(&downgraded))
 }

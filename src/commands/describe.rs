@@ -115,12 +115,7 @@ fn describe(
     let beside_it = beside.gaps.iter().chain(&beside.nodes.gap);
     let proposed = ProposedTaint::of_rule(rule, view.now);
     let users = pods_beside(view.snapshot(), &[proposed], impact, &view.semantics);
-    let gaps = view
-        .reading
-        .gaps
-        .iter()
-        .chain(&impact.gaps)
-        .chain(beside_it);
+    let gaps = view.reading.gaps.iter().chain(beside_it);
     RuleDescription::new(
         &Subject {
             rule,
@@ -133,7 +128,7 @@ fn describe(
                 &beside.nodes.warnings,
             ]
             .concat(),
-            completeness: &ReportCompleteness::new(gaps, &view.semantics),
+            completeness: &ReportCompleteness::new(gaps),
         },
         events_about(rule, impact, &beside.events),
         &view.basis(),

@@ -190,10 +190,10 @@ impl DevicesArgs {
             None => None,
         };
         let inventory = engine::devices(view.snapshot(), &view.semantics);
-        let known = inventory.devices.iter().map(|state| &state.id);
+        let known = inventory.iter().map(|state| &state.id);
         shown.refuse_missing(known, &view.reading)?;
         // That there is no device is known only where slices and claims were read.
-        let is_bare = inventory.devices.is_empty()
+        let is_bare = inventory.is_empty()
             && view.knows_usage()
             && view.reading.without(Kind::ResourceSlice).is_none();
         let idle = match &node {
@@ -238,10 +238,9 @@ struct Listed {
 
 impl Listed {
     fn report(&self, basis: &Basis<'_>) -> DeviceReport {
-        let mut inventory = engine::devices(&basis.reading.snapshot, basis.semantics);
-        self.list_filter.keep(&mut inventory, basis);
-        let report = DeviceReport::new(&inventory.devices, &inventory.gaps, basis)
-            .of_tainted_alone(self.list_filter.tainted);
+        let mut devices = engine::devices(&basis.reading.snapshot, basis.semantics);
+        self.list_filter.keep(&mut devices, basis);
+        let report = DeviceReport::new(&devices, basis).of_tainted_alone(self.list_filter.tainted);
         let report = if self.list_filter.is_selection() {
             report.of_selection()
         } else {
@@ -250,7 +249,7 @@ impl Listed {
         if self.columns.is_empty() {
             return report;
         }
-        report.with_attributes(&inventory.devices, self.columns.clone())
+        report.with_attributes(&devices, self.columns.clone())
     }
 }
 

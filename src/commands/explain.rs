@@ -17,6 +17,7 @@ use crate::decide::explain_targets::{
     ExplainTargets, ambiguous, neither, no_device, no_such_pod, pods_denied, refuse_rules_beside,
     rule_or_pod, the_one,
 };
+use crate::decide::version::require_predictions;
 use crate::engine::{self, ProposedTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
@@ -136,9 +137,12 @@ pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStat
         (view, hypothesis) = (found.view, found.proposed);
     }
     let found = find(&subjects, &mut view, context).await?;
+    if !hypothesis.is_empty() || !found.rules.is_empty() {
+        require_predictions(&view.semantics)?;
+    }
     let view = with_everything(view, &found).await?;
-    let (explained, gaps) = explain(&found, &hypothesis, &view)?;
-    let answer = Explanation::new(explained, &gaps, &view.basis());
+    let explained = explain(&found, &hypothesis, &view)?;
+    let answer = Explanation::new(explained, &view.basis());
     present(&answer, view.view_warnings(), args.output.wanted(), context)
 }
 
@@ -423,15 +427,12 @@ fn explain(
     found: &ExplainedObjects,
     hypothesis: &[ProposedTaint],
     view: &ClusterView<Pods>,
-) -> Result<(Vec<Explained>, Vec<Gap>), Failure> {
+) -> Result<Vec<Explained>, Failure> {
     let basis = view.basis();
-    let mut explained = Vec::new();
-    let mut gaps = Vec::new();
-    for pod in &found.pods {
-        let (one, unevaluated) = explain_pod(pod, hypothesis, &basis);
-        explained.push(one);
-        gaps.extend(unevaluated);
-    }
+    let pods = found.pods.iter();
+    let mut explained: Vec<_> = pods
+        .map(|pod| explain_pod(pod, hypothesis, &basis))
+        .collect();
     explained.extend(found.others.iter().map(|(name, other)| match other {
         LimitedAnswer::WithoutClaims => explain_pod_without_claims(name),
         LimitedAnswer::Denied(why) => explain_unread_pod(name, why, &basis),
@@ -440,10 +441,7 @@ fn explain(
         let one = explain_device(id, hypothesis, &basis);
         explained.push(one.ok_or_else(|| no_device(id, &view.known_devices(), &view.reading))?);
     }
-    for rule in &found.rules {
-        let (one, unevaluated) = explain_rule(rule, &basis);
-        explained.push(one);
-        gaps.extend(unevaluated);
-    }
-    Ok((explained, gaps))
+    let rules = found.rules.iter();
+    explained.extend(rules.map(|rule| explain_rule(rule, &basis)));
+    Ok(explained)
 }

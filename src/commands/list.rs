@@ -156,8 +156,7 @@ impl Listed<'_> {
         } else {
             Notes::WhereThereIsRoom
         };
-        let gaps = basis.reading.gaps.iter().chain(&impact.gaps);
-        let completeness = ReportCompleteness::new(gaps, basis.semantics);
+        let completeness = ReportCompleteness::new(&basis.reading.gaps);
         let beside = pods_beside(&basis.reading.snapshot, &proposed, &impact, basis.semantics);
         let rows = rows(shown, &impact, &beside, &completeness);
         let list = RuleList::new(rows, self.objects.clone(), basis.now);

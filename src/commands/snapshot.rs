@@ -7,8 +7,9 @@ use super::profile::{CommandProfile, NamespaceFilter};
 use super::work::connect::{connect, failed};
 use super::work::source::read_instead;
 use crate::cluster::{
-    self, Destination, Existing, Purpose, Redaction, RedactionError, SaveError, Saved, SavedNotes,
+    self, Destination, Existing, Purpose, Redaction, SaveError, Saved, SavedNotes,
 };
+use crate::decide::version::older_version;
 use crate::error::{ExitStatus, Failure};
 use crate::report::snapshot;
 
@@ -76,9 +77,7 @@ pub(super) async fn run(args: SnapshotArgs, context: &Context) -> Result<ExitSta
     let destination = args.destination()?;
     let (saved, notes) = args.gather(context).await?;
     let saved = if args.redact {
-        Redaction::random()
-            .and_then(|redaction| redaction.redact(saved))
-            .map_err(unredactable)?
+        Redaction::random().and_then(|redaction| redaction.redact(saved))?
     } else {
         saved
     };
@@ -107,9 +106,10 @@ impl SnapshotArgs {
             return read_instead(&self.from, context, cluster::read_saved).await;
         }
         let live = connect(context).await?;
-        let saved = cluster::read_everything(&live.client, &live.served)
+        let mut saved = cluster::read_everything(&live.client, &live.served)
             .await
             .map_err(failed)?;
+        saved.warnings.extend(older_version(&live.semantics(None)?));
         let notes = SavedNotes {
             observed_at: live.client.server_time(),
             server_version: live.served.git_version.clone(),
@@ -138,11 +138,6 @@ impl SnapshotArgs {
 }
 
 fn unwritable(error: SaveError) -> Failure {
-    let hint = error.hint();
-    hint.into_iter().fold(Failure::from(error), Failure::hint)
-}
-
-fn unredactable(error: RedactionError) -> Failure {
     let hint = error.hint();
     hint.into_iter().fold(Failure::from(error), Failure::hint)
 }

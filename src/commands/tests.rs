@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::cli::run_in;
 use super::context::Context;
+use crate::cluster::Purpose;
 use crate::cluster::live_tests::server::{Answer, RULES, Server, resources};
 use crate::error::{ExitStatus, Failure};
 use crate::output::Printer;
@@ -83,6 +84,32 @@ async fn a_server_without_rules_is_told_apart_from_one_that_has_none() {
     }
     // Devices have taints of their drivers all the same.
     assert!(Run::on(&server).of("devices").await.is_ok());
+}
+
+#[tokio::test]
+async fn a_server_of_1_34_is_read_and_nothing_is_predicted_or_changed_on_it() {
+    let server = Server::start().await;
+    server.answer("/version", [Answer::json(r#"{"gitVersion":"v1.34.2"}"#)]);
+    for line in [
+        "preview gpu.example.com",
+        "list",
+        "wait drain --for deleted",
+        "add gpu.example.com a:NoSchedule --yes",
+        "deescalate drain --to NoSchedule",
+        "remove drain --yes",
+        "restore maintenance",
+        "undedicate research --yes",
+    ] {
+        let failure = failure(&server, line).await;
+        assert_eq!(failure.status(), ExitStatus::Usage, "{line}: {failure}");
+        let text = failure.to_string();
+        assert!(text.contains("it needs Kubernetes 1.35"), "{line}: {text}");
+    }
+    let mut run = Run::on(&server);
+    run.context.connection.purpose = Some(Purpose::Devices);
+    assert!(run.of("devices").await.is_ok());
+    let told = run.stderr.text();
+    assert_eq!(told.matches("1.34.2 is older").count(), 1, "{told}");
 }
 
 #[tokio::test]

@@ -12,8 +12,7 @@ use super::work::present::present;
 use crate::assess::defects;
 use crate::cluster::{ServedKinds, served_kinds};
 use crate::decide::Strictness;
-use crate::decide::version::newer_version;
-use crate::decide::version::release_of;
+use crate::decide::version::{newer_version, older_version, release_of};
 use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{Kind, Warning};
@@ -141,9 +140,10 @@ async fn server(context: &Context) -> Result<Server, Failure> {
 fn findings(served: &ServedKinds) -> Vec<Warning> {
     let semantics = served.version.and_then(Semantics::of);
     let newer = semantics.as_ref().and_then(newer_version);
+    let older = semantics.as_ref().and_then(older_version);
     let version = served.version_of(Kind::DeviceTaintRule);
     let release = release_of(served.version, None, version.map(|it| it.api_version));
     let defect = version.and_then(|_| defects::of_rules(release));
     let findings = served.findings.iter().cloned();
-    findings.chain(newer).chain(defect).collect()
+    findings.chain(newer).chain(older).chain(defect).collect()
 }

@@ -121,12 +121,7 @@ fn see_all(proposed: &[ProposedTaint]) -> Option<String> {
     let mut words = vec!["kubectl devicetaint preview".to_owned()];
     for proposed in proposed {
         let selector = proposed.selector.as_ref()?;
-        let named = [
-            selector.driver.is_some(),
-            selector.pool.is_some(),
-            selector.device.is_some(),
-        ];
-        if selector.is_narrowed() || !named.contains(&true) {
+        if !selector.unknown_fields.is_empty() || selector.selects_every_device() {
             return None;
         }
         words.push(word(&device::format(selector)));
@@ -446,16 +441,11 @@ mod tests {
         };
         assert!(shown(gpu()).is_some());
         assert_eq!(shown(DeviceSelector::default()), None);
-        let by_class = DeviceSelector {
-            device_class: Some("gpu".into()),
+        let unknown = DeviceSelector {
+            unknown_fields: vec!["rack".to_owned()],
             ..gpu()
         };
-        assert_eq!(shown(by_class), None);
-        let by_expression = DeviceSelector {
-            expressions: vec!["true".to_owned()],
-            ..gpu()
-        };
-        assert_eq!(shown(by_expression), None);
+        assert_eq!(shown(unknown), None);
     }
 
     fn in_one_namespace() -> ImpactReport {

@@ -128,22 +128,11 @@ fn selector(selector: &DeviceSelector) -> Value {
         ("driver", selector.driver.as_ref().map(|name| name.as_str())),
         ("pool", selector.pool.as_ref().map(|name| name.as_str())),
         ("device", selector.device.as_ref().map(|name| name.as_str())),
-        (
-            "deviceClassName",
-            selector.device_class.as_ref().map(|name| name.as_str()),
-        ),
     ];
     for (field, name) in names {
         if let Some(name) = name {
             fields.insert(field.to_owned(), json!(name));
         }
-    }
-    if !selector.expressions.is_empty() {
-        let expressions = selector.expressions.iter();
-        let selectors: Vec<Value> = expressions
-            .map(|expression| json!({"cel": {"expression": expression}}))
-            .collect();
-        fields.insert("selectors".to_owned(), json!(selectors));
     }
     Value::Object(fields)
 }

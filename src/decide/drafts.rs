@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::RuleDraft;
-use super::choice::{Choice, ChoiceBasis, all_devices::wide, wrong_name};
+use super::choice::{Choice, ChoiceBasis, refuse_wide, wrong_name};
 use crate::error::Failure;
 use crate::model::{DeviceSelector, DeviceTaintRule, RuleMetadata, Taint};
 use crate::naming::{Expiry, rule, validate};
@@ -101,15 +101,8 @@ impl RuleAnnotations {
     }
 
     fn by_manifest(&self, manifest: DeviceTaintRule, written: Value) -> Result<RuleDraft, Failure> {
-        let Some(selector) = manifest.selector.clone() else {
-            return Err(wide(&manifest, "has no spec.deviceSelector"));
-        };
-        if selector == DeviceSelector::default() {
-            return Err(wide(
-                &manifest,
-                "has an empty spec.deviceSelector: it would taint every device",
-            ));
-        }
+        refuse_wide(std::slice::from_ref(&manifest))?;
+        let selector = manifest.selector.clone().unwrap_or_default();
         let batch = rule::batch(std::slice::from_ref(&selector), &manifest.taint);
         let mut labels = manifest.metadata.labels.clone();
         // What was typed goes before what the manifest says.

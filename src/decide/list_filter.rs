@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::choice::ShownDevices;
 use crate::assess::DeviceBasis;
+use crate::engine::DeviceState;
 use crate::engine::hardware_use::HardwareUse;
-use crate::engine::{DeviceState, Inventory};
 use crate::model::DeviceId;
 
 /// The devices that were named, as far as flags do not narrow that.
@@ -77,23 +77,21 @@ impl ListFilter {
             || !self.shown.names().is_empty()
     }
 
-    /// The devices of an inventory that are listed. One that nobody holds is not free if the allocator would
+    /// Keeps those of the `devices` that are listed. One that nobody holds is not free if the allocator would
     /// give it to nobody, since other parts of the same hardware are in use, or if the hardware is in use under
     /// the name of another driver, or may be.
-    pub fn keep(&self, inventory: &mut Inventory<'_>, basis: &DeviceBasis<'_>) {
+    pub fn keep(&self, devices: &mut Vec<DeviceState<'_>>, basis: &DeviceBasis<'_>) {
         let usage = UsageKnowledge::of(basis);
         let mut in_use = BTreeSet::new();
         if self.free {
             let snapshot = &basis.reading.snapshot;
-            let all = inventory.devices.iter().map(|state| &state.id).collect();
+            let all = devices.iter().map(|state| &state.id).collect();
             // The devices themselves have no claim, but their hardware is in use, or may be.
             let hardware = HardwareUse::of(snapshot, &all);
             let may_be_in_use = all.into_iter().filter(|id| hardware.may_be_in_use(id));
             in_use = may_be_in_use.cloned().collect();
         }
-        inventory
-            .devices
-            .retain(|state| self.wants(state, usage) && !in_use.contains(&state.id));
+        devices.retain(|state| self.wants(state, usage) && !in_use.contains(&state.id));
     }
 }
 
@@ -210,12 +208,12 @@ mod tests {
             semantics: &semantics,
             now: testing::now(),
         };
-        let mut inventory = crate::engine::devices(&reading.snapshot, &semantics);
+        let mut devices = crate::engine::devices(&reading.snapshot, &semantics);
         let list_filter = ListFilter {
             free,
             ..ListFilter::default()
         };
-        list_filter.keep(&mut inventory, &basis);
-        inventory.devices.len()
+        list_filter.keep(&mut devices, &basis);
+        devices.len()
     }
 }

@@ -213,7 +213,6 @@ impl<'a> EvictionEvidence<'a> {
             staying: &staying,
             departed: self.departed,
             unread: &self.reading.gaps,
-            unevaluated: &impacts.now.gaps,
             freshness: self.freshness,
         };
         let RunningWait { settle, waited } = wait;
@@ -234,7 +233,7 @@ impl<'a> EvictionEvidence<'a> {
             Goal::Idle => {}
         }
         let snapshot = &self.reading.snapshot;
-        let inventory = engine::devices(snapshot, self.semantics).devices;
+        let inventory = engine::devices(snapshot, self.semantics);
         let renamed: Vec<NewNames<'_>> = new_names(self.rules, &inventory).collect();
         let names: BTreeSet<DeviceId> = renamed.iter().flat_map(|it| &it.names).cloned().collect();
         let taints = taints_on(&names, &inventory, snapshot, self.semantics);
@@ -411,7 +410,7 @@ mod tests {
             let semantics = semantics(37);
             let snapshot = &reading.snapshot;
             let rules = std::slice::from_ref(rule);
-            let published = engine::devices(snapshot, &semantics).devices;
+            let published = engine::devices(snapshot, &semantics);
             let hardware = with_new_names(Hardware::of(&snapshot.slices), rules, &published);
             let taints = Evictors::new(Goal::Idle).see(rules, now()).all();
             let devices = awaited_devices(snapshot, &taints, &semantics, &hardware).into_iter();
@@ -451,7 +450,7 @@ mod tests {
                     timeout: Duration::from_secs(60),
                 };
                 let wait = RunningWait {
-                    settle: &mut Settle::new(goal, &rules, patience, evidence.semantics),
+                    settle: &mut Settle::new(goal, &rules, patience),
                     waited: Duration::ZERO,
                 };
                 evidence.evaluate(&evidence.impacts(), around, wait, |seen, _, _| seen.step)

@@ -8,7 +8,7 @@ use super::drafts::of_batch;
 use super::ledger::{may_have_been_created, to_remove};
 use crate::assess::ImpactFacts;
 use crate::assess::defects::upstream;
-use crate::engine::{Defect, ProposedTaint, Semantics};
+use crate::engine::{Defect, ProposedTaint};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, EvictionCondition, RuleMetadata, Taint};
 use crate::naming::phrase::counted;
@@ -18,22 +18,8 @@ use crate::naming::rule;
 ///
 /// # Errors
 ///
-/// What no such rule can ask, or no such server answer.
-pub fn previews(
-    proposed: &[ProposedTaint],
-    semantics: &Semantics,
-) -> Result<Vec<RuleDraft>, Failure> {
-    if !semantics.has_effect_none {
-        return Err(Failure::new(
-            ExitStatus::Failed,
-            format!(
-                "--publish needs Kubernetes 1.35 or later; Kubernetes {} has neither effect None \
-                nor the status condition in which the controller reports pod counts",
-                semantics.version
-            ),
-        )
-        .hint("omit --publish"));
-    }
+/// What no such rule can ask.
+pub fn previews(proposed: &[ProposedTaint]) -> Result<Vec<RuleDraft>, Failure> {
     let drafts: Vec<RuleDraft> = proposed.iter().map(preview).collect::<Result<_, _>>()?;
     let selectors: Vec<_> = drafts.iter().map(|draft| draft.selector.clone()).collect();
     let Some(first) = proposed.first() else {
@@ -407,7 +393,6 @@ pub fn with_the_other_way(
 mod tests {
     use super::*;
     use crate::decide::testing::{selector, taint};
-    use crate::model::Minor;
 
     fn proposed(effect: &str) -> ProposedTaint {
         ProposedTaint {
@@ -419,31 +404,23 @@ mod tests {
 
     #[test]
     fn each_taint_is_asked_about_by_a_rule_that_does_nothing() {
-        let newest = Semantics::assumed();
-        let asked = previews(&[proposed("NoExecute")], &newest).unwrap();
+        let asked = previews(&[proposed("NoExecute")]).unwrap();
         assert_eq!(asked[0].taint.effect, Effect::None);
         assert_eq!(asked[0].taint.time_added, None);
         assert!(what_stays(&asked).ends_with(&asked[0].labels[RuleMetadata::BATCH]));
         for effect in ["NoSchedule", "None"] {
-            assert!(previews(&[proposed(effect)], &newest).is_err(), "{effect}");
+            assert!(previews(&[proposed(effect)]).is_err(), "{effect}");
         }
         let nameless = ProposedTaint {
             selector: None,
             ..proposed("NoExecute")
         };
-        assert!(previews(&[nameless], &newest).is_err());
-        let old = Minor {
-            minor: 34,
-            patch: None,
-        };
-        let old = Semantics::of(old).unwrap();
-        let refused = previews(&[proposed("NoExecute")], &old).unwrap_err();
-        assert_eq!(refused.hints(), ["omit --publish"]);
+        assert!(previews(&[nameless]).is_err());
     }
 
     #[test]
     fn only_an_earlier_preview_of_the_same_taint_is_taken_away() {
-        let draft = previews(&[proposed("NoExecute")], &Semantics::assumed());
+        let draft = previews(&[proposed("NoExecute")]);
         let draft = draft.unwrap().remove(0);
         let mut found = crate::decide::testing::rule("None");
         found.selector = Some(draft.selector.clone());

@@ -17,6 +17,22 @@ pub fn semantics_of(asked: Option<Minor>, found: Option<Minor>) -> Result<Semant
     }
 }
 
+/// Refuses a version of which evictions are not predicted, to commands that predict them or change rules.
+///
+/// # Errors
+///
+/// A version before [`Semantics::OLDEST`].
+pub fn require_predictions(semantics: &Semantics) -> Result<(), Failure> {
+    if semantics.predicts_evictions() {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "Kubernetes {} is not supported by this command: it needs Kubernetes {} or later",
+        semantics.version,
+        Semantics::OLDEST
+    )))
+}
+
 /// How `version` behaves.
 ///
 /// # Errors
@@ -63,8 +79,23 @@ fn pre_release(semantics: &Semantics, found: Option<Minor>) -> Option<Warning> {
     })
 }
 
-/// Warnings about the version of a cluster, which was `found` to be this one: it is newer than all that are known, it
-/// is a pre-release, or the rules that are there can break its scheduler.
+/// Warns that `semantics` are those of a newer version, where evictions of the version are not predicted.
+#[must_use]
+pub fn older_version(semantics: &Semantics) -> Option<Warning> {
+    (!semantics.predicts_evictions()).then(|| Warning {
+        code: "older-kubernetes",
+        message: format!(
+            "Kubernetes {} is older than the versions that this plugin supports; the plugin applies \
+            the behavior of {}, and evictions can differ",
+            semantics.version,
+            Semantics::OLDEST
+        ),
+        fix: None,
+    })
+}
+
+/// Warnings about the version of a cluster, which was `found` to be this one: it is newer or older than all that are
+/// supported, it is a pre-release, or the rules that are there can break its scheduler.
 #[must_use]
 pub fn doubts_about(
     semantics: &Semantics,
@@ -75,29 +106,10 @@ pub fn doubts_about(
     let defect = defects::of_rules(Some(semantics.version)).filter(|_| has_rules);
     newer_version(semantics)
         .into_iter()
+        .chain(older_version(semantics))
         .chain(pre_release(semantics, found))
         .chain(defect)
-        .chain(copied_tolerations(semantics, reading))
         .collect()
-}
-
-/// Says that pods are spared by what the version would not have copied to their allocations: then the
-/// objects are of a newer cluster.
-fn copied_tolerations(semantics: &Semantics, reading: &Reading) -> Option<Warning> {
-    let mut claims = reading.snapshot.claims.iter();
-    let is_copied = |claim: &ResourceClaim| {
-        let mut results = claim.allocation.iter().flat_map(|found| &found.results);
-        results.any(|result| !result.tolerations.is_empty())
-    };
-    (!semantics.copies_tolerations && claims.any(is_copied)).then(|| Warning {
-        code: "copied-tolerations",
-        message: format!(
-            "Kubernetes {} does not copy tolerations to allocations, but some allocations have \
-            tolerations that a newer version copied: these still apply",
-            semantics.version
-        ),
-        fix: None,
-    })
 }
 
 /// What is said of an object that nobody can make sense of.
@@ -159,6 +171,7 @@ const FIRST_WITH_V1: Minor = Minor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ExitStatus;
     use crate::report::testing;
 
     #[test]
@@ -210,31 +223,18 @@ mod tests {
     }
 
     #[test]
-    fn tolerations_that_the_version_would_not_have_copied_are_told() {
-        let doubts = |minor, copied: bool| {
+    fn version_before_the_oldest_one_is_refused_only_where_evictions_are_predicted() {
+        for (minor, predicts) in [(34, false), (35, true)] {
             let semantics = behaviour_of(Minor { minor, patch: None }).unwrap();
-            let mut claim = testing::claim(&testing::pod("team-a", "train-0"));
-            if copied {
-                let results = claim.allocation.iter_mut();
-                let results = results.flat_map(|found| &mut found.results);
-                results.for_each(|result| {
-                    result.tolerations.push(crate::model::Toleration {
-                        key: String::new(),
-                        operator: crate::model::Operator::Exists,
-                        value: String::new(),
-                        effect: None,
-                        seconds: None,
-                    });
-                });
+            assert_eq!(older_version(&semantics).is_none(), predicts, "1.{minor}");
+            let required = require_predictions(&semantics);
+            assert_eq!(required.is_ok(), predicts, "1.{minor}");
+            if let Err(failure) = required {
+                assert_eq!(failure.status(), ExitStatus::Usage);
+                let text = failure.to_string();
+                assert!(text.contains("1.34") && text.contains("1.35"), "{text}");
             }
-            let mut reading = testing::reading();
-            reading.snapshot.claims = vec![claim];
-            doubts_about(&semantics, None, &reading).len()
-        };
-        assert_eq!(
-            [doubts(34, true), doubts(34, false), doubts(35, true)],
-            [1, 0, 0]
-        );
+        }
     }
 
     #[test]

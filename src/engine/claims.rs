@@ -27,8 +27,6 @@ pub(crate) struct AffectedClaim<'a> {
     pub(crate) schedule_only: bool,
     /// Whether the scheduler would take a proposed taint that evicts as tolerated if its effect were `NoSchedule`.
     pub(crate) no_schedule: bool,
-    /// Whether a proposed taint selects a device where this version does not look.
-    pub(crate) unpublished: bool,
 }
 
 impl AffectedClaim<'_> {
@@ -86,7 +84,6 @@ fn evaluate<'a>(
         tolerated: false,
         schedule_only: false,
         no_schedule: false,
-        unpublished: false,
     };
     let semantics = rules.semantics();
     for allocated in allocation {
@@ -99,13 +96,8 @@ fn evaluate<'a>(
         for place in &entry.rules {
             let rule = rules.rule(*place);
             selected |= matches!(rule.origin, Origin::Proposed(_));
-            // 1.34 sees rules only through patched slices: there they do not reach a device that no slice
-            // has.
-            if entry.reached {
-                affected.weigh(result, rule.as_device_taint(), now, semantics);
-            }
+            affected.weigh(result, rule.as_device_taint(), now, semantics);
         }
-        affected.unpublished |= selected && !entry.reached;
         if selected {
             push(&mut affected.selected, *allocated);
         }

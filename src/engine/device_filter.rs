@@ -95,7 +95,7 @@ fn counter_sets<'a>(entry: &DeviceEntry<'a>) -> impl Iterator<Item = &'a str> {
 fn all_devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> DeviceTable<'a> {
     // No condition is about taints, and matching rules is most of the work of a table.
     let nobody = RuleIndex::new(Vec::new(), semantics);
-    DeviceTable::new(&snapshot.slices, &snapshot.claims, &nobody, semantics)
+    DeviceTable::new(&snapshot.slices, &snapshot.claims, &nobody)
 }
 
 /// Whether the device meets all conditions. One that it does not meet decides, whatever cannot be said

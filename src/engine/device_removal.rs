@@ -118,7 +118,7 @@ impl RemovalCheck {
 #[must_use]
 pub fn removal_checks(facts: &RemovalFacts<'_>) -> Vec<RemovalCheck> {
     let snapshot = &facts.reading.snapshot;
-    let inventory = devices(snapshot, facts.semantics).devices;
+    let inventory = devices(snapshot, facts.semantics);
     let hardware = Hardware::of(&snapshot.slices);
     let here = hardware.closure(&known_here(facts, &inventory));
     let taints = taints_on(&here, &inventory, snapshot, facts.semantics);

@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use foldhash::{HashMap, HashMapExt};
 
 use super::impact::{DeviceTaint, Origin};
-use super::select::{DeviceKey, Presence, RuleIndex};
-use super::semantics::Semantics;
+use super::select::{DeviceKey, RuleIndex};
 use crate::model::{
-    AllocationResult, Device, DeviceId, DriverName, Gap, NodeName, PoolName, ResourceClaim,
+    AllocationResult, Device, DeviceId, DriverName, NodeName, PoolName, ResourceClaim,
     ResourceSlice, Warning,
 };
 
@@ -29,8 +28,6 @@ pub(crate) struct DeviceEntry<'a> {
     pub(crate) times_published: usize,
     /// Places of the rules that select it, ascending.
     pub(crate) rules: Vec<u32>,
-    /// Whether taints of rules take effect on it.
-    pub(crate) reached: bool,
     /// The node that the claims which hold it say; not of interest while it is published.
     pub(crate) claimed_node: Option<&'a NodeName>,
 }
@@ -83,8 +80,6 @@ pub(crate) struct DeviceTable<'a> {
     pub(crate) entries: Vec<DeviceEntry<'a>>,
     /// What the claims hold, claim by claim: looking devices up is most of the work, and done once.
     pub(crate) allocated: Vec<Allocated<'a>>,
-    /// What could not be evaluated about which rules select which device.
-    pub(crate) gaps: BTreeSet<Gap>,
 }
 
 impl<'a> DeviceTable<'a> {
@@ -96,10 +91,9 @@ impl<'a> DeviceTable<'a> {
         slices: &'a [ResourceSlice],
         claims: &'a [ResourceClaim],
         rules: &RuleIndex<'_>,
-        semantics: &Semantics,
     ) -> Self {
         let directory = Directory::new(slices, claims, |_, _| true);
-        Self::of_directory(directory, rules, semantics)
+        Self::of_directory(directory, rules)
     }
 
     /// As [`DeviceTable::new`], without the pools of which `rules` select no device.
@@ -107,42 +101,25 @@ impl<'a> DeviceTable<'a> {
         slices: &'a [ResourceSlice],
         claims: &'a [ResourceClaim],
         rules: &RuleIndex<'_>,
-        semantics: &Semantics,
     ) -> Self {
         let mut known: HashMap<(&str, &str), bool> = HashMap::new();
         let is_reached = |driver: &'a str, pool: &'a str| {
             let known = known.entry((driver, pool));
             *known.or_insert_with(|| rules.reaches(driver, pool))
         };
-        Self::of_directory(Directory::new(slices, claims, is_reached), rules, semantics)
+        Self::of_directory(Directory::new(slices, claims, is_reached), rules)
     }
 
-    fn of_directory(
-        directory: Directory<'a>,
-        rules: &RuleIndex<'_>,
-        semantics: &Semantics,
-    ) -> Self {
+    fn of_directory(directory: Directory<'a>, rules: &RuleIndex<'_>) -> Self {
         let Directory {
             mut entries,
             allocated,
             ..
         } = directory;
-        let mut gaps = BTreeSet::new();
         for entry in &mut entries {
-            let presence = match entry.published {
-                Some(_) => Presence::Published,
-                None => Presence::Absent,
-            };
-            let matching = rules.matching(entry.key, presence);
-            entry.rules = matching.places;
-            entry.reached = entry.published.is_some() || semantics.reaches_unpublished;
-            gaps.extend(matching.gaps);
+            entry.rules = rules.matching(entry.key);
         }
-        Self {
-            entries,
-            allocated,
-            gaps,
-        }
+        Self { entries, allocated }
     }
 
     /// The devices of each claim that holds any.
@@ -246,7 +223,6 @@ impl<'a> Directory<'a> {
                 published: None,
                 times_published: 0,
                 rules: Vec::new(),
-                reached: false,
                 claimed_node: None,
             });
         }

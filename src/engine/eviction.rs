@@ -86,9 +86,6 @@ impl<'a> VerdictEvaluator<'a, '_> {
         for usage in selected {
             match usage.obstacle {
                 None if usage.claim.tolerated => return Verdict::Tolerates,
-                None if usage.claim.unpublished => {
-                    return Verdict::NotEvicted(NotEvicted::NotPublished);
-                }
                 None => return Verdict::NotEvicted(NotEvicted::EffectDoesNotEvict),
                 Some(found) => obstacle = obstacle.or(Some(found)),
             }
@@ -279,18 +276,14 @@ pub(crate) struct AffectedPods<'a> {
 }
 
 impl<'a> AffectedPods<'a> {
-    /// Follows the reservations of every claim that the proposed taints change, and in 1.35 of
-    /// those that nothing taints. Which claim is looked at first is left to chance there: a pod that
+    /// Follows the reservations of every claim that the proposed taints change, and of those that
+    /// nothing taints, at whose pods a new rule makes these controllers look again. Which claim is looked at first is left to chance there: a pod that
     /// is reached through another claim than the tainted one may or may not be evicted, and counts as
     /// reached, so that the answer is not shorter than the truth.
     ///
     /// Upstream: `handleRuleChange`, `evictionAndReason.equal` and `handlePods` in 1.35's
     /// `device_taint_eviction.go`; the last returns where 1.36's continues.
-    pub(crate) fn new(
-        snapshot: &'a Snapshot,
-        claims: &ClaimTable<'a>,
-        semantics: &Semantics,
-    ) -> Self {
+    pub(crate) fn new(snapshot: &'a Snapshot, claims: &ClaimTable<'a>) -> Self {
         let pods: HashMap<(&str, &str), &str> = snapshot
             .pods
             .iter()
@@ -306,7 +299,7 @@ impl<'a> AffectedPods<'a> {
             let affected = claims.find(namespace, name);
             let untainted = affected.is_none_or(|affected| affected.causes.is_empty());
             let changed = affected.is_some_and(AffectedClaim::is_evicted_by_considered);
-            if changed || (untainted && semantics.untainted_claims_are_followed) {
+            if changed || untainted {
                 let consumers = claim.reserved_for.iter().filter(|consumer| {
                     consumer.api_group.is_empty() && &*consumer.resource == "pods"
                 });

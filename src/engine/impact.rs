@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use crate::model::{
-    AllocationResult, ClaimSource, DeviceId, DeviceSelector, Gap, NamespacedName, NodeName,
-    ObjectName, Pod, ResourceClaim, Taint, Warning,
+    AllocationResult, ClaimSource, DeviceId, DeviceSelector, NamespacedName, NodeName, ObjectName,
+    Pod, ResourceClaim, Taint, Warning,
 };
 
 /// A taint that a preview is asked about, whether a rule for it exists or not.
@@ -31,8 +31,6 @@ pub struct Impact<'a> {
     pub pods: Vec<PodImpact<'a>>,
     /// Oddities of the selected devices and rules.
     pub warnings: Vec<Warning>,
-    /// What could not be evaluated.
-    pub gaps: Vec<Gap>,
 }
 
 /// What one proposed taint would do, all others left aside.
@@ -180,8 +178,6 @@ pub enum NotEvicted {
     NotOwned,
     /// It uses the device through an extended resource, where this version does not look.
     ExtendedResource,
-    /// The device is in no current slice, and this version looks only there.
-    NotPublished,
     /// The controller does not come to the pod until the pod itself changes: an outdated entry of
     /// `reservedFor` stands before the pod's, or the entry with its UID has another name. It counts in
     /// the rule's condition all the same.

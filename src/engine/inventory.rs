@@ -7,11 +7,10 @@ use std::fmt;
 use super::devices::{Allocated, DeviceTable};
 use super::impact::DeviceTaint;
 use super::preview::{existing_rules, taints_of};
-use super::select::{DeviceKey, Presence, RuleIndex};
+use super::select::{DeviceKey, RuleIndex};
 use super::semantics::Semantics;
 use crate::model::{
-    ConsumerReference, Device, DeviceId, Gap, NamespacedName, NodeName, ResourceClaim, Snapshot,
-    Uid,
+    ConsumerReference, Device, DeviceId, NamespacedName, NodeName, ResourceClaim, Snapshot, Uid,
 };
 
 /// One device as the cluster is now.
@@ -78,20 +77,11 @@ impl DeviceState<'_> {
     }
 }
 
-/// What there is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Inventory<'a> {
-    /// Every device, published or allocated, by name.
-    pub devices: Vec<DeviceState<'a>>,
-    /// What could not be evaluated about which rules taint which device.
-    pub gaps: Vec<Gap>,
-}
-
-/// Every device of the cluster, as it is now.
+/// Every device of the cluster, published or allocated, by name, as it is now.
 #[must_use]
-pub fn devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> Inventory<'a> {
+pub fn devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> Vec<DeviceState<'a>> {
     let rules = RuleIndex::new(existing_rules(snapshot, &[]).collect(), semantics);
-    let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules, semantics);
+    let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules);
     let mut holders: HashMap<u32, Vec<Allocated<'a>>> = HashMap::new();
     for allocated in &table.allocated {
         holders
@@ -121,10 +111,7 @@ pub fn devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> Inventory<'
             admin_claims,
         });
     }
-    Inventory {
-        devices: states,
-        gaps: table.gaps.into_iter().collect(),
-    }
+    states
 }
 
 /// The taints of each of these `devices`; of one that the inventory of `snapshot` lacks, those of the rules that select it.
@@ -143,7 +130,7 @@ pub fn taints_on<'a>(
             pool: device.pool.as_str(),
             device: device.device.as_str(),
         };
-        let matching = rules.matching(key, Presence::Absent).places.into_iter();
+        let matching = rules.matching(key).into_iter();
         matching
             .map(|place| rules.rule(place).as_device_taint())
             .collect()

@@ -93,7 +93,7 @@ impl Evidence<'_> {
         let mut held: BTreeSet<&DeviceId> = BTreeSet::new();
         held.extend(self.in_use.devices().map(|used| &used.device.device));
         held.extend(self.prepared.iter().flat_map(|claim| &claim.devices));
-        let inventory = devices(self.snapshot, self.semantics).devices;
+        let inventory = devices(self.snapshot, self.semantics);
         let local = inventory
             .iter()
             .filter(|state| held.contains(&state.id))

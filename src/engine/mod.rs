@@ -89,7 +89,7 @@ pub use impact::{
     Cause, ClaimUse, Counts, DeviceImpact, DeviceTaint, Impact, NotEvicted, Origin, PodImpact,
     ProposedTaint, RuleImpact, Verdict, nodes_of,
 };
-pub use inventory::{Consumer, DeviceState, Inventory, devices, taints_on};
+pub use inventory::{Consumer, DeviceState, devices, taints_on};
 pub use preview::{preview, tainted_devices};
 pub use selection::{Selection, selected_of, selection};
 pub use selector_scope::SelectorScope;

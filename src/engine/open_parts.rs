@@ -22,7 +22,7 @@ pub fn open_parts(
         return parts;
     }
     let all: BTreeSet<DeviceId> = parts.values().flatten().cloned().collect();
-    let inventory = devices(snapshot, semantics).devices;
+    let inventory = devices(snapshot, semantics);
     let taints = taints_on(&all, &inventory, snapshot, semantics);
     let is_open = |part: &DeviceId| !taints.get(part).is_some_and(|taints| is_blocked(taints));
     for parts in parts.values_mut() {

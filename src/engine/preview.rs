@@ -33,10 +33,10 @@ pub fn preview<'a>(
     semantics: &Semantics,
 ) -> Impact<'a> {
     let rules = RuleIndex::new(rules_of(snapshot, proposed), semantics);
-    let devices = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules, semantics);
+    let devices = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules);
     let claims = ClaimTable::new(&devices, &rules, now);
     let reached = if semantics.stale_reservation_hides {
-        AffectedPods::new(snapshot, &claims, semantics)
+        AffectedPods::new(snapshot, &claims)
     } else {
         AffectedPods::default()
     };
@@ -60,7 +60,6 @@ pub fn preview<'a>(
         devices: selected_devices(&selected, &devices, &claims, &rules),
         pods,
         warnings,
-        gaps: devices.gaps.into_iter().collect(),
     }
 }
 
@@ -75,7 +74,7 @@ pub fn tainted_devices<'a>(
     semantics: &Semantics,
 ) -> Vec<DeviceImpact<'a>> {
     let rules = RuleIndex::new(rules_of(snapshot, proposed), semantics);
-    let devices = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules, semantics);
+    let devices = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules);
     let claims = ClaimTable::new(&devices, &rules, now);
     let selected = devices.sorted(|entry| is_selected(entry, proposed));
     selected_devices(&selected, &devices, &claims, &rules)

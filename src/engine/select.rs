@@ -2,14 +2,13 @@
 //!
 //! A selector is three optional exact strings, so that there are eight shapes of selector at most.
 //! Rules are kept by shape and value, and a device is looked up once in each shape in use: the cost
-//! of a device does not depend on how many rules there are. Rules of 1.34 may narrow that
-//! further by device class and expressions, which are not evaluated.
+//! of a device does not depend on how many rules there are.
 
-use foldhash::{HashMap, HashSet};
+use foldhash::HashMap;
 
 use super::impact::{DeviceTaint, Origin};
 use super::semantics::Semantics;
-use crate::model::{Affects, DeviceSelector, Gap, ObjectName, Taint, Warning};
+use crate::model::{DeviceSelector, ObjectName, Taint, Warning};
 
 /// The full name of a device, borrowed from wherever it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,15 +16,6 @@ pub(crate) struct DeviceKey<'a> {
     pub(crate) driver: &'a str,
     pub(crate) pool: &'a str,
     pub(crate) device: &'a str,
-}
-
-/// Whether a current slice has a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Presence {
-    /// It has.
-    Published,
-    /// It has not.
-    Absent,
 }
 
 /// A taint that a rule puts, or would put, on the devices it selects.
@@ -47,16 +37,6 @@ impl<'a> RuleTaint<'a> {
     }
 }
 
-/// The rules that select a device, and those of which nobody can tell.
-#[derive(Debug, Default)]
-pub(crate) struct Matching {
-    /// Places of the rules, ascending; one that cannot be evaluated is among them, so that no
-    /// answer is shorter than the truth.
-    pub(crate) places: Vec<u32>,
-    /// What could not be evaluated.
-    pub(crate) gaps: Vec<Gap>,
-}
-
 /// What a selector asks for: the fields that are given.
 type Pattern<'a> = (Option<&'a str>, Option<&'a str>, Option<&'a str>);
 
@@ -69,8 +49,6 @@ pub(crate) struct RuleIndex<'a> {
     rules: Vec<RuleTaint<'a>>,
     shapes: Vec<Shape>,
     by_pattern: HashMap<Pattern<'a>, Vec<u32>>,
-    /// Places of the rules whose class or expressions are not evaluated.
-    narrowed: HashSet<u32>,
     semantics: Semantics,
 }
 
@@ -80,17 +58,17 @@ impl<'a> RuleIndex<'a> {
         &self.semantics
     }
 
-    /// Indexes `rules` by what they select under `semantics`.
+    /// Indexes `rules` by what they select; `semantics` are those of the version that has them.
     pub(crate) fn new(rules: Vec<RuleTaint<'a>>, semantics: &Semantics) -> Self {
         let mut index = Self {
             rules,
             shapes: Vec::new(),
             by_pattern: HashMap::default(),
-            narrowed: HashSet::default(),
             semantics: *semantics,
         };
         for (place, rule) in (0u32..).zip(&index.rules) {
-            let Some(pattern) = pattern(rule.selector, semantics) else {
+            // Without a selector it selects no device.
+            let Some(pattern) = rule.selector.map(pattern) else {
                 continue;
             };
             let shape = [
@@ -102,10 +80,6 @@ impl<'a> RuleIndex<'a> {
                 index.shapes.push(shape);
             }
             index.by_pattern.entry(pattern).or_default().push(place);
-            let is_narrowed = rule.selector.is_some_and(DeviceSelector::is_narrowed);
-            if semantics.selects_by_expression && is_narrowed {
-                index.narrowed.insert(place);
-            }
         }
         index
     }
@@ -118,9 +92,9 @@ impl<'a> RuleIndex<'a> {
         })
     }
 
-    /// The rules that select the device `key`.
-    pub(crate) fn matching(&self, key: DeviceKey<'_>, presence: Presence) -> Matching {
-        let mut matching = Matching::default();
+    /// Places of the rules that select the device `key`, ascending.
+    pub(crate) fn matching(&self, key: DeviceKey<'_>) -> Vec<u32> {
+        let mut places = Vec::new();
         for [driver, pool, device] in &self.shapes {
             let pattern: Pattern<'_> = (
                 driver.then_some(key.driver),
@@ -128,46 +102,12 @@ impl<'a> RuleIndex<'a> {
                 device.then_some(key.device),
             );
             if let Some(found) = self.by_pattern.get(&pattern) {
-                matching.places.extend_from_slice(found);
+                places.extend_from_slice(found);
             }
         }
         // Callers take the proposed taints from the front, whose places are the lowest.
-        matching.places.sort_unstable();
-        if !self.narrowed.is_empty() {
-            self.narrow(&mut matching, presence);
-        }
-        matching
-    }
-
-    /// Notes the rules whose class or expressions are not evaluated as gaps.
-    fn narrow(&self, matching: &mut Matching, presence: Presence) {
-        let gaps = &mut matching.gaps;
-        matching.places.retain(|place| {
-            if !self.narrowed.contains(place) {
-                return true;
-            }
-            // 1.34 evaluates classes and expressions on slices, so that these never select a device that no slice has.
-            if presence == Presence::Absent {
-                return false;
-            }
-            gaps.push(Gap {
-                affects: self.affects(*place),
-                what: format!("devices of {}", self.describe(*place)),
-                why: "this plugin does not evaluate deviceClassName and selectors of rules; every device that \
-                    matches the rest of the selector is treated as selected"
-                    .to_owned(),
-            });
-            true
-        });
-    }
-
-    /// How far a preview depends on which devices the rule at `place` selects: other rules than the
-    /// proposed ones only decide what is said beside it.
-    fn affects(&self, place: u32) -> Affects {
-        match self.rule(place).origin {
-            Origin::Proposed(_) => Affects::Evictions,
-            Origin::Rule(_) | Origin::ResourceSlice(_) => Affects::Details,
-        }
+        places.sort_unstable();
+        places
     }
 
     /// The rule at `place`.
@@ -180,18 +120,11 @@ impl<'a> RuleIndex<'a> {
         let mut warnings = Vec::new();
         for (place, rule) in (0u32..).zip(&self.rules) {
             match rule.selector {
-                None if self.semantics.nil_selector_evicts => {
-                    warnings.push(self.nil_selects_all(place))
-                }
                 None => warnings.push(self.nil_selects_none(place)),
-                Some(selector) => {
-                    warnings.extend(self.widened(place, selector));
-                    if pattern(Some(selector), &self.semantics) == Some((None, None, None))
-                        && !self.narrowed.contains(&place)
-                    {
-                        warnings.push(self.selects_all(place));
-                    }
+                Some(selector) if selector.selects_every_device() => {
+                    warnings.push(self.selects_all(place));
                 }
+                Some(_) => {}
             }
         }
         warnings
@@ -202,18 +135,6 @@ impl<'a> RuleIndex<'a> {
         match rule.name {
             Some(name) => format!("rule {name}"),
             None => format!("the proposed taint {}", rule.taint),
-        }
-    }
-
-    fn nil_selects_all(&self, place: u32) -> Warning {
-        Warning {
-            code: "nil-selector",
-            message: format!(
-                "{} has no selector: in Kubernetes {} it taints every published device",
-                self.describe(place),
-                self.semantics.version
-            ),
-            fix: Some("set the devices in spec.deviceSelector".to_owned()),
         }
     }
 
@@ -244,35 +165,17 @@ impl<'a> RuleIndex<'a> {
             fix: Some("set a driver, a pool or a device, unless you mean all of them".to_owned()),
         }
     }
-
-    /// Whether a version that does not know class and expressions makes the selector wider.
-    fn widened(&self, place: u32, selector: &DeviceSelector) -> Option<Warning> {
-        (selector.is_narrowed() && !self.semantics.selects_by_expression).then(|| Warning {
-            code: "ignored-selector",
-            message: format!(
-                "{} selects by deviceClassName or selectors, which Kubernetes {} ignores: the rule also taints \
-                 devices that do not match",
-                self.describe(place),
-                self.semantics.version
-            ),
-            fix: Some("select by driver, pool and device".to_owned()),
-        })
-    }
 }
 
-/// What `selector` asks for, or `None` when it selects no device at all.
+/// What `selector` asks for.
 ///
 /// Names are compared byte for byte, upper and lower case included.
 ///
-/// Upstream: `ruleMatchesDevice` in `device_taint_eviction.go`; an absent selector is the tracker's
-/// affair up to 1.34.
-fn pattern<'a>(selector: Option<&'a DeviceSelector>, semantics: &Semantics) -> Option<Pattern<'a>> {
-    match selector {
-        Some(selector) => Some((
-            selector.driver.as_ref().map(|name| name.as_str()),
-            selector.pool.as_ref().map(|name| name.as_str()),
-            selector.device.as_ref().map(|name| name.as_str()),
-        )),
-        None => semantics.nil_selector_evicts.then_some((None, None, None)),
-    }
+/// Upstream: `ruleMatchesDevice` in `device_taint_eviction.go`.
+fn pattern(selector: &DeviceSelector) -> Pattern<'_> {
+    (
+        selector.driver.as_ref().map(|name| name.as_str()),
+        selector.pool.as_ref().map(|name| name.as_str()),
+        selector.device.as_ref().map(|name| name.as_str()),
+    )
 }

@@ -10,7 +10,7 @@ use super::impact::ProposedTaint;
 use super::proposed_rules::proposed_rules;
 use super::select::RuleIndex;
 use super::semantics::Semantics;
-use crate::model::{DeviceId, Gap, Snapshot};
+use crate::model::{DeviceId, Snapshot};
 
 /// The devices that some taints select.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,8 +19,6 @@ pub struct Selection {
     pub devices: BTreeSet<DeviceId>,
     /// How many of the devices each taint selects, in the order of the question.
     pub counts: Vec<usize>,
-    /// What could not be evaluated; the devices that it is about are among the selected ones.
-    pub gaps: Vec<Gap>,
 }
 
 /// Those of `devices` that each of the `proposed` taints selects, in the order of the question.
@@ -33,8 +31,7 @@ pub fn selected_of(
 ) -> Vec<BTreeSet<DeviceId>> {
     let wanted = proposed_rules(proposed).collect();
     let index = RuleIndex::new(wanted, semantics);
-    let table =
-        DeviceTable::of_selected_pools(&snapshot.slices, &snapshot.claims, &index, semantics);
+    let table = DeviceTable::of_selected_pools(&snapshot.slices, &snapshot.claims, &index);
     let mut selected = vec![BTreeSet::new(); proposed.len()];
     for entry in &table.entries {
         let id = entry.id();
@@ -56,8 +53,7 @@ pub fn selection(
 ) -> Selection {
     let wanted = proposed_rules(proposed).collect();
     let index = RuleIndex::new(wanted, semantics);
-    let table =
-        DeviceTable::of_selected_pools(&snapshot.slices, &snapshot.claims, &index, semantics);
+    let table = DeviceTable::of_selected_pools(&snapshot.slices, &snapshot.claims, &index);
     let mut counts = vec![0; proposed.len()];
     for place in table.entries.iter().flat_map(|entry| &entry.rules) {
         let count: &mut usize = &mut counts[*place as usize];
@@ -67,6 +63,5 @@ pub fn selection(
     Selection {
         devices: selected.map(|entry| entry.id()).collect(),
         counts,
-        gaps: table.gaps.into_iter().collect(),
     }
 }

@@ -19,8 +19,6 @@ pub enum SelectorScope {
 impl SelectorScope {
     /// What a rule with this selector and this effect means.
     ///
-    /// Class and expressions narrow nothing where the version drops them (since 1.35).
-    ///
     /// Upstream: `ruleMatchesDevice` in `device_taint_eviction.go`, and the filters of the tracker in
     /// `resourceslice/tracker/tracker.go`.
     #[must_use]
@@ -28,12 +26,10 @@ impl SelectorScope {
         let Some(selector) = selector else {
             return Self::without_selector(effect, semantics);
         };
-        let by_name =
-            selector.driver.is_some() || selector.pool.is_some() || selector.device.is_some();
-        if by_name || (selector.is_narrowed() && semantics.selects_by_expression) {
-            Self::Described
-        } else {
+        if selector.selects_every_device() {
             Self::EveryDevice
+        } else {
+            Self::Described
         }
     }
 
@@ -42,9 +38,7 @@ impl SelectorScope {
             Effect::NoSchedule | Effect::NoExecute => true,
             Effect::None | Effect::Unknown(_) => false,
         };
-        if semantics.nil_selector_evicts {
-            Self::EveryDevice
-        } else if semantics.nil_selector_blocks && blocks {
+        if semantics.nil_selector_blocks && blocks {
             Self::EveryDeviceForTheScheduler
         } else {
             Self::NoDevice
@@ -73,7 +67,6 @@ mod tests {
     #[test]
     fn a_rule_without_a_selector_means_what_the_version_makes_of_it() {
         for (effect, minor, patch, expected) in [
-            ("NoExecute", 34, 0, SelectorScope::EveryDevice),
             (
                 "NoExecute",
                 35,
@@ -98,19 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_narrows_nothing_where_the_version_drops_it() {
-        let by_class = DeviceSelector {
-            device_class: Some("gpu".into()),
-            ..DeviceSelector::default()
-        };
-        assert_eq!(
-            scope(Some(&by_class), "NoExecute", 34, 0),
-            SelectorScope::Described
-        );
-        assert_eq!(
-            scope(Some(&by_class), "NoExecute", 35, 0),
-            SelectorScope::EveryDevice
-        );
+    fn a_selector_without_names_means_every_device() {
         let all = DeviceSelector::default();
         assert_eq!(
             scope(Some(&all), "NoSchedule", 37, 0),

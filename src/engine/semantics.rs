@@ -1,45 +1,25 @@
 //! Behaviour of Kubernetes versions: the one table of differences.
 
-use crate::model::{Affects, Gap, Kind, Minor};
+use crate::model::Minor;
 
 /// How one Kubernetes version treats device taints, where versions differ.
 ///
 /// The one place that knows versions; everything else asks for a behaviour by name. Chosen once per
 /// run: from the server's version, from what the files show, or by the user.
 ///
-/// Source: the registries, trackers, controllers and schedulers of Kubernetes 1.34.4, 1.35.4, 1.36.3,
-/// 1.37.2 and 1.38.0-beta.0.
+/// Source: the registries, trackers, controllers and schedulers of Kubernetes 1.35.4, 1.36.3, 1.37.2
+/// and 1.38.0-beta.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Semantics {
     /// The version this describes.
     pub version: Minor,
-    /// Whether a rule without a selector evicts from every published device (up to 1.34), or from
-    /// none.
-    pub nil_selector_evicts: bool,
     /// Whether a rule without a selector blocks the allocation of every device (up to 1.37.0).
     pub nil_selector_blocks: bool,
-    /// Whether rules may choose by device class and CEL expression (up to 1.34), which
-    /// this plugin does not evaluate; later versions drop both fields, which leaves a wider selector behind.
-    pub selects_by_expression: bool,
-    /// Whether a rule reaches an allocated device that no current slice publishes (since 1.35).
-    pub reaches_unpublished: bool,
-    /// Whether the allocator copies a request's tolerations to the allocation result (since 1.35).
-    /// Without that no toleration ever spares a pod.
-    pub copies_tolerations: bool,
-    /// Whether the effect `None` exists (since 1.35).
-    pub has_effect_none: bool,
-    /// Whether the controller writes a condition to rules (since 1.35).
-    pub has_condition: bool,
-    /// Whether an effect that nobody knows blocks allocation (up to 1.34).
-    pub unknown_effect_blocks: bool,
     /// Whether the API server sets `timeAdded` anew when a rule's effect changes (since 1.36).
     pub server_renews_time_added: bool,
     /// Whether an outdated entry of `reservedFor` hides the consumers behind it from a new rule
     /// until their pods change (up to 1.35).
     pub stale_reservation_hides: bool,
-    /// Whether a new rule makes the controller look again at the pods of claims that nothing taints
-    /// (1.35 alone), which may bring those to light that an outdated reservation hides elsewhere.
-    pub untainted_claims_are_followed: bool,
     /// Whether the controller evicts pods that got their devices through an extended resource
     /// (since 1.37.2, as far as the released libraries show).
     pub evicts_extended_resources: bool,
@@ -70,13 +50,12 @@ impl Semantics {
     };
     /// The oldest version that is supported.
     pub const OLDEST: Minor = Minor {
-        minor: 34,
+        minor: 35,
         patch: None,
     };
 
     /// The releases that behave differently, oldest first.
-    pub const RELEASES: [Minor; 7] = [
-        release(34, 0),
+    pub const RELEASES: [Minor; 6] = [
         release(35, 0),
         release(36, 0),
         release(37, 0),
@@ -85,14 +64,14 @@ impl Semantics {
         Self::NEWEST_RELEASE,
     ];
 
-    /// How `version` behaves with its default feature gates, or `None` for a version before
-    /// [`Semantics::OLDEST`].
+    /// How `version` behaves with its default feature gates, or `None` for a version before 1.34.
     ///
+    /// 1.34 serves the same claims and slices as [`Semantics::OLDEST`], and is described like it.
     /// A version without a patch behaves like the minor's first release. One newer than
     /// [`Semantics::NEWEST`] behaves like [`Semantics::NEWEST_RELEASE`].
     #[must_use]
     pub fn of(version: Minor) -> Option<Self> {
-        (version.minor >= Self::OLDEST.minor).then(|| Self::known(version))
+        (version.minor >= 34).then(|| Self::known(version))
     }
 
     /// As [`Semantics::of`], for a version that is not too old.
@@ -103,17 +82,9 @@ impl Semantics {
         };
         Self {
             version,
-            nil_selector_evicts: minor <= 34,
             nil_selector_blocks: !at_least(37, 1),
-            selects_by_expression: minor <= 34,
-            reaches_unpublished: minor >= 35,
-            copies_tolerations: minor >= 35,
-            has_effect_none: minor >= 35,
-            has_condition: minor >= 35,
-            unknown_effect_blocks: minor <= 34,
             server_renews_time_added: minor >= 36,
             stale_reservation_hides: minor <= 35,
-            untainted_claims_are_followed: minor == 35,
             evicts_extended_resources: at_least(37, 2),
             effectless_tolerates_no_execute: minor >= 38,
             allocates_as_1_38: minor >= 38,
@@ -127,15 +98,10 @@ impl Semantics {
         Self::known(Self::ASSUMED)
     }
 
-    /// How far answers depend on what `gap` says is missing. Where a taint reaches only devices that
-    /// are published, slices decide who is evicted.
+    /// Whether what is known of the version suffices to say which pods it evicts.
     #[must_use]
-    pub fn affects(&self, gap: &Gap) -> Affects {
-        let slices_decide = !self.reaches_unpublished && gap.kind() == Some(Kind::ResourceSlice);
-        match gap.affects {
-            Affects::Details if slices_decide => Affects::Evictions,
-            affects @ (Affects::Evictions | Affects::Details | Affects::Nothing) => affects,
-        }
+    pub fn predicts_evictions(&self) -> bool {
+        self.version.minor >= Self::OLDEST.minor
     }
 
     /// Turns the feature gate `DRAWorkloadResourceClaims` on, where the version has it.
@@ -164,14 +130,13 @@ mod tests {
     }
 
     #[test]
-    fn versions_before_the_oldest_one_are_unknown() {
-        assert_eq!(
-            Semantics::of(Minor {
-                minor: 33,
-                patch: None
-            }),
-            None
-        );
+    fn version_before_the_oldest_one_is_described_like_it_and_older_ones_are_not() {
+        let (before, oldest) = (version(34, None), version(35, None));
+        assert!(!before.predicts_evictions() && oldest.predicts_evictions());
+        let version = oldest.version;
+        assert_eq!(Semantics { version, ..before }, oldest);
+        let minor = 33;
+        assert_eq!(Semantics::of(Minor { minor, patch: None }), None);
     }
 
     #[test]
@@ -187,82 +152,41 @@ mod tests {
 
     #[test]
     fn behaviour_changes_where_upstream_changed_it() {
-        type Row = (&'static str, fn(&Semantics) -> bool, [bool; 7]);
-        // 1.34, 1.35, 1.36, 1.37.0, 1.37.1, 1.37.2, 1.38.0
-        let rows: [Row; 14] = [
-            (
-                "nil selector evicts",
-                |s| s.nil_selector_evicts,
-                [true, false, false, false, false, false, false],
-            ),
+        type Row = (&'static str, fn(&Semantics) -> bool, [bool; 6]);
+        // 1.35, 1.36, 1.37.0, 1.37.1, 1.37.2, 1.38.0
+        let rows: [Row; 6] = [
             (
                 "nil selector blocks",
                 |s| s.nil_selector_blocks,
-                [true, true, true, true, false, false, false],
-            ),
-            (
-                "class and expressions",
-                |s| s.selects_by_expression,
-                [true, false, false, false, false, false, false],
-            ),
-            (
-                "reaches unpublished",
-                |s| s.reaches_unpublished,
-                [false, true, true, true, true, true, true],
-            ),
-            (
-                "copies tolerations",
-                |s| s.copies_tolerations,
-                [false, true, true, true, true, true, true],
-            ),
-            (
-                "effect None",
-                |s| s.has_effect_none,
-                [false, true, true, true, true, true, true],
-            ),
-            (
-                "condition",
-                |s| s.has_condition,
-                [false, true, true, true, true, true, true],
-            ),
-            (
-                "unknown effect blocks",
-                |s| s.unknown_effect_blocks,
-                [true, false, false, false, false, false, false],
+                [true, true, true, false, false, false],
             ),
             (
                 "timeAdded renewed",
                 |s| s.server_renews_time_added,
-                [false, false, true, true, true, true, true],
+                [false, true, true, true, true, true],
             ),
             (
                 "stale reservation hides",
                 |s| s.stale_reservation_hides,
-                [true, true, false, false, false, false, false],
-            ),
-            (
-                "untainted claims are followed",
-                |s| s.untainted_claims_are_followed,
-                [false, true, false, false, false, false, false],
+                [true, false, false, false, false, false],
             ),
             (
                 "extended resources",
                 |s| s.evicts_extended_resources,
-                [false, false, false, false, false, true, true],
+                [false, false, false, false, true, true],
             ),
             (
                 "effectless tolerations",
                 |s| s.effectless_tolerates_no_execute,
-                [false, false, false, false, false, false, true],
+                [false, false, false, false, false, true],
             ),
             (
                 "allocator of 1.38",
                 |s| s.allocates_as_1_38,
-                [false, false, false, false, false, false, true],
+                [false, false, false, false, false, true],
             ),
         ];
         let versions = [
-            version(34, None),
             version(35, None),
             version(36, None),
             version(37, Some(0)),

@@ -30,7 +30,6 @@ use jiff::Timestamp;
 use super::forced_deletions::{ForcedDeletions, PodObservation, UnreleasedPod};
 use super::holders::{HoldingClaim, UnevictedPod};
 use super::rule_lifecycle::{EvictionStatus, PendingEviction, blocks};
-use super::semantics::Semantics;
 use crate::model::{
     Affects, DeviceId, DeviceTaintRule, Effect, Gap, Kind, ObjectName, Pod, ResourceClaim, Uid,
 };
@@ -137,8 +136,6 @@ pub struct WaitFacts<'a> {
     pub departed: &'a [Pod],
     /// What could not be read: waiting does not change that.
     pub unread: &'a [Gap],
-    /// What was read and could not be evaluated: that changes with what is read.
-    pub unevaluated: &'a [Gap],
     /// How sure all of that is.
     pub freshness: Freshness,
 }
@@ -215,8 +212,6 @@ pub enum OpenCondition<'a> {
     Held(&'a HoldingClaim<'a>),
     /// A pod was deleted by force, and its node was not seen to release what it held.
     NotReleased(UnreleasedPod),
-    /// Who is left cannot be evaluated.
-    Unevaluated(&'a Gap),
     /// No pod is left, but not for long enough yet.
     Settling {
         /// How long it has to stay so, from when on nobody was left.
@@ -252,7 +247,6 @@ pub struct Observation<'a> {
 pub struct Settle {
     goal: Goal,
     patience: Patience,
-    semantics: Semantics,
     /// The rules as they were when the wait began.
     subjects: Vec<DeviceTaintRule>,
     seen: HashSet<Uid>,
@@ -261,18 +255,12 @@ pub struct Settle {
 }
 
 impl Settle {
-    /// A wait for `rules`, as they are when it begins, in a version that behaves like this.
+    /// A wait for `rules`, as they are when it begins.
     #[must_use]
-    pub fn new(
-        goal: Goal,
-        rules: &[DeviceTaintRule],
-        patience: Patience,
-        semantics: &Semantics,
-    ) -> Self {
+    pub fn new(goal: Goal, rules: &[DeviceTaintRule], patience: Patience) -> Self {
         Self {
             goal,
             patience,
-            semantics: *semantics,
             subjects: rules.to_vec(),
             seen: HashSet::new(),
             departures: ForcedDeletions::default(),
@@ -451,26 +439,11 @@ impl Settle {
                 .filter(|(rule, _)| !is_observed(rule))
                 .map(|(rule, _)| OpenCondition::Unobserved(rule))
                 .collect(),
-            Goal::Idle => {
-                let holders = facts.holders.iter().map(OpenCondition::Held);
-                let gaps = facts
-                    .unevaluated
-                    .iter()
-                    .filter(|gap| self.hides_evictions(gap));
-                holders
-                    .chain(gaps.map(OpenCondition::Unevaluated))
-                    .collect()
-            }
+            Goal::Idle => facts.holders.iter().map(OpenCondition::Held).collect(),
             Goal::Evicted => {
                 let pods = facts.left.iter().map(OpenCondition::Pod);
-                let unsettled = present.filter_map(|(rule, _)| self.unsettled(rule, facts));
-                let gaps = facts
-                    .unevaluated
-                    .iter()
-                    .filter(|gap| self.hides_evictions(gap));
-                pods.chain(unsettled)
-                    .chain(gaps.map(OpenCondition::Unevaluated))
-                    .collect()
+                let unsettled = present.filter_map(|(rule, _)| unsettled(rule, facts));
+                pods.chain(unsettled).collect()
             }
         }
     }
@@ -479,35 +452,19 @@ impl Settle {
     /// slices alone.
     fn hides(&self, gap: &Gap) -> bool {
         let hides_partitions = self.goal == Goal::Idle && gap.kind() == Some(Kind::ResourceSlice);
-        hides_partitions || self.hides_evictions(gap)
+        hides_partitions || gap.affects == Affects::Evictions
     }
+}
 
-    /// Whether somebody may be left because of what is not known.
-    fn hides_evictions(&self, gap: &Gap) -> bool {
-        match self.semantics.affects(gap) {
-            Affects::Evictions => true,
-            Affects::Details | Affects::Nothing => false,
-        }
-    }
-
-    /// The controller's word about a rule, unless it is that it is done.
-    fn unsettled<'a>(
-        &self,
-        rule: &'a DeviceTaintRule,
-        facts: &WaitFacts<'a>,
-    ) -> Option<OpenCondition<'a>> {
-        // No controller before 1.35 writes a condition, so that the pods alone decide.
-        if !self.semantics.has_condition {
-            return None;
-        }
-        let evicting = EvictionStatus::of(rule, facts.left.len());
-        match evicting {
-            EvictionStatus::No => None,
-            EvictionStatus::Yes
-            | EvictionStatus::Unknown
-            | EvictionStatus::Outdated
-            | EvictionStatus::Leftover => Some(OpenCondition::Unsettled { rule, evicting }),
-        }
+/// The controller's word about a rule, unless it is that it is done.
+fn unsettled<'a>(rule: &'a DeviceTaintRule, facts: &WaitFacts<'a>) -> Option<OpenCondition<'a>> {
+    let evicting = EvictionStatus::of(rule, facts.left.len());
+    match evicting {
+        EvictionStatus::No => None,
+        EvictionStatus::Yes
+        | EvictionStatus::Unknown
+        | EvictionStatus::Outdated
+        | EvictionStatus::Leftover => Some(OpenCondition::Unsettled { rule, evicting }),
     }
 }
 

@@ -258,7 +258,6 @@ pub fn impact(pods: Vec<PodImpact<'_>>) -> Impact<'_> {
         devices: Vec::new(),
         pods,
         warnings: Vec::new(),
-        gaps: Vec::new(),
     }
 }
 

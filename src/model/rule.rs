@@ -96,22 +96,18 @@ pub struct DeviceSelector {
     pub pool: Option<PoolName>,
     /// Device, byte for byte; absent means any.
     pub device: Option<DeviceName>,
-    /// `deviceClassName`, in rules of 1.34 only; later versions do not know it.
-    pub device_class: Option<ObjectName>,
-    /// CEL `selectors`, in rules of 1.34 only; later versions do not know them.
-    pub expressions: Vec<String>,
     /// Fields that this plugin does not know, by name; today's controller ignores them.
     pub unknown_fields: Vec<String>,
 }
 
 impl DeviceSelector {
-    /// Whether it selects by class or by expressions, which rules of 1.34 can and which are not evaluated.
+    /// Whether neither a driver, nor a pool, nor a device is given.
     #[must_use]
-    pub fn is_narrowed(&self) -> bool {
-        self.device_class.is_some() || !self.expressions.is_empty()
+    pub fn selects_every_device(&self) -> bool {
+        self.driver.is_none() && self.pool.is_none() && self.device.is_none()
     }
 
-    /// Whether the driver, pool and device that are given are these; class and expressions are left out of account.
+    /// Whether the driver, pool and device that are given are these.
     #[must_use]
     pub fn has_names(&self, driver: &str, pool: &str, device: &str) -> bool {
         self.driver

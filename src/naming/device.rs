@@ -73,9 +73,6 @@ fn from_parts(
 }
 
 /// The selector as a DEVICE argument would say it, with what such an argument cannot say after it.
-///
-/// A rule of Kubernetes 1.33 and 1.34 may select by class or expression alone: that is
-/// `*/*/* class=gpu`, never `*/*/*`, which would be every device.
 #[must_use]
 pub fn format(selector: &DeviceSelector) -> String {
     let driver = selector.driver.as_ref().map_or("*", |name| name.as_str());
@@ -87,34 +84,17 @@ pub fn format(selector: &DeviceSelector) -> String {
 /// What the selector asks for beside driver, pool and device.
 #[must_use]
 pub fn conditions(selector: &DeviceSelector) -> Conditions<'_> {
-    Conditions {
-        device_class: selector.device_class.as_ref().map(|name| name.as_str()),
-        expressions: &selector.expressions,
-        unknown_fields: &selector.unknown_fields,
-    }
+    Conditions(&selector.unknown_fields)
 }
 
-/// What a selector asks for beside driver, pool and device. Shown as ` class=NAME`,
-/// ` where EXPRESSION` and ` FIELD=?`, each with a blank in front, or as nothing.
+/// What a selector asks for beside driver, pool and device: the names of fields that this plugin does not
+/// know. Shown as ` FIELD=?`, each with a blank in front, or as nothing.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Conditions<'a> {
-    /// Name of a device class.
-    pub device_class: Option<&'a str>,
-    /// CEL expressions, all of which have to hold.
-    pub expressions: &'a [String],
-    /// Names of fields that this plugin does not know.
-    pub unknown_fields: &'a [String],
-}
+pub struct Conditions<'a>(pub &'a [String]);
 
 impl fmt::Display for Conditions<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(class) = self.device_class {
-            write!(formatter, " class={class}")?;
-        }
-        for expression in self.expressions {
-            write!(formatter, " where {expression}")?;
-        }
-        for field in self.unknown_fields {
+        for field in self.0 {
             write!(formatter, " {field}=?")?;
         }
         Ok(())
@@ -156,16 +136,11 @@ mod tests {
 
     #[test]
     fn what_is_selected_beside_names_is_shown() {
-        let by_class = DeviceSelector {
-            device_class: Some("gpu".into()),
-            expressions: vec!["device.driver == 'x'".to_owned()],
+        let by_rack = DeviceSelector {
             unknown_fields: vec!["rack".to_owned()],
             ..DeviceSelector::default()
         };
-        assert_eq!(
-            format(&by_class),
-            "*/*/* class=gpu where device.driver == 'x' rack=?"
-        );
+        assert_eq!(format(&by_rack), "*/*/* rack=?");
     }
 
     #[test]

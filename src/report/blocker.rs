@@ -70,8 +70,6 @@ pub enum BlockerReason {
     NotObserved,
     /// The rule still exists.
     Present,
-    /// The evictions could not be evaluated.
-    NotEvaluated,
     /// A claim holds a device of the rules.
     Held,
     /// The pod was force-deleted: the API no longer shows that it uses devices, but its node may not have released
@@ -99,10 +97,6 @@ impl Blocker {
             OpenCondition::Present(rule) => Self::rule(BlockerReason::Present, rule, present(rule)),
             OpenCondition::Held(holder) => Self::holder(holder, now),
             OpenCondition::NotReleased(pod) => Self::not_released(pod),
-            OpenCondition::Unevaluated(gap) => Self::of(
-                BlockerReason::NotEvaluated,
-                format!("{}: {}", gap.what, gap.why),
-            ),
             OpenCondition::Settling { settle } => Self::of(
                 BlockerReason::Settling,
                 format!(
@@ -302,7 +296,6 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::model::{Affects, Gap};
     use crate::report::testing;
 
     fn shown(open: &OpenCondition<'_>) -> (BlockerReason, String) {
@@ -331,20 +324,7 @@ mod tests {
             pod.message,
             "team-a/train-0 on node-7: tolerates the taint for another 5m, until 2026-11-21T01:05:34Z"
         );
-        let gap = Gap {
-            what: "expressions".to_owned(),
-            why: "not understood".to_owned(),
-            affects: Affects::Evictions,
-        };
-        let unevaluated = OpenCondition::Unevaluated(&gap);
         let settle = Duration::from_secs(10);
-        assert_eq!(
-            shown(&unevaluated),
-            (
-                BlockerReason::NotEvaluated,
-                "expressions: not understood".to_owned()
-            )
-        );
         assert_eq!(
             shown(&OpenCondition::Settling { settle }),
             (

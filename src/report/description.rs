@@ -62,7 +62,7 @@ pub struct RuleDescription {
     pub creation_manager: Option<String>,
     /// The program that last wrote the spec, from managedFields; null if not recorded.
     pub last_update: Option<LastUpdate>,
-    /// The condition EvictionInProgress. Null up to Kubernetes 1.34, which has no such condition, and until
+    /// The condition EvictionInProgress. Null until
     /// the eviction controller has processed the rule.
     pub condition: Option<Condition>,
     /// Whether the condition EvictionInProgress is current; null if the rule has no condition.
@@ -474,7 +474,7 @@ impl RuleDescription {
         let Some((condition, check)) = self.condition.as_ref().zip(self.condition_check.as_ref())
         else {
             return vec![
-                "none: the controller has not processed the rule, or is older than 1.35".to_owned(),
+                "none: the controller has not processed the rule".to_owned(),
                 NO_CONDITION.to_owned(),
             ];
         };
@@ -566,7 +566,6 @@ mod tests {
             devices: Vec::new(),
             pods: Vec::new(),
             warnings: Vec::new(),
-            gaps: Vec::new(),
         };
         let subject = Subject {
             rule,
@@ -574,7 +573,7 @@ mod tests {
             remaining: &[],
             beside: Some(beside),
             warnings: &[],
-            completeness: &ReportCompleteness::new(gaps, &testing::semantics(37)),
+            completeness: &ReportCompleteness::new(gaps),
         };
         let reading = testing::reading();
         let semantics = testing::semantics(37);

@@ -313,8 +313,8 @@ impl DeviceRemovalReport {
     /// What was found about the devices of `node`.
     #[must_use]
     pub fn new(node: &str, checks: &[RemovalCheck], basis: &DeviceBasis<'_>) -> Self {
-        let completeness = ReportCompleteness::new(&basis.reading.gaps, basis.semantics);
-        let inventory = devices(&basis.reading.snapshot, basis.semantics).devices;
+        let completeness = ReportCompleteness::new(&basis.reading.gaps);
+        let inventory = devices(&basis.reading.snapshot, basis.semantics);
         let state = |id: &DeviceId| inventory.iter().find(|state| state.id == *id);
         let names = checks.iter().map(|check| check.device.clone()).collect();
         let taints = taints_on(&names, &inventory, &basis.reading.snapshot, basis.semantics);

@@ -20,7 +20,7 @@ use crate::engine::allocator::users_beside;
 use crate::engine::hardware_use::HardwareUse;
 use crate::engine::unpublished_devices::{away, incomplete_pools};
 use crate::engine::{Consumer, DeviceState};
-use crate::model::{self, Device, DeviceId, Gap, Kind, ResourceClaim};
+use crate::model::{self, Device, DeviceId, Kind, ResourceClaim};
 use crate::naming::phrase::{counted, few};
 
 /// Report of `devices`: the devices of a cluster as they are now.
@@ -134,9 +134,9 @@ fn incomplete_pool_warnings(
 }
 
 impl DeviceReport {
-    /// The report on these devices, ordered by name; `gaps` are what the engine could not evaluate.
+    /// The report on these devices, ordered by name.
     #[must_use]
-    pub fn new(devices: &[DeviceState<'_>], gaps: &[Gap], basis: &DeviceBasis<'_>) -> Self {
+    pub fn new(devices: &[DeviceState<'_>], basis: &DeviceBasis<'_>) -> Self {
         let mut devices: Vec<_> = devices.iter().collect();
         devices.sort_by(|left, right| left.id.cmp(&right.id));
         // Who uses a device is named in the claims, so that no pod is needed.
@@ -145,7 +145,7 @@ impl DeviceReport {
             .gaps
             .iter()
             .filter(|gap| gap.kind() != Some(Kind::Pod));
-        let completeness = ReportCompleteness::new(read.chain(gaps), basis.semantics);
+        let completeness = ReportCompleteness::new(read);
         let snapshot = &basis.reading.snapshot;
         let listed = devices.iter().map(|device| &device.id).collect();
         let parts = users_beside(snapshot, &listed);
@@ -373,7 +373,7 @@ impl View for DeviceReport {
 mod tests {
     use super::*;
     use crate::model::{
-        Allocation, AllocationResult, ConsumerReference, Reading, ResourceSlice, Snapshot,
+        Allocation, AllocationResult, ConsumerReference, Gap, Reading, ResourceSlice, Snapshot,
     };
     use crate::report::testing;
 
@@ -435,11 +435,11 @@ mod tests {
             semantics: &semantics,
             now: testing::now(),
         };
-        let mut states = crate::engine::devices(&reading.snapshot, &semantics).devices;
+        let mut states = crate::engine::devices(&reading.snapshot, &semantics);
         if states.is_empty() {
             states.push(testing::device_state(testing::device("gpu-0")));
         }
-        DeviceReport::new(&states, &[], &basis)
+        DeviceReport::new(&states, &basis)
     }
 
     #[test]

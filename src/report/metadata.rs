@@ -224,13 +224,7 @@ impl Incomplete {
     /// What is missing from an answer.
     #[must_use]
     pub fn all(completeness: &ReportCompleteness<'_>) -> Vec<Self> {
-        let view = |gap: &model::Gap| {
-            Self::from(&model::Gap {
-                affects: completeness.affects(gap),
-                ..gap.clone()
-            })
-        };
-        completeness.gaps().map(view).collect()
+        completeness.gaps().map(Self::from).collect()
     }
 
     /// The gap in one line.

@@ -14,7 +14,7 @@ use crate::engine::settle::Observation;
 use crate::engine::termination_blocker::{
     DriverPresence, Publishers, TerminationBlocker, UnreleasedDriver,
 };
-use crate::engine::{DeviceTaint, Impact, Semantics, Verdict};
+use crate::engine::{DeviceTaint, Impact, Verdict};
 use crate::model::{Affects, Gap, Kind, NodeHealth, Pod};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::{counted, few, node_taints};
@@ -372,12 +372,7 @@ impl DowngradeImpact {
     /// What the rules that are the considered ones of `impact` would have done, with what is not known
     /// of it.
     #[must_use]
-    pub fn of<'a>(
-        impact: &Impact<'_>,
-        gaps: impl Iterator<Item = &'a Gap>,
-        semantics: &Semantics,
-        downgrade: &DowngradeObservation,
-    ) -> Self {
+    pub fn of(impact: &Impact<'_>, gaps: &[Gap], downgrade: &DowngradeObservation) -> Self {
         let evicted = impact.pods.iter().filter(|pod| match pod.verdict {
             Verdict::Evicted { .. } => downgrade.was_there(pod.pod),
             Verdict::Tolerates | Verdict::Terminating | Verdict::NotEvicted(_) => false,
@@ -391,7 +386,7 @@ impl DowngradeImpact {
         };
         let left = pending_evictions(impact, &around, downgrade.now);
         let terminating = left.iter().filter(|left| left.obstacle.is_terminating());
-        let unknown = gaps.filter(|gap| semantics.affects(gap) == Affects::Evictions);
+        let unknown = gaps.iter().filter(|gap| gap.affects == Affects::Evictions);
         Self {
             cancelled: cancelled.len(),
             confirmed: downgrade.confirmed,
@@ -490,10 +485,9 @@ mod tests {
         let pods = [placed("before", -60), placed("with", 0), placed("after", 1)];
         let evicted = pods.iter().map(|pod| testing::evicted(pod, 0)).collect();
         let impact = testing::impact(evicted);
-        let semantics = testing::semantics(37);
         let downgraded = |pulled, confirmed| {
             let seen = seen(pulled, confirmed);
-            DowngradeImpact::of(&impact, std::iter::empty(), &semantics, &seen)
+            DowngradeImpact::of(&impact, &[], &seen)
         };
         let pulled = Some(testing::after(0));
         assert_eq!(downgraded(pulled, true).cancelled, 1);
@@ -517,15 +511,12 @@ mod tests {
     fn the_brake_says_what_it_cannot_know() {
         let example = testing::Example::new();
         let impact = example.impact();
-        let gap = Gap::of(crate::model::Kind::ResourceSlice, "denied");
-        let downgraded = |minor| {
-            let gaps = std::iter::once(&gap);
-            DowngradeImpact::of(&impact, gaps, &testing::semantics(minor), &seen(None, true))
-        };
-        assert_eq!(downgraded(34).unknown, ["resourceslices"]);
-        let now = downgraded(37);
-        assert!(now.unknown.is_empty(), "slices do not decide there");
-        assert!(now.cancelled > 0, "{now:?}");
+        let downgraded =
+            |kind| DowngradeImpact::of(&impact, &[Gap::of(kind, "denied")], &seen(None, true));
+        assert_eq!(downgraded(Kind::ResourceClaim).unknown, ["resourceclaims"]);
+        let without_slices = downgraded(Kind::ResourceSlice);
+        assert!(without_slices.unknown.is_empty(), "slices do not decide");
+        assert!(without_slices.cancelled > 0, "{without_slices:?}");
     }
 
     #[test]

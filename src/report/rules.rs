@@ -90,10 +90,9 @@ impl RuleList {
     #[must_use]
     pub fn from_answer(self, impact: &Impact<'_>, basis: &Basis<'_>) -> Self {
         let reading = basis.reading;
-        let gaps = reading.gaps.iter().chain(&impact.gaps);
         Self {
             warnings: views(&[&reading.warnings, &impact.warnings]),
-            incomplete: Incomplete::all(&ReportCompleteness::new(gaps, basis.semantics)),
+            incomplete: Incomplete::all(&ReportCompleteness::new(&reading.gaps)),
             origin: Metadata::new(basis).origin(),
             ..self
         }
@@ -362,7 +361,7 @@ fn taint(row: &RuleRow) -> String {
     }
 }
 
-/// Driver, pool and device; `*` for any, class and expressions after the device, and what there is to
+/// Driver, pool and device; `*` for any, unknown fields after the device, and what there is to
 /// say about a rule without a selector.
 fn selected(rule: &DeviceTaintRule) -> [String; 3] {
     let Some(selector) = &rule.selector else {

@@ -194,8 +194,6 @@ mod tests {
             driver: None,
             pool: None,
             device: None,
-            device_class_name: Some("gpu".to_owned()),
-            expressions: vec!["true".to_owned()],
             unknown_fields: vec!["all".to_owned()],
         });
         vec![plain.report(), other.report_within(&limits), old]
@@ -209,7 +207,7 @@ mod tests {
         let reading = testing::reading();
         let semantics = testing::semantics(37);
         let basis = Basis::new(&reading, &semantics, testing::now());
-        let devices = DeviceReport::new(&[], &[], &basis);
+        let devices = DeviceReport::new(&[], &basis);
         assert_eq!(errors::<DeviceReport>(&devices), Vec::<String>::new());
     }
 

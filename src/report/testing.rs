@@ -109,7 +109,6 @@ impl Example {
             }],
             pods: self.pod_impacts(),
             warnings: Vec::new(),
-            gaps: Vec::new(),
         }
     }
 

@@ -98,7 +98,6 @@ fn not_evicted(why: NotEvicted) -> &'static str {
         NotEvicted::PodGroupReservation => "the claim is reserved only for the pod's PodGroup",
         NotEvicted::NotOwned => "the claim was not generated for this pod",
         NotEvicted::ExtendedResource => "uses the device through an extended resource",
-        NotEvicted::NotPublished => "its device is not published",
         NotEvicted::HiddenByStaleReservation => {
             "an outdated entry in a claim's reservedFor hides the pod from the controller"
         }

@@ -40,7 +40,7 @@ pub struct Client {
     /// What it was built from.
     #[serde(flatten)]
     pub build: Build,
-    /// The oldest supported version of Kubernetes, such as `1.34`.
+    /// The oldest supported version of Kubernetes, such as `1.35`.
     pub oldest_kubernetes: String,
     /// The newest supported version of Kubernetes; later versions are treated like this version.
     pub newest_kubernetes: String,
@@ -86,7 +86,7 @@ pub struct Server {
     /// The version of the server, such as `v1.37.0`; null if unknown.
     pub version: Option<String>,
     /// The Kubernetes version whose behavior the plugin assumes for the server. If the server's version is unknown,
-    /// this is the newest supported version. Null if the server is older than the oldest supported version.
+    /// this is the newest supported version. Null if the server is older than 1.34.
     pub semantics: Option<String>,
     /// Whether the server serves DeviceTaintRules; otherwise only taints of drivers apply.
     pub serves_rules: bool,

@@ -10,7 +10,7 @@ use crate::engine::holders::UnevictedPod;
 use crate::engine::rule_lifecycle::{EvictionObstacle, PendingEviction};
 use crate::engine::settle::{Goal, Observation, OpenCondition, WaitFacts, WaitStep};
 use crate::model::DeviceTaintRule;
-use crate::naming::phrase::{counted, few};
+use crate::naming::phrase::few;
 
 /// How many open conditions a look describes while the wait goes on.
 const LEFT_WHILE_WAITING: usize = 64;
@@ -117,7 +117,6 @@ fn not_released(open: &[OpenCondition<'_>]) -> Vec<UnreleasedPod> {
         | OpenCondition::Unobserved(_)
         | OpenCondition::Present(_)
         | OpenCondition::Held(_)
-        | OpenCondition::Unevaluated(_)
         | OpenCondition::Settling { .. } => None,
     });
     found.collect()
@@ -125,21 +124,12 @@ fn not_released(open: &[OpenCondition<'_>]) -> Vec<UnreleasedPod> {
 
 /// How far it is, in a few words that change only then.
 fn state(seen: &Observation<'_>, facts: &WaitFacts<'_>) -> String {
-    let mut open = seen.open.iter();
-    let is_partial = open.any(|open| matches!(open, OpenCondition::Unevaluated(_)));
     match seen.goal {
-        // How many are gone is what nobody knows then, and no zero.
-        Goal::Idle if is_partial => {
-            format!("at least {} left", counted(facts.holders.len(), "claim"))
-        }
         Goal::Idle => match facts.holders.len() {
             0 => "the devices are not allocated".to_owned(),
             1 => "the devices are allocated to 1 claim".to_owned(),
             several => format!("the devices are allocated to {several} claims"),
         },
-        Goal::Evicted | Goal::Observed | Goal::Deleted if is_partial => {
-            format!("at least {} left", counted(facts.left.len(), "pod"))
-        }
         Goal::Evicted | Goal::Observed | Goal::Deleted => progress_line(facts.left, seen),
     }
 }
@@ -161,7 +151,6 @@ fn last_due(left: &[PendingEviction<'_>]) -> Option<Timestamp> {
 mod tests {
     use super::*;
     use crate::engine::settle::{Freshness, UnreachableGoal};
-    use crate::model::{Affects, Gap};
     use crate::report::testing;
 
     fn facts<'a>(left: &'a [PendingEviction<'a>]) -> WaitFacts<'a> {
@@ -174,18 +163,12 @@ mod tests {
             staying: &[],
             departed: &[],
             unread: &[],
-            unevaluated: &[],
             freshness: Freshness::Read,
         }
     }
 
     #[test]
     fn what_is_not_known_is_not_told_as_zeros() {
-        let gap = Gap {
-            what: "pods".to_owned(),
-            why: "they cannot be read".to_owned(),
-            affects: Affects::Evictions,
-        };
         let seen = |step, open| Observation {
             step,
             open,
@@ -194,9 +177,6 @@ mod tests {
             ended: 0,
             goal: Goal::Evicted,
         };
-        let partial = seen(WaitStep::ReadAgain, vec![OpenCondition::Unevaluated(&gap)]);
-        let progress = WaitProgress::new(partial, facts(&[]), testing::now());
-        assert_eq!(progress.state, "at least 0 pods left");
         let gone = WaitStep::Never(UnreachableGoal::Gone("drain".into()));
         let progress = WaitProgress::new(seen(gone, Vec::new()), facts(&[]), testing::now());
         assert!(!progress.shows_progress(), "whose pods were not looked at");

@@ -10,15 +10,9 @@ type Behaviour = fn(&Semantics) -> bool;
 /// The table of what each version does.
 pub(super) fn versions() -> String {
     let known = Semantics::RELEASES.map(|release| (release, Semantics::of(release)));
-    let rows: [(&str, Behaviour); 13] = [
-        ("tolerations prevent eviction", |it| it.copies_tolerations),
-        ("effect None", |it| it.has_effect_none),
-        ("the controller reports on rules", |it| it.has_condition),
+    let rows: [(&str, Behaviour); 6] = [
         ("effect change renews timeAdded", |it| {
             it.server_renews_time_added
-        }),
-        ("rules taint unpublished devices", |it| {
-            it.reaches_unpublished
         }),
         ("no effect tolerates NoExecute", |it| {
             it.effectless_tolerates_no_execute
@@ -27,14 +21,7 @@ pub(super) fn versions() -> String {
         ("extended-resource pods evicted", |it| {
             it.evicts_extended_resources
         }),
-        ("rules select by class and CEL", |it| {
-            it.selects_by_expression
-        }),
-        ("no deviceSelector: evicts all", |it| it.nil_selector_evicts),
         ("no deviceSelector: blocks all", |it| it.nil_selector_blocks),
-        ("unknown effects block new pods", |it| {
-            it.unknown_effect_blocks
-        }),
         ("old reservedFor delays eviction", |it| {
             it.stale_reservation_hides
         }),
@@ -43,7 +30,10 @@ pub(super) fn versions() -> String {
     // The first column is as wide as its longest row, so that the table fits 80 columns.
     let mut text = format!(
         "Kubernetes {} and later are supported. A version without a patch number is\ntreated \
-         like its first release, and a version newer than {last} like\n{last}.\n\n{:31}",
+         like its first release, and a version newer than {last} like\n{last}. In 1.34, only \
+         devices, explain, plan and snapshot work, with the behavior\nof {} and without predicted \
+         evictions.\n\n{:31}",
+        Semantics::OLDEST,
         Semantics::OLDEST,
         ""
     );
@@ -63,11 +53,8 @@ pub(super) fn versions() -> String {
         }
     }
     text.push_str(
-        "\n\nA device is unpublished if it is allocated, but no ResourceSlice lists it. If a\nrule has no \
-        deviceSelector, some versions evict the pods of all published\ndevices, and some block \
-        the allocation of all devices. An effect is unknown\nif the version does not support it: \
-        the effect blocks new pods, or is treated\nlike None. For old reservedFor entries, see kubernetes#135686 \
-        below.\n\nThe feature gate DRAWorkloadResourceClaims has existed since 1.36, and is \
+        "\n\nIf a rule has no deviceSelector, some versions block the allocation of all\ndevices. For old \
+        reservedFor entries, see kubernetes#135686 below.\n\nThe feature gate DRAWorkloadResourceClaims has existed since 1.36, and is \
         off\nby default. With it, a claim that is reserved for a PodGroup is reserved for all\npods \
         of the group. The gate counts as enabled if a claim is reserved for a\nPodGroup.\n",
     );
@@ -104,16 +91,16 @@ mod tests {
         let line = |begin: &str| {
             let found = text.lines().find(|line| line.starts_with(begin));
             let words = found.unwrap_or_default().split_whitespace();
-            words.rev().take(6).map(str::to_owned).collect::<Vec<_>>()
+            words.rev().take(5).map(str::to_owned).collect::<Vec<_>>()
         };
-        let newest_first = |known: [&str; 6]| known.map(str::to_owned).to_vec();
+        let newest_first = |known: [&str; 5]| known.map(str::to_owned).to_vec();
         assert_eq!(
-            line("effect None"),
-            newest_first(["yes", "yes", "yes", "yes", "yes", "yes"])
+            line("effect change"),
+            newest_first(["yes", "yes", "yes", "yes", "yes"])
         );
         assert_eq!(
             line("extended-resource pods"),
-            newest_first(["yes", "yes", "-", "-", "-", "-"])
+            newest_first(["yes", "yes", "-", "-", "-"])
         );
     }
 }

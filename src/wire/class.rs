@@ -38,7 +38,7 @@ message! {
 }
 
 /// The expressions of those selectors that have one; upstream skips the others too.
-pub(super) fn expressions(selectors: &[DeviceSelector]) -> Vec<String> {
+fn expressions(selectors: &[DeviceSelector]) -> Vec<String> {
     selectors
         .iter()
         .filter_map(|selector| selector.cel.as_ref())

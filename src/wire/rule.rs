@@ -1,7 +1,4 @@
-//! `DeviceTaintRule` as served by every version.
-//!
-//! v1alpha3 up to 1.34 has two more selector fields (see `selector.rs`); otherwise the versions
-//! are the same.
+//! `DeviceTaintRule` as served by every version: all have the same fields.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

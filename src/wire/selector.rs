@@ -10,7 +10,6 @@ use prost::encoding::{DecodeContext, WireType};
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor, value::MapAccessDeserializer};
 
-use super::class::{DeviceSelector, expressions};
 use super::context::Context;
 use super::message::message;
 use crate::model;
@@ -30,29 +29,23 @@ pub struct DeviceTaintSelector {
 message! {
     /// The fields of a selector, of all known versions.
     pub struct SelectorFields {
-        /// Only in 1.33 and 1.34.
-        device_class_name: optional string = 1,
         /// Absent means any.
         driver: optional string = 2,
         /// Absent means any.
         pool: optional string = 3,
         /// Absent means any.
         device: optional string = 4,
-        /// Only in 1.33 and 1.34.
-        selectors: repeated DeviceSelector = 5,
     }
 }
 
-const KNOWN_NAMES: [&str; 5] = ["deviceClassName", "driver", "pool", "device", "selectors"];
-// 1 and 5 are tombstones upstream since 1.35, so that no newer field takes their numbers.
-const KNOWN_NUMBERS: std::ops::RangeInclusive<u32> = 1..=5;
+const KNOWN_NAMES: [&str; 3] = ["driver", "pool", "device"];
 
 impl DeviceTaintSelector {
     /// The selector as a fact. `context` hears of the unknown fields.
     pub(super) fn to_model(&self, context: &mut Context) -> model::DeviceSelector {
         for field in &self.unknown {
             let what = format!(
-                "the unknown field `spec.deviceSelector.{}`, which the controller ignores",
+                "the unknown field `spec.deviceSelector.{}`, which this plugin ignores",
                 field.escape_debug()
             );
             context.odd("unknown-selector-field", what);
@@ -62,13 +55,10 @@ impl DeviceTaintSelector {
         let driver: Option<std::sync::Arc<str>> = name(&self.known.driver);
         let pool = name(&self.known.pool);
         let device = name(&self.known.device);
-        let device_class = name(&self.known.device_class_name);
         model::DeviceSelector {
             driver: driver.map(Into::into),
             pool: pool.map(Into::into),
             device: device.map(Into::into),
-            device_class: device_class.map(Into::into),
-            expressions: expressions(&self.known.selectors),
             unknown_fields: self.unknown.clone(),
         }
     }
@@ -86,9 +76,14 @@ impl prost::Message for DeviceTaintSelector {
         buffer: &mut impl Buf,
         context: DecodeContext,
     ) -> Result<(), prost::DecodeError> {
-        if !KNOWN_NUMBERS.contains(&tag) {
-            self.unknown.push(format!("field {tag}"));
-        }
+        let unknown = match tag {
+            2..=4 => None,
+            // These two are fields of 1.34, whose numbers no newer field takes.
+            1 => Some("deviceClassName".to_owned()),
+            5 => Some("selectors".to_owned()),
+            _ => Some(format!("field {tag}")),
+        };
+        self.unknown.extend(unknown);
         // Also for unknown fields: prost has to skip their bytes before it can read the next field.
         self.known.merge_field(tag, wire_type, buffer, context)
     }

@@ -138,6 +138,7 @@ macro_rules! wire_objects {
         /// An object as it is on the wire, of any kind.
         #[derive(Clone, Debug, PartialEq)]
         #[cfg_attr(test, derive(serde::Serialize), serde(untagged))]
+        #[expect(clippy::large_enum_variant, reason = "a box would be an allocation for each object")]
         pub(super) enum WireObject {
             $($kind($kind),)*
         }

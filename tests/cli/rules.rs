@@ -414,8 +414,8 @@ fn nodes_of_a_dump_tell_why_a_pod_does_not_end() {
     assert!(!other.stdout.contains("nodes: "), "{}", other.shown());
 }
 
-/// A rule of 1.34 that selects by an expression.
-const UNEVALUABLE: &str = r"
+/// A rule of 1.34 that selects by an expression, and a device.
+const RULE_OF_1_34: &str = r"
 apiVersion: resource.k8s.io/v1alpha3
 kind: DeviceTaintRule
 metadata: {name: odd, uid: u}
@@ -434,19 +434,51 @@ spec:
 ";
 
 #[test]
-fn what_cannot_be_evaluated_is_told_by_every_command_that_reads() {
-    let folder = Folder::new().with("odd.yaml", UNEVALUABLE);
+fn selector_fields_of_1_34_are_unknown_and_that_is_told() {
+    let folder = Folder::new().with("odd.yaml", RULE_OF_1_34);
     for line in ["list", "describe odd", "devices", "preview --rule odd"] {
-        let line =
-            format!("{line} --from odd.yaml --kubernetes 1.34 --now 2026-11-21T01:00:00Z -o json");
+        let line = format!("{line} --from odd.yaml --now 2026-11-21T01:00:00Z");
         let run = folder.devicetaint(&line);
         assert_eq!(run.code, 0, "{line}: {}", run.shown());
         let told = format!("{}{}", run.stdout, run.stderr);
-        assert!(told.contains("devices of"), "{line}: {told}");
+        assert!(
+            told.contains("spec.deviceSelector.selectors"),
+            "{line}: {told}"
+        );
     }
-    let line = "preview --rule odd --from odd.yaml --kubernetes 1.34 --now 2026-11-21T01:00:00Z";
-    let strict = folder.devicetaint(&format!("{line} --strict"));
-    assert_eq!(strict.code, 6, "{}", strict.shown());
-    let guarded = folder.devicetaint(&format!("{line} --abort-if devices.selected>0"));
-    assert_eq!(guarded.code, 4, "{}", guarded.shown());
+}
+
+#[test]
+fn in_1_34_commands_that_predict_no_evictions_warn_and_others_are_refused() {
+    let read = |line: &str| devicetaint(&format!("{line} --from {EXAMPLE} --kubernetes 1.34"));
+    let warning = "warning: Kubernetes 1.34 is older than the versions that this plugin supports";
+    for line in [
+        "devices",
+        "explain device/gpu.example.com/node-7/gpu-0",
+        "plan gpu.example.com --count 2",
+    ] {
+        let run = read(line);
+        assert_eq!(run.code, 0, "{line}: {}", run.shown());
+        assert!(run.stderr.contains(warning), "{line}: {}", run.stderr);
+    }
+    let pod = read("explain pod/notebook-anna -n research");
+    assert!(
+        pod.stdout
+            .contains("outcome unknown: evictions by Kubernetes 1.34 are not predicted"),
+        "{}",
+        pod.shown()
+    );
+    for line in [
+        "preview gpu.example.com",
+        "list",
+        "describe node-6-firmware",
+        "explain rule/node-6-firmware",
+        "explain pod/notebook-anna -n research gpu.example.com",
+    ] {
+        let run = read(line);
+        assert_eq!(run.code, 2, "{line}: {}", run.shown());
+        let refused =
+            "Kubernetes 1.34 is not supported by this command: it needs Kubernetes 1.35 or later";
+        assert!(run.stderr.contains(refused), "{line}: {}", run.stderr);
+    }
 }

@@ -238,10 +238,10 @@ fn what_cannot_be_published_is_said_before_anything_is_created() {
             "NoSchedule evicts no pods",
         ),
         (
-            "a version without previews",
+            "a version of which evictions are not predicted",
             "--kubernetes 1.34 --publish",
-            1,
-            "--publish needs Kubernetes 1.35 or later",
+            2,
+            "it needs Kubernetes 1.35 or later",
         ),
         (
             "a guard",

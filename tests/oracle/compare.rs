@@ -93,15 +93,6 @@ pub fn comparable(
             theirs.deleted.insert(pod, due);
         }
     }
-    if subject.deletes_again() {
-        for (place, _) in (0usize..)
-            .zip(&case.pods)
-            .filter(|(_, pod)| pod.terminating)
-        {
-            let suffix = format!("/pod-{place}");
-            theirs.deleted.retain(|pod, _| !pod.ends_with(&suffix));
-        }
-    }
     (ours, theirs)
 }
 

@@ -108,7 +108,7 @@ impl<'a> Look<'a> {
 
     fn explained(&self, pod: &Pod, supposed: &[ProposedTaint]) -> Explained {
         let basis = Basis::new(&self.reading, &self.semantics, now());
-        explain_pod(pod, supposed, &basis).0
+        explain_pod(pod, supposed, &basis)
     }
 
     /// Each rule asked about, alone and all together, and the present as the timelines have it.

@@ -32,12 +32,6 @@ impl Subject {
         }
     }
 
-    /// Whether the controller answers questions of the family: previews are conditions, and those
-    /// came with 1.35.
-    pub fn answers(&self, family: Family) -> bool {
-        family == Family::Timelines || self.semantics.has_condition
-    }
-
     /// Whether the conditions that evictions leave behind can be compared. Controllers before 1.36
     /// count a terminating pod again whenever an event reaches it, so that their number of evicted
     /// pods depends on the order of events.
@@ -106,11 +100,6 @@ impl Subject {
         pods.filter(|(place, pod)| claims_naming(case, *place) > 1 && uses_stale_claim(case, pod))
             .map(|(place, pod)| format!("namespace-{}/pod-{place}", pod.namespace))
             .collect()
-    }
-
-    /// Whether the controller deletes pods again that are terminating already (up to 1.34).
-    pub fn deletes_again(&self) -> bool {
-        !self.semantics.has_condition
     }
 }
 

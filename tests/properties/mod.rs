@@ -127,7 +127,7 @@ fn evictions(report: &ImpactReport) -> BTreeMap<String, Timestamp> {
 /// nothing taints are looked at again, which brings those to light that an outdated reservation hides
 /// elsewhere; another taint on that claim ends it.
 fn grows_only(semantics: &Semantics) -> bool {
-    !semantics.untainted_claims_are_followed
+    !semantics.stale_reservation_hides
 }
 
 /// The objects in an order that `seed` decides.

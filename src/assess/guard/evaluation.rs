@@ -115,7 +115,7 @@ mod tests {
                 impact: &impact,
                 pods: &[],
                 disruption_facts: &DisruptionFacts::of(&impact, &basis),
-                completeness: &ReportCompleteness::new([], &semantics),
+                completeness: &ReportCompleteness::new([]),
             },
             totals,
             wholes,
@@ -221,10 +221,6 @@ mod tests {
         let no_slices = [missing(Kind::ResourceSlice)];
         let no_rules = [missing(Kind::DeviceTaintRule)];
         let no_sets = [missing(Kind::ReplicaSet)];
-        let unevaluable = [Gap {
-            what: "devices of the considered taint".to_owned(),
-            ..missing(Kind::Pod)
-        }];
         // 3 pods are evicted as far as is known, 1 of them now; 1 device is selected.
         for (gaps, guard, tripped, said) in [
             (
@@ -282,12 +278,6 @@ mod tests {
                 "the value is unknown, at least 2 (missing: pods)",
             ),
             (
-                &unevaluable,
-                "pods.unmanaged>0",
-                true,
-                "the value is unknown, between 0 and 1 (missing: devices of the considered taint)",
-            ),
-            (
                 &no_sets,
                 "pods.unmanaged>1",
                 true,
@@ -332,18 +322,6 @@ mod tests {
                 "pods.evicted.now>3",
                 false,
                 "the value is unknown, between 1 and 3 (missing: devicetaintrules)",
-            ),
-            (
-                &unevaluable,
-                "pods.evicted>3",
-                false,
-                "the value is unknown, between 0 and 3 (missing: devices of the considered taint)",
-            ),
-            (
-                &unevaluable,
-                "pods.evicted>2",
-                true,
-                "the value is unknown, between 0 and 3 (missing: devices of the considered taint)",
             ),
         ] {
             let result = result_of(guard, gaps);

@@ -85,8 +85,7 @@ pub fn pod_problem(impact: &Impact<'_>, basis: &Basis<'_>) -> SearchProblem {
 
 /// The devices of which it is not known who is evicted with them.
 fn unknown_devices<'i>(impact: &'i Impact<'_>, basis: &Basis<'_>) -> HashSet<&'i DeviceId> {
-    let gaps = basis.reading.gaps.iter().chain(&impact.gaps);
-    let completeness = ReportCompleteness::new(gaps, basis.semantics);
+    let completeness = ReportCompleteness::new(&basis.reading.gaps);
     // Claims that were not read may hold any device; pods that were not read use those that claims hold.
     let knows_claims = completeness.is_complete(CountSubject::Allocated);
     let knows_pods = completeness.is_complete(CountSubject::Pods);

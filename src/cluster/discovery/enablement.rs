@@ -1,6 +1,6 @@
 //! Feature gates and API groups that a server needs for device taints.
 //!
-//! Source: `pkg/features/kube_features.go` and `pkg/controlplane/instance.go` of Kubernetes 1.34 to
+//! Source: `pkg/features/kube_features.go` and `pkg/controlplane/instance.go` of Kubernetes 1.35 to
 //! 1.37.
 
 use crate::model::{Kind, Minor, Serving};
@@ -42,19 +42,14 @@ pub(in crate::cluster) fn how_to_serve_devices(minor: Option<Minor>) -> String {
 
 /// What to do about a version that is not supported.
 fn unsupported(minor: u32) -> String {
-    format!("upgrade the cluster: Kubernetes 1.{minor} is not supported, 1.34 and later are")
+    format!("upgrade the cluster: Kubernetes 1.{minor} is not supported, 1.35 and later are")
 }
 
 /// How to get rules from a server of version `minor` that has devices and no rules.
 pub(in crate::cluster) fn how_to_serve_rules(minor: Option<Minor>) -> String {
     let everywhere = "in kube-apiserver, kube-scheduler and kube-controller-manager";
     match minor.map(|found| found.minor) {
-        Some(minor @ 0..=33) => unsupported(minor),
-        // One feature gate covers taints and rules until 1.34; 1.35 has a second one for rules.
-        Some(34) => format!(
-            "start kube-apiserver with --runtime-config=resource.k8s.io/v1alpha3=true, and turn on the \
-             feature gate DRADeviceTaints {everywhere}"
-        ),
+        Some(minor @ 0..=34) => unsupported(minor),
         Some(35) => format!(
             "start kube-apiserver with --runtime-config=resource.k8s.io/v1alpha3=true, and turn on the \
              feature gates DRADeviceTaints and DRADeviceTaintRules {everywhere}"
@@ -69,7 +64,7 @@ pub(in crate::cluster) fn how_to_serve_rules(minor: Option<Minor>) -> String {
             .to_owned(),
         None => "check --runtime-config of kube-apiserver: Kubernetes 1.37 and later serve \
                  DeviceTaintRules by default, and older versions also need feature gates: \
-                 DRADeviceTaints in 1.34 and 1.35, and DRADeviceTaintRules in 1.35 and 1.36"
+                 DRADeviceTaints in 1.35, and DRADeviceTaintRules in 1.35 and 1.36"
             .to_owned(),
     }
 }
@@ -77,7 +72,7 @@ pub(in crate::cluster) fn how_to_serve_rules(minor: Option<Minor>) -> String {
 /// How to get policies that change objects from a server of version `minor` that has none.
 fn how_to_serve_mutating_policies(minor: Option<Minor>) -> String {
     let version = match minor.map(|found| found.minor) {
-        Some(34 | 35) => "v1beta1",
+        Some(35) => "v1beta1",
         Some(_) | None => {
             return "check whether --runtime-config of kube-apiserver turns MutatingAdmissionPolicies off: Kubernetes 1.36 and \
                     later serve them by default; for older versions, turn them on with --runtime-config and with the \
@@ -119,8 +114,7 @@ mod tests {
     fn what_is_missing_depends_on_the_version() {
         let advice = |minor| how_to_serve_rules(Some(Minor { minor, patch: None }));
         for (minor, word) in [
-            (33, "1.33 is not supported"),
-            (34, "gate DRADeviceTaints in"),
+            (34, "1.34 is not supported"),
             (35, "DRADeviceTaintRules"),
             (36, "v1beta2=true"),
             (37, "by default"),

@@ -27,33 +27,12 @@ use crate::model::{Kind, Pod, REDACTED};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RedactionError {
-    /// Without names and attributes, an expression selects something else.
-    #[error("cannot redact rule {rule}: its field `{field}` uses data that redaction removes")]
-    Expression {
-        /// Name of the rule.
-        rule: String,
-        /// The field of the selector.
-        field: &'static str,
-    },
     /// An object of the server is no JSON.
     #[error("cannot redact the snapshot: the server returned an object that cannot be parsed")]
     Json(#[from] serde_json::Error),
     /// The system has no random numbers, without which names could be guessed.
     #[error("cannot redact the snapshot: the operating system provides no random numbers")]
     Salt(#[from] getrandom::Error),
-}
-
-impl RedactionError {
-    /// What to do about it, if anything.
-    #[must_use]
-    pub fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Expression { .. } => {
-                Some("omit --redact, or take the snapshot when that rule no longer exists")
-            }
-            Self::Json(_) | Self::Salt(_) => None,
-        }
-    }
 }
 
 /// Replaces names, each always by the same other name.
@@ -111,7 +90,6 @@ impl Redaction {
 
     fn item(&self, item: &RawValue, fields: Fields) -> Result<Box<RawValue>, RedactionError> {
         let object: Map<String, Value> = serde_json::from_str(item.get())?;
-        refuse_expressions(&object)?;
         Ok(to_raw_value(&self.fields(&object, fields))?)
     }
 
@@ -300,28 +278,6 @@ fn word_for(kind: &str) -> &'static str {
     match known.find(is_it) {
         Some(known) => known.resource().trim_end_matches('s'),
         None => "object",
-    }
-}
-
-fn refuse_expressions(object: &Map<String, Value>) -> Result<(), RedactionError> {
-    let selector = object
-        .get("spec")
-        .and_then(|spec| spec.get("deviceSelector"));
-    let used = |field: &&str| match selector.and_then(|selector| selector.get(field)) {
-        None | Some(Value::Null) => false,
-        Some(Value::Array(items)) => !items.is_empty(),
-        Some(_) => true,
-    };
-    match ["deviceClassName", "selectors"].into_iter().find(used) {
-        None => Ok(()),
-        Some(field) => Err(RedactionError::Expression {
-            rule: object
-                .get("metadata")
-                .and_then(|metadata| metadata["name"].as_str())
-                .unwrap_or_default()
-                .to_owned(),
-            field,
-        }),
     }
 }
 
@@ -667,18 +623,5 @@ mod tests {
         for text in [slice.to_string(), node.to_string()] {
             assert!(!text.contains("acme") && !text.contains("rack"), "{text}");
         }
-    }
-
-    #[test]
-    fn a_rule_that_selects_by_expression_is_refused() {
-        let rule = serde_json::json!({
-            "metadata": {"name": "old"},
-            "spec": {"deviceSelector": {"selectors": [{"cel": {"expression": "true"}}]}},
-        });
-        let error = redacted(Kind::DeviceTaintRule, &rule).expect_err("a refusal");
-        assert_eq!(
-            error.to_string(),
-            "cannot redact rule old: its field `selectors` uses data that redaction removes"
-        );
     }
 }

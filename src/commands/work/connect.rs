@@ -6,10 +6,13 @@ use jiff::Timestamp;
 
 use super::read_progress::ReadProgress;
 use crate::cluster::{
-    ApiClient, ClusterError, Connection, Retryability, Rules, ServedKinds, discover,
+    ApiClient, ClusterError, Connection, Purpose, Retryability, Rules, ServedKinds, discover,
 };
 use crate::commands::context::Context;
+use crate::decide::version::{require_predictions, semantics_of};
+use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
+use crate::model::Minor;
 use crate::output::Printer;
 
 /// A cluster that answers, and what it has.
@@ -19,11 +22,34 @@ pub(crate) struct Live {
     pub(crate) served: ServedKinds,
 }
 
+/// How a cluster of the version `found` behaves, unless the behavior of another version is `asked` for.
+///
+/// # Errors
+///
+/// A version that the command of this purpose does not support.
+pub(crate) fn semantics_for(
+    purpose: Option<Purpose>,
+    asked: Option<Minor>,
+    found: Option<Minor>,
+) -> Result<Semantics, Failure> {
+    let semantics = semantics_of(asked, found)?;
+    if !purpose.is_some_and(Purpose::works_without_predictions) {
+        require_predictions(&semantics)?;
+    }
+    Ok(semantics)
+}
+
 /// Connects as the flags and the environment say, and asks the server what it has.
+///
+/// # Errors
+///
+/// When that fails, or the command does not support the version of the server.
 pub(crate) async fn connect(context: &Context) -> Result<Live, Failure> {
     let client = connect_client(context).await?;
     let served = Box::pin(discover(&client)).await.map_err(failed)?;
-    Ok(Live { client, served })
+    let live = Live { client, served };
+    live.semantics(None)?;
+    Ok(live)
 }
 
 /// Connects as the flags and the environment say, and asks the server nothing yet.
@@ -52,6 +78,12 @@ pub(crate) fn failed(error: ClusterError) -> Failure {
 }
 
 impl Live {
+    /// How the cluster behaves, unless the behavior of another version is `asked` for; a failure if the command does
+    /// not support the version.
+    pub(crate) fn semantics(&self, asked: Option<Minor>) -> Result<Semantics, Failure> {
+        semantics_for(self.client.purpose(), asked, self.served.version)
+    }
+
     /// The rules of the cluster; a failure with what to switch on where it serves none.
     pub(crate) fn rules(&self) -> Result<Rules, Failure> {
         Rules::new(&self.client, &self.served).map_err(failed)

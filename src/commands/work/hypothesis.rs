@@ -28,7 +28,7 @@ impl Hypothesis {
     ) -> Result<Self, Failure> {
         let (view, typed) = Box::pin(view.with_numbers_of(choice.clone())).await?;
         let mut view = view.with_attributes_for(typed.filter()).await?;
-        refuse_wide(manifests, &view.semantics)?;
+        refuse_wide(manifests)?;
         let ResolvedChoice { choice, notes } =
             typed.resolved(&view.reading, &view.semantics, NumberUse::Read)?;
         for note in notes {

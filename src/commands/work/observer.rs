@@ -74,7 +74,7 @@ impl RuleObserver {
         Ok(Self {
             rules: live.rules()?,
             names: rules.iter().map(|rule| rule.name.to_string()).collect(),
-            watched: watching(&live, &view.semantics, reading),
+            watched: watching(&live, reading),
             rules_are_watched,
             clock: Clock::set(view.now),
             nodes: Nodes::default(),
@@ -185,7 +185,6 @@ impl RuleObserver {
             staying: &[],
             departed: &[],
             unread: &[],
-            unevaluated: &[],
             freshness,
         };
         let now = self.clock.now();
@@ -297,7 +296,7 @@ impl RuleObserver {
         let progress = evaluated(&evidence, settle, began, &mut self.nodes, &self.live).await;
         match progress.step {
             WaitStep::WaitUntil(_) | WaitStep::ReadAgain => {
-                self.watched = watching(&self.live, &semantics, view.reading);
+                self.watched = watching(&self.live, view.reading);
             }
             WaitStep::Met | WaitStep::TimedOut | WaitStep::NotSeenReleased | WaitStep::Never(_) => {
             }
@@ -317,7 +316,7 @@ fn hardware_of(
     let hardware = Hardware::of(&snapshot.slices);
     match goal {
         Goal::Idle => {
-            let published = engine::devices(snapshot, semantics).devices;
+            let published = engine::devices(snapshot, semantics);
             with_new_names(hardware, rules, &published)
         }
         // Their slices are read without attributes.
@@ -353,21 +352,10 @@ async fn evaluated(
     evidence.evaluate(&impacts, &around, wait, told)
 }
 
-/// What is read, kept current: without the slices where the controller does not look at them.
-fn watching(live: &Live, semantics: &Semantics, reading: Reading) -> Watched {
-    let always = [Kind::ResourceClaim, Kind::DeviceTaintRule];
-    let with_slices = [
-        Kind::ResourceClaim,
-        Kind::DeviceTaintRule,
-        Kind::ResourceSlice,
-    ];
-    // Where a rule taints only published devices, a slice that is removed ends an eviction.
-    let kinds = if semantics.reaches_unpublished {
-        &always[..]
-    } else {
-        &with_slices[..]
-    };
-    Watched::keep(&live.client, &live.served, reading).watching(kinds)
+/// What is read, kept current: without the slices, at which the controller does not look for rules.
+fn watching(live: &Live, reading: Reading) -> Watched {
+    let kinds = [Kind::ResourceClaim, Kind::DeviceTaintRule];
+    Watched::keep(&live.client, &live.served, reading).watching(&kinds)
 }
 
 fn is_read(reading: &Reading, kind: Kind) -> bool {

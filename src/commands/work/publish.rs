@@ -56,7 +56,7 @@ impl<'a> Publication<'a> {
     ) -> Result<Self, Failure> {
         Ok(Self {
             rules,
-            drafts: previews(proposed, &view.semantics)?,
+            drafts: previews(proposed)?,
             semantics: view.semantics,
             now: view.now,
             there: PreviewRules::default(),

@@ -18,7 +18,6 @@ use crate::decide::choice::rules_without_published_devices;
 use crate::decide::identity::{ChangedIdentity, NotedHardware, changed_identities};
 use crate::decide::rules_on::RuleWords;
 use crate::decide::{in_use_elsewhere, wait_advice};
-use crate::engine::Semantics;
 use crate::engine::settle::{Freshness, Goal, Patience, Settle, Shortfall, WaitStep};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Uid, Warning};
@@ -233,7 +232,7 @@ impl Wait<'_> {
             let text = wait_advice::cannot_settle(self.patience);
             context.printer.warn(&text);
         }
-        self.wait(observer, &semantics, &beside, context).await
+        self.wait(observer, &beside, context).await
     }
 
     /// Waits for something about the rules themselves.
@@ -247,14 +246,7 @@ impl Wait<'_> {
         context: &Context,
     ) -> Result<WaitResult, Failure> {
         let observer = RuleObserver::on_rules(live.clone(), self.names(), self.goal).await?;
-        // What rules themselves become is the same in every version that has them.
-        self.wait(
-            observer,
-            &Semantics::assumed(),
-            &BesideWait::default(),
-            context,
-        )
-        .await
+        self.wait(observer, &BesideWait::default(), context).await
     }
 
     /// What the rules are called.
@@ -268,12 +260,11 @@ impl Wait<'_> {
     async fn wait(
         &self,
         mut observer: RuleObserver,
-        semantics: &Semantics,
         beside: &BesideWait,
         context: &Context,
     ) -> Result<WaitResult, Failure> {
         let began = Instant::now();
-        let mut settle = Settle::new(self.goal, self.rules, self.patience, semantics)
+        let mut settle = Settle::new(self.goal, self.rules, self.patience)
             .expecting(self.expected.iter().cloned());
         // Its end would take away the progress of the work that this wait is part of.
         let mut status = match self.progress_line {

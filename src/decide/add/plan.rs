@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::refusal::{being_deleted, different, refuse_other_bonds, refuse_unsupported};
+use super::refusal::{being_deleted, different, refuse_other_bonds, refuse_unknown_fields};
 use super::step::AddStep;
 use super::terms::{Existing, Terms};
 use crate::decide::draft::{RuleDraft, RulePatch};
@@ -23,7 +23,7 @@ pub fn add(
     terms: &Terms<'_>,
 ) -> Result<Vec<AddStep>, Failure> {
     for draft in &drafts {
-        refuse_unsupported(draft, terms.semantics)?;
+        refuse_unknown_fields(draft)?;
     }
     let one = |draft: RuleDraft| {
         let rule = rules.iter().find(|rule| rule.name.as_str() == draft.name);

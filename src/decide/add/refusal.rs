@@ -4,9 +4,8 @@ use serde_json::Value;
 
 use super::terms::Existing;
 use crate::decide::draft::RuleDraft;
-use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
+use crate::model::{DeviceTaintRule, RuleMetadata};
 use crate::naming::device;
 
 /// Nothing can be added to what is on its way out.
@@ -106,38 +105,9 @@ pub(super) fn refuse_other_bonds(draft: &RuleDraft, rule: &DeviceTaintRule) -> R
     Ok(())
 }
 
-/// A server that does not know an effect or a field would refuse it, or worse, drop it.
-pub(super) fn refuse_unsupported(draft: &RuleDraft, semantics: &Semantics) -> Result<(), Failure> {
+/// Refuses fields whose effect is not known: the server may drop them, or taint other devices.
+pub(super) fn refuse_unknown_fields(draft: &RuleDraft) -> Result<(), Failure> {
     let name = &draft.name;
-    if draft.taint.effect == Effect::None && !semantics.has_effect_none {
-        return Err(Failure::new(
-            ExitStatus::Failed,
-            format!(
-                "effect None needs Kubernetes 1.35 or later; Kubernetes {} lacks this effect",
-                semantics.version
-            ),
-        )
-        .hint(
-            "preview the evictions with `kubectl devicetaint preview`, then add the taint with NoSchedule or \
-             NoExecute",
-        ));
-    }
-    let selector = &draft.selector;
-    // Such a server drops both fields and keeps the rest: with a name in it more devices are tainted, without
-    // one the selector is `{}`, which is every device.
-    let by_name = selector.driver.is_some() || selector.pool.is_some() || selector.device.is_some();
-    if selector.is_narrowed() && !semantics.selects_by_expression {
-        let consequence = if by_name {
-            "also taint devices that these fields exclude"
-        } else {
-            "taint every device"
-        };
-        return Err(Failure::usage(format!(
-            "rule {name} selects by the fields deviceClassName or selectors, which Kubernetes \
-            1.35 and later drop: the rule would {consequence}"
-        ))
-        .hint("remove these fields, and set a driver, a pool or a device in spec.deviceSelector"));
-    }
     let unknown = unknown_fields(draft);
     if unknown.is_empty() {
         return Ok(());
@@ -153,7 +123,7 @@ pub(super) fn refuse_unsupported(draft: &RuleDraft, semantics: &Semantics) -> Re
 fn unknown_fields(draft: &RuleDraft) -> Vec<String> {
     // Below spec alone, since nothing else of a manifest changes which devices are tainted and how.
     const SPEC: [&str; 2] = ["deviceSelector", "taint"];
-    const SELECTOR: [&str; 5] = ["device", "deviceClassName", "driver", "pool", "selectors"];
+    const SELECTOR: [&str; 3] = ["device", "driver", "pool"];
     const TAINT: [&str; 4] = ["effect", "key", "timeAdded", "value"];
     let Some(manifest) = &draft.manifest else {
         return draft.selector.unknown_fields.clone();

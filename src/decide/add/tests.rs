@@ -12,7 +12,7 @@ use crate::decide::proposal::ProposedRule;
 use crate::decide::testing::{foreign, named, rule, selector, taint};
 use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Minor, RuleMetadata};
+use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
 
 fn now() -> Timestamp {
     "2026-11-21T01:00:00Z".parse().unwrap()
@@ -237,83 +237,6 @@ fn a_new_taint_counts_from_now_or_from_the_time_that_it_says() {
     let mut old = draft("NoExecute");
     old.taint.time_added = Some(earlier);
     assert_eq!(since(old), Some(earlier));
-}
-
-#[test]
-fn what_would_become_of_a_selector_that_is_dropped_depends_on_what_is_left_of_it() {
-    let refused = |selector: DeviceSelector| {
-        let mut draft = draft("None");
-        draft.selector = DeviceSelector {
-            device_class: Some("gpu".into()),
-            ..selector
-        };
-        kept(draft, &named("another", "None"))
-            .unwrap_err()
-            .to_string()
-    };
-    let by_driver = DeviceSelector {
-        driver: Some("gpu.example.com".into()),
-        ..DeviceSelector::default()
-    };
-    let by_pool = DeviceSelector {
-        pool: Some("node-7".into()),
-        ..DeviceSelector::default()
-    };
-    let by_device = DeviceSelector {
-        device: Some("gpu-0".into()),
-        ..DeviceSelector::default()
-    };
-    for selector in [by_driver, by_pool, by_device] {
-        let told = refused(selector);
-        assert!(
-            told.ends_with("the rule would also taint devices that these fields exclude"),
-            "{told}"
-        );
-    }
-    let told = refused(DeviceSelector::default());
-    assert!(
-        told.ends_with("the rule would taint every device"),
-        "{told}"
-    );
-}
-
-#[test]
-fn what_a_server_does_not_know_is_not_sent_to_it() {
-    let old = Semantics::of(Minor {
-        minor: 34,
-        patch: None,
-    })
-    .unwrap();
-    let terms = |semantics| Terms {
-        existing: Existing::Kept,
-        semantics,
-        now: now(),
-    };
-    let newest = Semantics::assumed();
-    let said = |draft, semantics| {
-        add(vec![draft], &[], &terms(semantics))
-            .map(|_| ())
-            .map_err(|failure| failure.to_string())
-    };
-    assert!(said(draft("None"), &old).unwrap_err().contains("1.35"));
-    assert!(said(draft("NoSchedule"), &old).is_ok());
-    let mut by_class = draft("NoSchedule");
-    by_class.selector = DeviceSelector {
-        device_class: Some("gpu".into()),
-        ..DeviceSelector::default()
-    };
-    assert!(said(by_class.clone(), &old).is_ok());
-    assert!(
-        said(by_class.clone(), &newest)
-            .unwrap_err()
-            .contains("every device")
-    );
-    by_class.selector.driver = Some("d".into());
-    assert!(
-        said(by_class, &newest)
-            .unwrap_err()
-            .contains("would also taint devices")
-    );
 }
 
 #[test]

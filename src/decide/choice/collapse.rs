@@ -70,7 +70,7 @@ fn wholes(reading: &Reading, semantics: &Semantics) -> Vec<Whole> {
     }
     // What only a claim holds counts as well: its driver may be away, and the wider selector taints it all
     // the same.
-    for state in engine::devices(snapshot, semantics).devices {
+    for state in engine::devices(snapshot, semantics) {
         let pool = (state.id.driver.clone(), state.id.pool.clone());
         pools.entry(pool).or_default().insert(state.id);
     }

@@ -120,7 +120,7 @@ fn no_such_name(
     let Some(first) = selectors.first() else {
         return no_match();
     };
-    let known = engine::devices(snapshot, semantics).devices;
+    let known = engine::devices(snapshot, semantics);
     let known: Vec<DeviceId> = known.into_iter().map(|state| state.id).collect();
     let failure = no_such_device(first, &known, snapshot);
     match (&first.driver, &first.pool, &first.device) {

@@ -182,7 +182,7 @@ fn unmatched<'p>(
         proposed.selector.as_ref().filter(|_| is_empty)
     });
     let selector = empty.next()?;
-    let all = engine::devices(snapshot, semantics).devices;
+    let all = engine::devices(snapshot, semantics);
     let known: Vec<_> = all.into_iter().map(|device| device.id).collect();
     Some((selector, missing_device(selector, &known, reading)))
 }

@@ -184,7 +184,7 @@ pub fn rules_without_published_devices(
         return None;
     }
     // A rule whose device has another name by now does not tell what shares its hardware, but its record does.
-    let published = engine::devices(&reading.snapshot, semantics).devices;
+    let published = engine::devices(&reading.snapshot, semantics);
     let renamed: BTreeSet<&ObjectName> = new_names(rules, &published)
         .filter(|found| !found.names.is_empty())
         .map(|found| &found.rule.name)

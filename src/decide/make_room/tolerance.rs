@@ -85,25 +85,14 @@ pub fn toleration_lines() -> Vec<String> {
 ///
 /// # Errors
 ///
-/// A request does not tolerate the taint, or this version of Kubernetes evicts the pod all the same.
-pub fn refuse_lacking(
-    lacking: &[LackingRequest],
-    mechanism: Mechanism,
-    semantics: &Semantics,
-) -> Result<(), Failure> {
+/// A request does not tolerate the taint.
+pub fn refuse_lacking(lacking: &[LackingRequest], mechanism: Mechanism) -> Result<(), Failure> {
     match mechanism {
         Mechanism::PriorityAlone => return Ok(()),
         Mechanism::Taint => {}
     }
     let way_out = "to continue without the toleration: --without-toleration; the devices are then \
                    not kept for the pod, and another pod may get them first";
-    if !semantics.copies_tolerations {
-        let failure = Failure::refused(
-            "this version of Kubernetes does not copy tolerations to allocations, so the taint \
-            would also evict the pending pod as soon as it is scheduled; nothing was changed",
-        );
-        return Err(failure.hint("add --without-toleration"));
-    }
     if lacking.is_empty() {
         return Ok(());
     }

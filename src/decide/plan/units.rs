@@ -167,7 +167,7 @@ fn whole_nodes(
     semantics: &Semantics,
 ) -> Result<Vec<PlanUnit>, Failure> {
     let mut nodes: BTreeMap<&NodeName, Vec<DeviceId>> = BTreeMap::new();
-    for state in engine::devices(snapshot, semantics).devices {
+    for state in engine::devices(snapshot, semantics) {
         if let Some(node) = state.node {
             nodes.entry(node).or_default().push(state.id);
         }

@@ -349,14 +349,6 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         if found.is_some() {
             return Placeability::Placeable;
         }
-        // A rule that cannot be evaluated counts as one that taints: that leaves a "yes" certain, and makes a "no"
-        // doubtful.
-        unknown.extend(
-            self.state
-                .doubts
-                .iter()
-                .map(|doubt| Unknown::from(doubt.clone())),
-        );
         if unknown.is_empty() {
             Placeability::Unplaceable
         } else {
@@ -461,9 +453,7 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         // once others have moved.
         let groups = 0..self.groups.len();
         groups
-            .filter(|place| {
-                self.state.doubts.is_empty() && views().all(|view| is_out(*place, view))
-            })
+            .filter(|place| views().all(|view| is_out(*place, view)))
             .collect()
     }
 

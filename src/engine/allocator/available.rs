@@ -60,7 +60,7 @@ pub(super) fn available<'a>(
 /// Whether everything was read that may hold or taint a device.
 fn is_sure(state: &ClusterState<'_>) -> bool {
     let completeness = state.completeness;
-    completeness.claims && completeness.rules && completeness.nodes && state.doubts.is_empty()
+    completeness.claims && completeness.rules && completeness.nodes
 }
 
 /// The devices of some classes.

@@ -13,11 +13,20 @@ use super::taint_owner::TaintOwner;
 use crate::engine::impact::ProposedTaint;
 use crate::engine::preview::existing_rules;
 use crate::engine::proposed_rules::proposed_rules;
-use crate::engine::select::{DeviceKey, Presence, RuleIndex};
+use crate::engine::select::{DeviceKey, RuleIndex, RuleTaint};
 use crate::engine::semantics::Semantics;
 use crate::engine::tolerate::tolerates;
 use crate::model::{
-    Device, DeviceClass, DeviceId, Effect, ObjectName, ResourceSlice, Snapshot, Taint, Toleration,
+    Device, DeviceClass, DeviceId, DeviceSelector, Effect, ObjectName, ResourceSlice, Snapshot,
+    Taint, Toleration,
+};
+
+/// The selector that selects every device of every driver.
+const EVERY_DEVICE: &DeviceSelector = &DeviceSelector {
+    driver: None,
+    pool: None,
+    device: None,
+    unknown_fields: Vec::new(),
 };
 
 /// A device in a slice, of whatever generation.
@@ -71,8 +80,6 @@ pub(super) struct ClusterState<'a> {
     pub(super) views: Vec<NodeView<'a>>,
     pub(super) fits: ExpressionCache<'a>,
     pub(super) completeness: Completeness,
-    /// Why nobody can be sure that a device is as tainted as it looks; empty where all is clear.
-    pub(super) doubts: Vec<String>,
     /// What is taken for gone.
     pub(super) ignored: IgnoredTaints,
     /// The rules that taint, by their places; absent for a taint without one.
@@ -102,16 +109,17 @@ impl<'a> ClusterState<'a> {
             semantics,
             completeness,
         } = basis;
+        // What a rule without selector means to the scheduler is another question than whom it evicts.
+        let every_device = semantics.nil_selector_blocks.then_some(EVERY_DEVICE);
         let rules: Vec<_> = proposed_rules(proposed)
             .chain(existing_rules(snapshot, proposed))
+            .map(|rule| RuleTaint {
+                selector: rule.selector.or(every_device),
+                ..rule
+            })
             .collect();
         let names = rules.iter().map(|rule| rule.name.cloned()).collect();
-        // What a rule without selector means to the scheduler is another question than whom it evicts.
-        let semantics_of_scheduler = Semantics {
-            nil_selector_evicts: semantics.nil_selector_blocks,
-            ..*semantics
-        };
-        let rules = RuleIndex::new(rules, &semantics_of_scheduler);
+        let rules = RuleIndex::new(rules, semantics);
         let published = snapshot
             .slices
             .iter()
@@ -122,7 +130,6 @@ impl<'a> ClusterState<'a> {
             views: Vec::new(),
             fits: ExpressionCache::default(),
             completeness,
-            doubts: Vec::new(),
             ignored: IgnoredTaints::NOTHING,
             rules: names,
             identities: HashMap::with_capacity(published),
@@ -140,8 +147,6 @@ impl<'a> ClusterState<'a> {
                 state.add(slice, device, &rules);
             }
         }
-        state.doubts.sort();
-        state.doubts.dedup();
         let mut nodes = nodes(snapshot, completeness);
         nodes.retain(|node| meant(node));
         state.views = PoolGatherer::new(&snapshot.slices).views(&nodes);
@@ -154,15 +159,12 @@ impl<'a> ClusterState<'a> {
             pool: slice.pool.name.as_str(),
             device: device.name.as_str(),
         };
-        let matching = rules.matching(key, Presence::Published);
-        self.doubts
-            .extend(matching.gaps.into_iter().map(|gap| gap.why));
         // Claims name devices by driver, pool and name. While a driver replaces a pool, the same device is in
         // slices of two generations, and what is held in one is held in the other.
         let next = u32::try_from(self.identities.len()).unwrap_or(u32::MAX);
-        let of_rules = matching.places.iter().map(|place| {
-            let taint = rules.rule(*place).taint.clone();
-            (taint, TaintSetter::Rule(*place))
+        let of_rules = rules.matching(key).into_iter().map(|place| {
+            let taint = rules.rule(place).taint.clone();
+            (taint, TaintSetter::Rule(place))
         });
         let of_driver = device
             .taints
@@ -224,12 +226,10 @@ impl<'a> ClusterState<'a> {
     ) -> impl Iterator<Item = &'s (Taint, TaintSetter)> {
         let at = self.at(place);
         at.taints.iter().filter(move |(taint, setter)| {
-            // `None` is for previews. Effects that came later than the version are ignored or respected as that
-            // version does.
+            // `None` is for previews, and an effect that the version does not know counts like it.
             let counts = match &taint.effect {
                 Effect::NoSchedule | Effect::NoExecute => true,
-                Effect::None => false,
-                Effect::Unknown(_) => self.semantics.unknown_effect_blocks,
+                Effect::None | Effect::Unknown(_) => false,
             };
             // Not the eviction controller's test: here an empty effect matches every effect, and tolerationSeconds
             // play no part.

@@ -81,8 +81,7 @@ pub const PLACEHOLDER_KEY: &str = in_group!("preview");
 pub fn alterations(input: &ExplainInput<'_>, chain: &Chain<'_>) -> Vec<Alteration> {
     let before = input.present(chain.pod, chain);
     // In the order of the variants: removals of rules come first, so that the limit never cuts them off for others.
-    let candidates: BTreeSet<VerdictChange> =
-        candidates(chain, before, input).into_iter().collect();
+    let candidates: BTreeSet<VerdictChange> = candidates(chain, before).into_iter().collect();
     // Changes are tried and not derived: the verdict with a change is made by the same code as the verdict
     // without, so that advice cannot disagree with a later preview.
     let tried = candidates
@@ -286,11 +285,7 @@ fn change_claim(
 }
 
 /// What is worth trying.
-fn candidates(
-    chain: &Chain<'_>,
-    before: PodVerdict,
-    input: &ExplainInput<'_>,
-) -> Vec<VerdictChange> {
+fn candidates(chain: &Chain<'_>, before: PodVerdict) -> Vec<VerdictChange> {
     let mut candidates = Vec::new();
     for link in &chain.links {
         let Some(claim) = link.claim else {
@@ -309,13 +304,7 @@ fn candidates(
             let id = &device.result.device;
             for evaluated in &device.taints {
                 candidates.extend(removal(evaluated, id));
-                let tolerations = of_tolerations(evaluated, link, device.place, before);
-                // Earlier versions do not copy tolerations to what is allocated.
-                candidates.extend(
-                    tolerations
-                        .into_iter()
-                        .filter(|_| input.semantics.copies_tolerations),
-                );
+                candidates.extend(of_tolerations(evaluated, link, device.place, before));
             }
             if !is_evicted(before) {
                 candidates.push(VerdictChange::WithTaint(id.clone()));

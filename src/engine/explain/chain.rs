@@ -10,8 +10,8 @@ use crate::engine::tolerate::{
     Deadline, TolerationDecision, TolerationMismatch, decision, differences, eviction_differences,
 };
 use crate::model::{
-    AllocationResult, ClaimSource, DeviceId, Effect, Gap, ObjectName, Pod, ResourceClaim,
-    ResourceSlice, Taint, Toleration,
+    AllocationResult, ClaimSource, DeviceId, Effect, ObjectName, Pod, ResourceClaim, ResourceSlice,
+    Taint, Toleration,
 };
 
 /// Everything between a pod and its verdict.
@@ -21,8 +21,6 @@ pub struct Chain<'a> {
     pub pod: &'a Pod,
     /// One for each entry of its spec, in its order, then that of its extended resources.
     pub links: Vec<ClaimLink<'a>>,
-    /// What could not be evaluated about which taint is on which device.
-    pub gaps: Vec<Gap>,
 }
 
 /// Through which entry a pod refers to a claim.
@@ -108,8 +106,6 @@ pub struct EvaluatedTaint<'a> {
     pub taint: &'a Taint,
     /// Its place among those of the driver, for one of them.
     pub place: Option<usize>,
-    /// Whether it takes effect there: in some versions rules reach only what is published.
-    pub acts: bool,
     /// When it drives the pod away, and which toleration says so; absent for what evicts nobody.
     pub decision: Option<TolerationDecision>,
     /// For each toleration of the allocation, where it is not about the taint.
@@ -120,8 +116,8 @@ impl EvaluatedTaint<'_> {
     /// Whether it drives the pod away, sooner or later.
     #[must_use]
     pub fn evicts(&self) -> bool {
-        let decision = self.decision.filter(|_| self.acts);
-        decision.is_some_and(|decision| decision.deadline != Deadline::Never)
+        self.decision
+            .is_some_and(|decision| decision.deadline != Deadline::Never)
     }
 }
 
@@ -138,7 +134,7 @@ impl<'a> Chain<'a> {
         let rules = RuleIndex::new(proposed_rules(taints).collect(), semantics);
         // The same tables and decisions as for a preview, kept with what they were made from: an explanation that
         // had rules of its own could contradict the verdict it explains.
-        let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules, semantics);
+        let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules);
         let builder = ChainBuilder {
             input,
             rules: &rules,
@@ -158,7 +154,6 @@ impl<'a> Chain<'a> {
             links: links
                 .map(|(place, meant)| builder.link(pod, place, meant))
                 .collect(),
-            gaps: table.gaps.iter().cloned().collect(),
         }
     }
 
@@ -180,7 +175,7 @@ pub fn on_device<'a>(
     let rules = proposed_rules(input.taints).collect();
     let rules = RuleIndex::new(rules, input.semantics);
     let snapshot = input.snapshot;
-    let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules, input.semantics);
+    let table = DeviceTable::new(&snapshot.slices, &snapshot.claims, &rules);
     let builder = ChainBuilder {
         input,
         rules: &rules,
@@ -257,10 +252,10 @@ impl<'a> ChainBuilder<'a, '_> {
     ) -> Vec<EvaluatedTaint<'a>> {
         let of_rules = entry.rules.iter().map(|place| {
             let taint = self.rules.rule(*place).as_device_taint();
-            self.evaluated(tolerations, taint, entry.reached)
+            self.evaluated(tolerations, taint)
         });
         let of_driver = entry.driver_taints().enumerate().map(|(place, taint)| {
-            let evaluated = self.evaluated(tolerations, taint, true);
+            let evaluated = self.evaluated(tolerations, taint);
             EvaluatedTaint {
                 place: Some(place),
                 ..evaluated
@@ -269,12 +264,7 @@ impl<'a> ChainBuilder<'a, '_> {
         of_rules.chain(of_driver).collect()
     }
 
-    fn evaluated(
-        &self,
-        tolerations: &[Toleration],
-        taint: DeviceTaint<'a>,
-        acts: bool,
-    ) -> EvaluatedTaint<'a> {
+    fn evaluated(&self, tolerations: &[Toleration], taint: DeviceTaint<'a>) -> EvaluatedTaint<'a> {
         let DeviceTaint { origin, taint } = taint;
         let evicts = taint.effect == Effect::NoExecute;
         let semantics = self.input.semantics;
@@ -290,7 +280,6 @@ impl<'a> ChainBuilder<'a, '_> {
             origin,
             taint,
             place: None,
-            acts,
             differences: differences.collect(),
             decision: evicts.then(|| decision(taint, tolerations, self.input.now, semantics)),
         }

@@ -92,7 +92,7 @@ fn present(chain: &Chain<'_>, impact: Option<&PodImpact<'_>>) -> PodVerdict {
         return hidden;
     }
     let is_tolerated = |evaluated: &EvaluatedTaint<'_>| {
-        let decision = evaluated.decision.filter(|_| evaluated.acts);
+        let decision = evaluated.decision;
         decision.is_some_and(|decision| decision.deadline == Deadline::Never)
     };
     if chain.counting().any(is_tolerated) {

@@ -53,9 +53,8 @@ impl DeviceExpression {
     ///
     /// # Errors
     ///
-    /// [`ExpressionError::Runtime`] where upstream fails, too: a control plane of 1.33 or 1.34 then
-    /// takes the device as not selected by a rule. [`ExpressionError::Unsupported`] where it is not
-    /// known here what upstream would say.
+    /// [`ExpressionError::Runtime`] where upstream fails, too. [`ExpressionError::Unsupported`] where it
+    /// is not known here what upstream would say.
     ///
     /// Upstream: `DeviceMatches`.
     pub fn matches(&self, driver: &DriverName, device: &Device) -> Result<bool, ExpressionError> {

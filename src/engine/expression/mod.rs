@@ -1,8 +1,7 @@
 //! Device selectors in CEL: whether an expression selects a device.
 //!
-//! Takes the text of a CEL expression, as a DeviceClass, a DeviceTaintRule of Kubernetes 1.33 and 1.34,
-//! or `--where` carries it, and says of any device whether it is selected. What is not known to come out
-//! as in Kubernetes is refused as [`ExpressionError::Unsupported`], never answered with "no".
+//! Takes the text of a CEL expression, as a DeviceClass, a request or `--where` carries it, and says
+//! of any device whether it is selected. What is not known to come out as in Kubernetes is refused as [`ExpressionError::Unsupported`], never answered with "no".
 //!
 //! ```text
 //! text ──▶ words ──▶ what is written ──▶ checked ──▶ evaluated for one device

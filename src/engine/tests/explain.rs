@@ -261,16 +261,6 @@ fn evicted(second: i64) -> PodVerdict {
 }
 
 #[test]
-fn earlier_versions_have_no_toleration_to_offer() {
-    let world = one_pod().rule("drain", GPU_0, TAINT);
-    let found = describe(&world, &[], &semantics(34));
-    assert_eq!(
-        found.changes,
-        [("without rule 0".to_owned(), PodVerdict::Untouched)]
-    );
-}
-
-#[test]
 fn the_toleration_that_decides_and_the_field_that_differs_are_kept() {
     let world = World::default()
         .slice("gpu.example.com/node-a", &[("gpu-0", &[])])

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::world::{GPU_0, NOW, World, at, device_id, facts, one_pod, proposed, semantics};
+use super::world::{GPU_0, NOW, World, at, device_id, facts, one_pod, proposed};
 use crate::engine::forced_deletions::{PodEnd, UnreleasedPod};
 use crate::engine::holders::{HoldingClaim, NotEvictedReason, UnevictedPod, holders, staying};
 use crate::engine::rule_lifecycle::{EvictionStatus, PendingEviction, pending_evictions};
@@ -58,13 +58,12 @@ fn quiet(rules: &[DeviceTaintRule]) -> WaitFacts<'_> {
         staying: &[],
         departed: &[],
         unread: &[],
-        unevaluated: &[],
         freshness: Freshness::Read,
     }
 }
 
 fn wait(goal: Goal, rules: &[DeviceTaintRule]) -> Settle {
-    Settle::new(goal, rules, PATIENCE, &semantics(37))
+    Settle::new(goal, rules, PATIENCE)
 }
 
 /// The next step after so many seconds.
@@ -279,9 +278,6 @@ fn the_controllers_word_counts_only_about_the_rule_as_it_is() {
         };
         assert_eq!(evicting, expected, "{name}");
         assert_eq!(step(&mut wait, &facts, 60), WaitStep::TimedOut, "{name}");
-
-        let mut old = Settle::new(Goal::Evicted, &rules, PATIENCE, &semantics(34));
-        assert_eq!(step(&mut old, &facts, 0), until(10), "{name}, up to 1.34");
     }
 }
 
@@ -309,45 +305,21 @@ fn what_hides_evictions_ends_the_wait_at_once_and_details_do_not_matter() {
 }
 
 #[test]
-fn slices_hide_evictions_where_only_published_devices_are_reached() {
+fn slices_hide_who_holds_hardware_and_no_evictions() {
     let rules = [drain()];
     let slices = Gap::of(Kind::ResourceSlice, "cannot list them");
     let facts = WaitFacts {
         unread: std::slice::from_ref(&slices),
         ..quiet(&rules)
     };
-    for (minor, expected) in [
-        (
-            34,
-            WaitStep::Never(UnreachableGoal::Unknowable(vec![slices.clone()])),
-        ),
-        (35, until(10)),
-        (37, until(10)),
-    ] {
-        let mut wait = Settle::new(Goal::Evicted, &rules, PATIENCE, &semantics(minor));
-        assert_eq!(step(&mut wait, &facts, 0), expected, "1.{minor}");
-    }
+    let mut evicted = wait(Goal::Evicted, &rules);
+    assert_eq!(step(&mut evicted, &facts, 0), until(10));
     // Pods on partitions hold the hardware, and only slices say which devices are partitions of it.
     let mut idle = wait(Goal::Idle, &rules);
     assert_eq!(
         step(&mut idle, &facts, 0),
         WaitStep::Never(UnreachableGoal::Unknowable(vec![slices.clone()]))
     );
-}
-
-#[test]
-fn what_cannot_be_evaluated_is_left_until_it_can() {
-    let rules = [drain()];
-    let gaps = [gap(Affects::Evictions), gap(Affects::Details)];
-    let facts = WaitFacts {
-        unevaluated: &gaps,
-        ..quiet(&rules)
-    };
-    let mut wait = wait(Goal::Evicted, &rules);
-    let seen = wait.observe(&facts, Duration::ZERO);
-    assert_eq!(seen.step, until(60));
-    assert_eq!(seen.open, [OpenCondition::Unevaluated(&gaps[0])]);
-    assert_eq!(step(&mut wait, &quiet(&rules), 5), until(15));
 }
 
 #[test]
@@ -358,7 +330,7 @@ fn a_wait_that_is_shorter_than_its_settle_time_runs_out() {
         timeout: Duration::from_secs(5),
         ..PATIENCE
     };
-    let mut wait = Settle::new(Goal::Evicted, &rules, patience, &semantics(37));
+    let mut wait = Settle::new(Goal::Evicted, &rules, patience);
     assert_eq!(step(&mut wait, &facts, 0), until(5));
     let seen = wait.observe(&facts, Duration::from_secs(5));
     assert_eq!(seen.step, WaitStep::TimedOut);
@@ -373,7 +345,7 @@ fn times_beyond_all_reason_are_waited_for_as_they_are() {
         settle: Duration::MAX,
         timeout: Duration::MAX,
     };
-    let mut wait = Settle::new(Goal::Evicted, &rules, patience, &semantics(37));
+    let mut wait = Settle::new(Goal::Evicted, &rules, patience);
     let forever = WaitStep::WaitUntil(Duration::MAX);
     assert_eq!(step(&mut wait, &quiet(&rules), 7), forever);
 }
@@ -579,7 +551,6 @@ fn after_departure(last: impl FnOnce(&mut Pod)) -> (WaitStep, Vec<UnreleasedPod>
         | OpenCondition::Unobserved(_)
         | OpenCondition::Present(_)
         | OpenCondition::Held(_)
-        | OpenCondition::Unevaluated(_)
         | OpenCondition::Settling { .. } => None,
     });
     (seen.step, not_released.collect())
@@ -693,7 +664,6 @@ fn ends_of_stuck_pod(then: &[fn(&mut Pod)]) -> (Vec<PodEnd>, WaitStep) {
         | OpenCondition::Unobserved(_)
         | OpenCondition::Present(_)
         | OpenCondition::Held(_)
-        | OpenCondition::Unevaluated(_)
         | OpenCondition::Settling { .. } => None,
     });
     (ends.collect(), step(&mut wait, &quiet(&rules), 11))

@@ -3,8 +3,8 @@
 use super::world::{
     GPU_0, NOW, World, at, controller, name, one_pod, proposed, reservation, semantics,
 };
-use crate::engine::{NotEvicted, ProposedTaint, Semantics, Verdict};
-use crate::model::{Affects, Minor};
+use crate::engine::{NotEvicted, Semantics, Verdict};
+use crate::model::Minor;
 
 const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
 
@@ -13,32 +13,19 @@ fn evicted() -> Verdict {
 }
 
 #[test]
-fn rule_without_selector_evicts_from_published_devices_up_to_1_34() {
-    for (minor, pods) in [(34, 1), (35, 0), (36, 0), (37, 0)] {
-        let world = one_pod();
+fn rule_without_selector_evicts_nobody() {
+    for minor in [35, 36, 37] {
         let taints = [proposed("nil", MAINTENANCE)];
-        assert_eq!(
-            world.preview_as(&taints, &semantics(minor)).pods.len(),
-            pods,
-            "1.{minor}"
-        );
+        let impact = one_pod().preview_as(&taints, &semantics(minor)).pods.len();
+        assert_eq!(impact, 0, "1.{minor}");
     }
 }
 
 #[test]
-fn allocated_device_without_slice_is_reached_since_1_35() {
+fn allocated_device_without_slice_is_reached() {
     let mut world = one_pod();
     world.snapshot.slices.clear();
-    for (minor, verdict) in [
-        (34, Verdict::NotEvicted(NotEvicted::NotPublished)),
-        (35, evicted()),
-    ] {
-        assert_eq!(
-            world.verdict_as(GPU_0, MAINTENANCE, &semantics(minor)),
-            verdict,
-            "1.{minor}"
-        );
-    }
+    assert_eq!(world.verdict(GPU_0, MAINTENANCE), evicted());
 }
 
 #[test]
@@ -111,10 +98,8 @@ fn hidden_pod_with_a_second_claim(other: &str) -> World {
 }
 
 #[test]
-fn claim_that_nothing_taints_brings_a_hidden_pod_to_light_in_1_35_alone() {
+fn claim_that_nothing_taints_brings_a_hidden_pod_to_light() {
     let world = hidden_pod_with_a_second_claim("gpu.example.com/node-a/gpu-1");
-    let hidden = Verdict::NotEvicted(NotEvicted::HiddenByStaleReservation);
-    assert_eq!(world.verdict_as(GPU_0, MAINTENANCE, &semantics(34)), hidden);
     assert_eq!(
         world.verdict_as(GPU_0, MAINTENANCE, &semantics(35)),
         evicted()
@@ -125,25 +110,14 @@ fn claim_that_nothing_taints_brings_a_hidden_pod_to_light_in_1_35_alone() {
 fn claim_that_a_driver_taints_does_not_bring_a_hidden_pod_to_light() {
     let world = hidden_pod_with_a_second_claim("gpu.example.com/node-a/gpu-9");
     let hidden = Verdict::NotEvicted(NotEvicted::HiddenByStaleReservation);
-    for minor in [34, 35] {
-        assert_eq!(
-            world.verdict_as(GPU_0, MAINTENANCE, &semantics(minor)),
-            hidden,
-            "1.{minor}"
-        );
-    }
+    assert_eq!(world.verdict_as(GPU_0, MAINTENANCE, &semantics(35)), hidden);
 }
 
 #[test]
 fn claim_that_the_rule_taints_too_brings_a_hidden_pod_to_light() {
     let world = hidden_pod_with_a_second_claim("gpu.example.com/node-a/gpu-1");
-    for minor in [34, 35] {
-        assert_eq!(
-            world.verdict_as("gpu.example.com/*/*", MAINTENANCE, &semantics(minor)),
-            evicted(),
-            "1.{minor}"
-        );
-    }
+    let verdict = world.verdict_as("gpu.example.com/*/*", MAINTENANCE, &semantics(35));
+    assert_eq!(verdict, evicted());
 }
 
 #[test]
@@ -169,46 +143,6 @@ fn extended_resource_pods_are_evicted_since_1_37_2_when_the_claim_is_theirs() {
         foreign.verdict_as(GPU_0, MAINTENANCE, &patch(2)),
         Verdict::NotEvicted(NotEvicted::NotOwned)
     );
-}
-
-/// A rule that selects by `class` or `expression`.
-fn narrowed(expression: Option<&str>, class: Option<&str>) -> ProposedTaint {
-    let mut taint = proposed("*/*/*", MAINTENANCE);
-    let selector = taint.selector.as_mut().expect("there is one");
-    selector.expressions = expression.map(str::to_owned).into_iter().collect();
-    selector.device_class = class.map(Into::into);
-    taint
-}
-
-#[test]
-fn rules_of_1_34_become_wider_in_1_35_and_that_is_reported() {
-    let taints = [narrowed(Some("device.driver == 'a'"), None)];
-    let world = one_pod();
-    let impact = world.preview_as(&taints, &semantics(35));
-    assert_eq!(impact.devices.len(), 2);
-    assert!(
-        impact
-            .warnings
-            .iter()
-            .any(|warning| warning.code == "ignored-selector")
-    );
-}
-
-#[test]
-fn class_and_expressions_of_a_rule_are_unknown_in_1_34() {
-    for (expression, class) in [
-        (Some("device.driver == 'a'"), None),
-        (None, Some("gpus")),
-        (Some("device.driver == 'a'"), Some("gpus")),
-    ] {
-        let taints = [narrowed(expression, class)];
-        let world = one_pod();
-        let impact = world.preview_as(&taints, &semantics(34));
-        // Never a shorter answer than the truth.
-        assert_eq!(impact.devices.len(), 2, "{expression:?} {class:?}");
-        assert_eq!(impact.gaps.len(), 1, "{expression:?} {class:?}");
-        assert_eq!(impact.gaps[0].affects, Affects::Evictions);
-    }
 }
 
 #[test]

@@ -29,8 +29,7 @@ pub(super) fn deciding_links(
             let held = link.devices.iter();
             held.map(move |held| (claim, held))
         }) {
-            let taints = held.taints.iter().filter(|taint| taint.acts);
-            let deciding = taints.filter_map(|taint| {
+            let deciding = held.taints.iter().filter_map(|taint| {
                 let decision = taint.decision.filter(|decision| decides(*decision))?;
                 Some([
                     tainted(taint, held, input),
@@ -95,10 +94,6 @@ fn tolerated(
                 "tolerates"
             };
             format!("claim {name} {verb} this taint for {seconds}s, until {at}")
-        }
-        // Up to 1.34 a toleration in the claim's spec does not reach the allocation, where the controller looks.
-        (None, _) if !input.semantics.copies_tolerations => {
-            "this version of Kubernetes does not copy tolerations to the allocation".to_owned()
         }
         (None, _) => format!("claim {name} does not tolerate this taint"),
     }

@@ -91,8 +91,7 @@ pub fn explain_device(
             evaluated.taint,
             since(evaluated.taint, basis.now)
         );
-        // Up to 1.34 a rule does not reach a device that no slice publishes, and evicts nothing from it.
-        let evicts = evaluated.taint.effect == Effect::NoExecute && evaluated.acts;
+        let evicts = evaluated.taint.effect == Effect::NoExecute;
         Step::new(StepType::Taint, text, source).satisfied(evicts)
     });
     let steps = [teller.published(publication)]
@@ -274,14 +273,16 @@ impl<'t> DeviceSteps<'t> {
         let text = match pods.find(|pod| pod.uid == consumer.uid) {
             Some(pod) => {
                 let verdict = verdict_of(pod, self.assumed, self.basis);
-                let may_change = match verdict {
+                let predicts = self.basis.semantics.predicts_evictions();
+                let is_known = match verdict {
                     // A taint that was not read may evict it.
-                    PodVerdict::Untouched | PodVerdict::Tolerates => !self.knows_taints(),
-                    PodVerdict::Evicted { .. }
-                    | PodVerdict::Terminating
-                    | PodVerdict::NotEvicted(_) => false,
+                    PodVerdict::Untouched | PodVerdict::Tolerates => {
+                        predicts && self.knows_taints()
+                    }
+                    PodVerdict::Evicted { .. } | PodVerdict::NotEvicted(_) => predicts,
+                    PodVerdict::Terminating => true,
                 };
-                let outcome = if may_change {
+                let outcome = if !is_known {
                     "outcome unknown".to_owned()
                 } else {
                     describe_in(self.basis.reading, verdict, pod, self.basis.now)

@@ -18,17 +18,12 @@ use crate::engine::explain::{
 };
 use crate::engine::tolerate::Deadline;
 use crate::engine::{NotEvicted, ProposedTaint, complete_pools};
-use crate::model::{ClaimSource, Effect, Gap, Kind, NamespacedName, Pod, ResourceClaim};
+use crate::model::{ClaimSource, Effect, Kind, NamespacedName, Pod, ResourceClaim};
 use crate::report::impact::note::not_evicted;
 
-/// The whole chain of a pod: as things are, or with the taints that are asked about; and what could not
-/// be evaluated.
+/// The whole chain of a pod: as things are, or with the taints that are asked about.
 #[must_use]
-pub fn explain_pod(
-    pod: &Pod,
-    assumed: &[ProposedTaint],
-    basis: &Basis<'_>,
-) -> (Explained, Vec<Gap>) {
+pub fn explain_pod(pod: &Pod, assumed: &[ProposedTaint], basis: &Basis<'_>) -> Explained {
     let context = PodContext::new(pod, assumed, basis);
     let input = context.input(basis);
     let chain = Chain::new(pod, &input);
@@ -41,7 +36,9 @@ pub fn explain_pod(
     let mut waits = waiting::of(&chain, assumed, basis);
     let is_waiting =
         outcome == PodVerdict::Untouched && (waits.is_some() || teller.lacks_a_claim());
-    let verdict = if !teller.knows(outcome) {
+    let is_predicted =
+        basis.semantics.predicts_evictions() || is_waiting || outcome == PodVerdict::Terminating;
+    let verdict = if !is_predicted || !teller.knows(outcome) {
         ExplainedVerdict::UNKNOWN
     } else if is_waiting {
         ExplainedVerdict::WAITING
@@ -67,7 +64,7 @@ pub fn explain_pod(
     } else if is_waiting {
         messages.extend(scheduler_message(&chain));
     }
-    let explained = Explained {
+    Explained {
         message: answer,
         messages,
         verdict: Some(verdict),
@@ -77,8 +74,7 @@ pub fn explain_pod(
         combined_fix,
         waiting_requests: waits.map_or_else(Vec::new, |waits| waits.requests),
         ..Explained::of_pod(pod.into())
-    };
-    (explained, chain.gaps.clone())
+    }
 }
 
 /// What would alter what becomes of the pod: each by itself, or only all together.
@@ -164,22 +160,14 @@ impl PodSteps<'_, '_> {
     /// is known goes whatever else there is.
     fn knows(&self, verdict: PodVerdict) -> bool {
         match verdict {
-            PodVerdict::Evicted { .. } if self.chain.gaps.is_empty() => return true,
-            PodVerdict::Terminating => return true,
-            PodVerdict::Evicted { .. }
-            | PodVerdict::Tolerates
-            | PodVerdict::NotEvicted(_)
-            | PodVerdict::Untouched => {}
+            PodVerdict::Evicted { .. } | PodVerdict::Terminating => return true,
+            PodVerdict::Tolerates | PodVerdict::NotEvicted(_) | PodVerdict::Untouched => {}
         }
         let unread = |kind| self.is_unread(kind);
         let is_supposed = self.input.assumed > 0 && verdict != PodVerdict::Untouched;
-        // As things are, drivers' taints count, which only slices have; and up to 1.34 rules reach only devices
-        // that are published.
-        let needs_slices = !is_supposed || !self.input.semantics.reaches_unpublished;
-        self.chain.gaps.is_empty()
-            && !unread(Kind::ResourceClaim)
-            && (is_supposed || !unread(Kind::DeviceTaintRule))
-            && (!needs_slices || !unread(Kind::ResourceSlice))
+        // As things are, other rules and drivers' taints count, which only slices have.
+        let knows_taints = !unread(Kind::DeviceTaintRule) && !unread(Kind::ResourceSlice);
+        !unread(Kind::ResourceClaim) && (is_supposed || knows_taints)
     }
 
     fn is_unread(&self, kind: Kind) -> bool {
@@ -200,6 +188,11 @@ impl PodSteps<'_, '_> {
         waits: Option<&PendingReasons>,
     ) -> String {
         let now = self.input.now;
+        let semantics = self.basis.semantics;
+        if verdict == &ExplainedVerdict::UNKNOWN && !semantics.predicts_evictions() {
+            let version = semantics.version;
+            return format!("outcome unknown: evictions by Kubernetes {version} are not predicted");
+        }
         if verdict == &ExplainedVerdict::UNKNOWN {
             return "outcome unknown: the data is incomplete".to_owned();
         }
@@ -463,6 +456,7 @@ impl PodSteps<'_, '_> {
         claim: &ResourceClaim,
     ) -> Step {
         let now = self.input.now;
+        let predicts = self.basis.semantics.predicts_evictions();
         let (whose, source) = origin(
             evaluated.origin,
             evaluated.place,
@@ -473,7 +467,7 @@ impl PodSteps<'_, '_> {
             evaluated.decision.map(|decision| decision.deadline),
             &evaluated.taint.effect,
         ) {
-            _ if !evaluated.acts => "not applied, because the device is not published".to_owned(),
+            (Some(_), _) if !predicts => "evictions are not predicted".to_owned(),
             (Some(Deadline::At(at)), _) if self.chain.pod.deletion.is_some() => {
                 past_eviction(at, now)
             }
@@ -509,15 +503,11 @@ impl PodSteps<'_, '_> {
             .collect();
         if steps.is_empty() && evaluated.taint.effect == Effect::NoExecute {
             let source = FieldReference::new("ResourceClaim", &claim.name, path);
-            let text = if self.input.semantics.copies_tolerations {
-                "no toleration at all"
-            } else {
-                "no toleration: this version of Kubernetes does not copy tolerations to the allocation"
-            };
+            let text = "no toleration at all";
             steps.push(Step::new(StepType::Toleration, text, source).satisfied(false));
         }
         Step::new(StepType::Taint, text, source)
-            .satisfied(evaluated.evicts())
+            .satisfied(predicts.then(|| evaluated.evicts()))
             .with(steps)
     }
 }

@@ -13,15 +13,14 @@ use crate::engine::rule_lifecycle::EvictionStatus;
 use crate::engine::{DeviceImpact, Impact, PodImpact, ProposedTaint, Verdict, selection};
 use crate::model::{Count, Kind};
 use crate::model::{
-    DeviceId, DeviceSelector, DeviceTaintRule, Effect, Gap, NamespacedName, ResourceClaim,
+    DeviceId, DeviceSelector, DeviceTaintRule, Effect, NamespacedName, ResourceClaim,
 };
 use crate::naming::phrase::counted;
 use crate::report::rule_lifecycle::NO_CONDITION;
 
-/// What the rule selects and why, what the controller says of it, and what each selected device does;
-/// and what could not be evaluated.
+/// What the rule selects and why, what the controller says of it, and what each selected device does.
 #[must_use]
-pub fn explain_rule(rule: &DeviceTaintRule, basis: &Basis<'_>) -> (Explained, Vec<Gap>) {
+pub fn explain_rule(rule: &DeviceTaintRule, basis: &Basis<'_>) -> Explained {
     let as_it_is = [ProposedTaint::of_changed_rule(
         rule,
         &rule.taint.effect,
@@ -42,7 +41,7 @@ pub fn explain_rule(rule: &DeviceTaintRule, basis: &Basis<'_>) -> (Explained, Ve
         .into_iter()
         .chain([teller.taint(), teller.condition()])
         .chain(devices);
-    let selected = known(impact.devices.len(), CountSubject::Selected, &impact, basis);
+    let selected = known(impact.devices.len(), CountSubject::Selected, basis);
     let selected = worded(selected, "device");
     let pods = |impact: &Impact<'_>, verb: &str| pods(impact, verb, basis);
     let answer = match &rule.taint.effect {
@@ -57,12 +56,11 @@ pub fn explain_rule(rule: &DeviceTaintRule, basis: &Basis<'_>) -> (Explained, Ve
     };
     let beside = pods_beside(&basis.reading.snapshot, &as_it_is, &impact, basis.semantics);
     let beside = beside.get(&rule.name).copied().unwrap_or_default();
-    let explained = Explained {
+    Explained {
         message: format!("{answer}{}", on_partitions(beside)),
         steps: steps.collect(),
         ..Explained::of_rule(&rule.name)
-    };
-    (explained, impact.gaps.clone())
+    }
 }
 
 /// That so many pods use the hardware of the devices through other devices, to follow the answer.
@@ -80,7 +78,7 @@ fn pods(impact: &Impact<'_>, verb: &str, basis: &Basis<'_>) -> String {
         .rules
         .first()
         .map_or((0, 0), |rule| (rule.counts.pods, rule.terminating));
-    let pods = known(pods, CountSubject::Pods, impact, basis);
+    let pods = known(pods, CountSubject::Pods, basis);
     let evicts = format!("{verb} {}", worded(pods, "pod"));
     match terminating {
         0 => evicts,
@@ -89,10 +87,9 @@ fn pods(impact: &Impact<'_>, verb: &str, basis: &Basis<'_>) -> String {
     }
 }
 
-/// What is known of a number that was counted in `impact`.
-fn known(number: usize, subject: CountSubject, impact: &Impact<'_>, basis: &Basis<'_>) -> Count {
-    let gaps = basis.reading.gaps.iter().chain(&impact.gaps);
-    ReportCompleteness::new(gaps, basis.semantics).count(subject, number)
+/// What is known of a number that was counted.
+fn known(number: usize, subject: CountSubject, basis: &Basis<'_>) -> Count {
+    ReportCompleteness::new(&basis.reading.gaps).count(subject, number)
 }
 
 /// So many of them, as far as that is known.
@@ -118,9 +115,7 @@ impl RuleSteps<'_, '_> {
     /// How many devices are left with each field of the selector.
     fn selector(&self) -> Vec<Step> {
         let Some(selector) = &self.rule.selector else {
-            let all = if self.basis.semantics.nil_selector_evicts {
-                "no selector: in this version of Kubernetes, the rule selects every published device"
-            } else if self.basis.semantics.nil_selector_blocks {
+            let all = if self.basis.semantics.nil_selector_blocks {
                 "no selector: the rule evicts no pods, but the scheduler treats every device as tainted"
             } else {
                 "no selector: in this version of Kubernetes, the rule selects no device"
@@ -135,7 +130,7 @@ impl RuleSteps<'_, '_> {
         let mut steps = Vec::new();
         let mut add = |text: String, path: &str, so_far: &DeviceSelector| {
             let found = self.selected(so_far);
-            let found = known(found, CountSubject::Selected, self.impact, self.basis);
+            let found = known(found, CountSubject::Selected, self.basis);
             // Each field narrows down what the fields before it match.
             let narrows = if steps.is_empty() { "" } else { "of these, " };
             let text = format!("{narrows}{text}: {}", worded(found, "device"));
@@ -163,11 +158,6 @@ impl RuleSteps<'_, '_> {
                 ".spec.deviceSelector.device",
                 &so_far,
             );
-        }
-        if selector.is_narrowed() && self.basis.semantics.selects_by_expression {
-            let text = "deviceClassName and selectors: not evaluated";
-            let path = self.at(".spec.deviceSelector");
-            steps.push(Step::new(StepType::Selector, text, path));
         }
         if steps.is_empty() {
             let text = "an empty selector: every device of every driver";
@@ -202,14 +192,14 @@ impl RuleSteps<'_, '_> {
     fn condition(&self) -> Step {
         let source = self.at(".status.conditions");
         let Some(condition) = &self.rule.condition else {
-            let text = "the controller has not reported on this rule, or is older than 1.35";
+            let text = "the controller has not reported on this rule";
             let advice = Step::new(StepType::Note, NO_CONDITION, None);
             return Step::new(StepType::Condition, text, source)
                 .satisfied(false)
                 .with([advice]);
         };
         let left = self.impact.rules.first().map_or(0, |rule| rule.counts.pods);
-        let is_none_left = known(left, CountSubject::Pods, self.impact, self.basis).is_none();
+        let is_none_left = known(left, CountSubject::Pods, self.basis).is_none();
         let evicting = EvictionStatus::judged(self.rule, is_none_left);
         let mut text = format!(
             "controller condition: EvictionInProgress {}, {}",
@@ -363,7 +353,8 @@ fn is_like(one: &DeviceImpact<'_>, other: &DeviceImpact<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::model::{
-        ClaimSource, ConsumerReference, Kind, Pod, PodClaim, Reading, ResourceClaim, RuleMetadata,
+        ClaimSource, ConsumerReference, Gap, Kind, Pod, PodClaim, Reading, ResourceClaim,
+        RuleMetadata,
     };
     use crate::report::testing;
 
@@ -403,7 +394,7 @@ mod tests {
     fn explained(reading: &Reading) -> Explained {
         let semantics = testing::semantics(37);
         let basis = Basis::new(reading, &semantics, testing::now());
-        explain_rule(&reading.snapshot.rules[0], &basis).0
+        explain_rule(&reading.snapshot.rules[0], &basis)
     }
 
     #[test]

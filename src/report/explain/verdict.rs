@@ -24,7 +24,7 @@ pub struct ExplainedVerdict {
     /// Code of the reason why the eviction controller does not evict the pod: EffectDoesNotEvict (the effect is
     /// not NoExecute), NotScheduled (the pod has no node), PodGroupReservation (the claim is reserved only for
     /// the PodGroup of the pod), NotOwned (the pod uses a claim template, but the claim was not generated for
-    /// this pod), ExtendedResource (the pod uses the device through an extended resource), NotPublished (no driver publishes the device) or
+    /// this pod), ExtendedResource (the pod uses the device through an extended resource) or
     /// HiddenByStaleReservation (an outdated entry in the claim's reservedFor hides the pod from the eviction
     /// controller). Null unless the outcome is NotEvicted.
     pub reason: Option<String>,
@@ -72,7 +72,7 @@ pub enum PodOutcome {
     Untouched,
     /// The pod waits for devices that its claims do not have yet.
     Waiting,
-    /// Unknown, because data is missing.
+    /// Unknown, because data is missing, or evictions by this version of Kubernetes are not predicted.
     Unknown,
 }
 

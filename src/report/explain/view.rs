@@ -10,7 +10,7 @@ use super::step::{ALL, Step, lines};
 use super::verdict::{ExplainedVerdict, PodOutcome};
 use super::waiting::{RootCauseCode, WaitingRequest};
 use crate::assess::{Basis, ReportCompleteness};
-use crate::model::{self, DeviceId, Gap, ObjectName};
+use crate::model::{self, DeviceId, ObjectName};
 use crate::naming::phrase::counted;
 use crate::naming::pod::arguments;
 use crate::naming::rule::qualified;
@@ -102,11 +102,10 @@ pub struct Explained {
 const FIXES: usize = 3;
 
 impl Explanation {
-    /// The report; `gaps` are what the engine could not evaluate.
+    /// The report.
     #[must_use]
-    pub fn new(subjects: Vec<Explained>, gaps: &[Gap], basis: &Basis<'_>) -> Self {
-        let read = basis.reading.gaps.iter();
-        let completeness = ReportCompleteness::new(read.chain(gaps), basis.semantics);
+    pub fn new(subjects: Vec<Explained>, basis: &Basis<'_>) -> Self {
+        let completeness = ReportCompleteness::new(&basis.reading.gaps);
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "ExplanationList".to_owned(),
@@ -358,8 +357,8 @@ impl Answer for Explanation {
 mod tests {
     use super::*;
     use crate::model::{
-        Allocation, AllocationResult, ClaimSource, ConsumerReference, Kind, Pod, PodClaim, Reading,
-        ResourceClaim, Snapshot,
+        Allocation, AllocationResult, ClaimSource, ConsumerReference, Gap, Kind, Pod, PodClaim,
+        Reading, ResourceClaim, Snapshot,
     };
     use crate::report::explain::explain_pod;
     use crate::report::schema::files;
@@ -404,8 +403,7 @@ mod tests {
         reading.gaps = unread.iter().map(|kind| Gap::of(*kind, "denied")).collect();
         let semantics = testing::semantics(37);
         let basis = Basis::new(&reading, &semantics, testing::now());
-        let (one, gaps) = explain_pod(&pod, &[], &basis);
-        Explanation::new(vec![one], &gaps, &basis)
+        Explanation::new(vec![explain_pod(&pod, &[], &basis)], &basis)
     }
 
     fn verdict(explanation: &Explanation) -> PodOutcome {

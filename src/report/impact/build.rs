@@ -193,7 +193,7 @@ fn taint(
     let proposed = rule.proposed;
     let counts = TaintCounts::of(rule, completeness);
     // The counts of another effect are not those that the controller previews.
-    let previews = semantics.has_condition && proposed.taint.effect.evicts();
+    let previews = proposed.taint.effect.evicts();
     let exact = counts.is_exact();
     let missing = || {
         let subjects = [

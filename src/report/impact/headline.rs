@@ -100,11 +100,9 @@ fn evicted(report: &ImpactReport) -> String {
         counted(totals.namespaces.counted(), "namespace"),
         when(report)
     );
-    match (pods.exact(), pods.most()) {
-        (Some(_), _) => text,
-        (None, None) => format!("At least {text} The report is incomplete."),
-        // There is an upper bound where what could not be evaluated was counted in.
-        (None, Some(_)) => format!("At most {text} The report is incomplete."),
+    match pods.exact() {
+        Some(_) => text,
+        None => format!("At least {text} The report is incomplete."),
     }
 }
 

@@ -20,8 +20,6 @@ pub enum NoteCode {
     NotOwned,
     /// The pod uses the device through an extended resource.
     ExtendedResource,
-    /// The device is in no current slice.
-    NotPublished,
     /// An outdated reservation hides the pod.
     HiddenByStaleReservation,
     /// The pod tolerates the considered taints.
@@ -42,7 +40,6 @@ impl NoteCode {
             Self::PodGroupReservation => "PodGroupReservation",
             Self::NotOwned => "NotOwned",
             Self::ExtendedResource => "ExtendedResource",
-            Self::NotPublished => "NotPublished",
             Self::HiddenByStaleReservation => "HiddenByStaleReservation",
             Self::Tolerates => "Tolerates",
             Self::Terminating => "Terminating",
@@ -135,10 +132,6 @@ pub(in crate::report) fn not_evicted(reason: NotEvicted) -> Note {
         NotEvicted::ExtendedResource => (
             NoteCode::ExtendedResource,
             "uses an extended resource; this version of Kubernetes does not evict such pods",
-        ),
-        NotEvicted::NotPublished => (
-            NoteCode::NotPublished,
-            "the device is not published, and this version of Kubernetes ignores unpublished devices",
         ),
         NotEvicted::HiddenByStaleReservation => (
             NoteCode::HiddenByStaleReservation,

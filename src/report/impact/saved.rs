@@ -82,8 +82,6 @@ fn selector(selector: &Selector) -> DeviceSelector {
         driver: selector.driver.as_deref().map(Into::into),
         pool: selector.pool.as_deref().map(Into::into),
         device: selector.device.as_deref().map(Into::into),
-        device_class: selector.device_class_name.as_deref().map(Into::into),
-        expressions: selector.expressions.clone(),
         unknown_fields: selector.unknown_fields.clone(),
     }
 }

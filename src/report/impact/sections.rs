@@ -177,11 +177,7 @@ pub(super) fn selector(selector: &Selector) -> String {
     let text = [&selector.driver, &selector.pool, &selector.device]
         .map(any)
         .join("/");
-    let conditions = Conditions {
-        device_class: selector.device_class_name.as_deref(),
-        expressions: &selector.expressions,
-        unknown_fields: &selector.unknown_fields,
-    };
+    let conditions = Conditions(&selector.unknown_fields);
     format!("{text}{conditions}")
 }
 
@@ -239,13 +235,8 @@ mod tests {
     use super::*;
     use crate::assess::Basis;
     use crate::assess::Limits;
-    use crate::model::{Affects, Gap, Kind};
-    use crate::report::table::Body;
+    use crate::model::{Gap, Kind};
     use crate::report::testing::{self, Example};
-
-    fn headline_of(report: &ImpactReport) -> String {
-        headline(report).join("\n")
-    }
 
     /// The first sentence of an answer that lacks these kinds, of the pods with these names.
     fn headline_without(kinds: &[Kind], pods: &[&str]) -> String {
@@ -304,31 +295,5 @@ mod tests {
         ] {
             assert_eq!(headline_without(kinds, pods), expected, "{kinds:?}");
         }
-    }
-
-    #[test]
-    fn what_could_not_be_evaluated_and_was_counted_in_is_an_upper_bound() {
-        let mut example = Example::new();
-        example.reading.gaps.push(Gap {
-            affects: Affects::Evictions,
-            what: "devices of the considered taint".to_owned(),
-            why: "no such function".to_owned(),
-        });
-        let report = example.report();
-        assert!(headline_of(&report).starts_with("At most 3 pods in 2 namespaces"));
-        assert_eq!(report.proposed_taints[0].controller_message, None);
-    }
-
-    #[test]
-    fn before_1_35_there_is_no_message_of_the_controller() {
-        let example = Example::new();
-        let semantics = testing::semantics(34);
-        let basis = Basis::new(&example.reading, &semantics, testing::now());
-        let report = ImpactReport::new(&example.impact(), &basis, &Limits::default());
-        assert_eq!(report.proposed_taints[0].controller_message, None);
-        assert_eq!(
-            controller(&report.proposed_taints).body,
-            Body::List(Vec::new())
-        );
     }
 }

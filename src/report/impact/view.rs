@@ -97,8 +97,7 @@ pub struct TaintImpact {
     /// Counts that the eviction controller would report if the proposed taint were the only one.
     pub counts: Counts,
     /// Message that the eviction controller would write to the condition EvictionInProgress if the effect was
-    /// None. Null up to Kubernetes 1.34, which has no such condition; also null if the proposed effect is
-    /// neither None nor NoExecute, or if one of the counts is unknown.
+    /// None. Null if the proposed effect is neither None nor NoExecute, or if one of the counts is unknown.
     pub controller_message: Option<String>,
     /// Why controllerMessage is null although the eviction controller would write a message; absent
     /// otherwise.
@@ -141,13 +140,6 @@ pub struct Selector {
     pub pool: Option<String>,
     /// Name of the device; null means any.
     pub device: Option<String>,
-    /// Name of the DeviceClass. Only rules of Kubernetes 1.34 can have this field; absent means any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device_class_name: Option<String>,
-    /// CEL expressions, all of which must be true. Only rules of Kubernetes 1.34 can have this field; absent
-    /// if there are none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub expressions: Vec<String>,
     /// Names of selector fields that this plugin does not know. The plugin ignores these fields, and assumes that
     /// the eviction controller ignores them, too. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -160,8 +152,6 @@ impl From<&DeviceSelector> for Selector {
             driver: selector.driver.as_ref().map(ToString::to_string),
             pool: selector.pool.as_ref().map(ToString::to_string),
             device: selector.device.as_ref().map(ToString::to_string),
-            device_class_name: selector.device_class.as_ref().map(ToString::to_string),
-            expressions: selector.expressions.clone(),
             unknown_fields: selector.unknown_fields.clone(),
         }
     }
@@ -417,8 +407,8 @@ pub struct Note {
     /// Code of the note; stable. Reasons why a pod is not evicted: Tolerates (the pod tolerates the taint), Terminating
     /// (the pod is already terminating), EffectDoesNotEvict (the effect is not NoExecute), NotScheduled (the pod has no
     /// node), PodGroupReservation (the claim is reserved only for the PodGroup of the pod), NotOwned (the pod uses a claim
-    /// template, but the claim was not generated for this pod), ExtendedResource (the pod uses the device through an extended resource), NotPublished
-    /// (no driver publishes the device) and HiddenByStaleReservation (an outdated entry in the claim's reservedFor
+    /// template, but the claim was not generated for this pod), ExtendedResource (the pod uses the device through an extended resource)
+    /// and HiddenByStaleReservation (an outdated entry in the claim's reservedFor
     /// hides the pod from the eviction controller). EvictedAnyway: an existing taint evicts the pod, with or without
     /// the proposed taints.
     pub reason: String,

@@ -356,12 +356,12 @@ prop_compose! {
 prop_compose! {
     fn rule()(
         metadata in maybe(rule_metadata()),
-        selector in maybe((text(), text(), text(), text(), selectors())),
+        selector in maybe((text(), text(), text())),
         taint in maybe(taint()),
         conditions in maybe(few(condition())),
     ) -> DeviceTaintRule {
-        let device_selector = selector.map(|(device_class_name, driver, pool, device, selectors)| DeviceTaintSelector {
-            known: SelectorFields { device_class_name, driver, pool, device, selectors },
+        let device_selector = selector.map(|(driver, pool, device)| DeviceTaintSelector {
+            known: SelectorFields { driver, pool, device },
             unknown: Vec::new(),
         });
         DeviceTaintRule {

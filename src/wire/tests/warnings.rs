@@ -229,7 +229,7 @@ fn pods_without_claims_are_counted_but_not_kept() {
 #[test]
 fn rule_survives_the_way_through_protobuf() {
     let original: crate::wire::rule::DeviceTaintRule = serde_json::from_value(json!({
-        "metadata": {"name": "rule"}, "spec": {"deviceSelector": {"deviceClassName": "gpu", "selectors": [{"cel": {"expression": "true"}}]}},
+        "metadata": {"name": "rule"}, "spec": {"deviceSelector": {"driver": "gpu.example.com", "device": "gpu-0"}},
     })).expect("a rule");
     let again = crate::wire::rule::DeviceTaintRule::decode(original.encode_to_vec().as_slice());
     assert_eq!(again, Ok(original));

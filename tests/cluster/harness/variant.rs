@@ -54,7 +54,7 @@ impl Variant {
         Self::serving("v1beta2")
     }
 
-    /// Slices and claims in `v1`, rules in `v1alpha3`: a client sees this of 1.34 and 1.35.
+    /// Slices and claims in `v1`, rules in `v1alpha3`: a client sees this of 1.35.
     pub fn like_1_35() -> Self {
         Self::serving("v1,-v1/devicetaintrules,v1alpha3")
     }

@@ -256,7 +256,7 @@ fn explained(made: &Cluster, semantics: &Semantics) -> Explained {
     let pod = pods
         .find(|pod| pod.name.name.as_str() == "pod-0")
         .expect("the pod");
-    explain_pod(pod, &[], &basis).0
+    explain_pod(pod, &[], &basis)
 }
 
 /// The devices of all slices that count, by driver, pool and name.

@@ -9,9 +9,9 @@ use super::view::{ClusterView, ViewRequest, ViewWarnings};
 use crate::cluster::{self, ApiClient, Detail, EarlyInputs, ReadMore, discover};
 use crate::commands::clock;
 use crate::commands::context::Context;
-use crate::commands::work::connect::{Live, connect, connect_client, failed};
+use crate::commands::work::connect::{Live, connect_client, failed, semantics_for};
 use crate::commands::work::source::{Source, read_instead};
-use crate::decide::version::{self, doubts_about, semantics_of, with_evident_gates};
+use crate::decide::version::{self, doubts_about, with_evident_gates};
 use crate::engine::Semantics;
 use crate::error::Failure;
 use crate::model::{Reading, Warning};
@@ -51,7 +51,7 @@ impl ClusterView {
             return Self::of_client(client, request).await;
         }
         let reading = read_instead(&source.from, context, cluster::read).await?;
-        Self::of_files(reading, source, request)
+        Self::of_files(reading, source, request, context)
     }
 
     /// As [`ClusterView::open`], with the rules by name as they are served or stand in the files, with all
@@ -64,10 +64,12 @@ impl ClusterView {
         if !source.from.is_empty() {
             let read = read_instead(&source.from, context, cluster::read_with_rules);
             let (reading, objects) = read.await?;
-            return Ok((Self::of_files(reading, source, request)?, objects));
+            return Ok((Self::of_files(reading, source, request, context)?, objects));
         }
-        let live = connect(context).await?;
-        let semantics = semantics_of(source.kubernetes, live.served.version)?;
+        let client = connect_client(context).await?;
+        let served = Box::pin(discover(&client)).await.map_err(failed)?;
+        let live = Live { client, served };
+        let semantics = live.semantics(source.kubernetes)?;
         let Live { client, served } = &live;
         let read = cluster::read_devices_with_objects(client, served).await;
         let (reading, objects, odd) = read.map_err(failed)?;
@@ -93,13 +95,13 @@ impl ClusterView {
             return Box::pin(Self::of_live(Live { client, served }, request)).await;
         };
         let live = Live { client, served };
-        let semantics = semantics_of(request.kubernetes, live.served.version)?;
+        let semantics = live.semantics(request.kubernetes)?;
         let view = Self::of_cluster(reading, semantics, live, request);
         Ok(view.with_early(early))
     }
 
     pub(super) async fn of_live(live: Live, request: ViewRequest) -> Result<Self, Failure> {
-        let semantics = semantics_of(request.kubernetes, live.served.version)?;
+        let semantics = live.semantics(request.kubernetes)?;
         let read =
             cluster::read_devices_and(&live.client, &live.served, request.wanted, request.more);
         let (reading, early) = read.await.map_err(failed)?;
@@ -138,8 +140,10 @@ impl ClusterView {
         mut reading: Reading,
         source: &Source,
         request: ViewRequest,
+        context: &Context,
     ) -> Result<Self, Failure> {
-        let semantics = semantics_of(source.kubernetes, reading.version)?;
+        let purpose = context.connection.purpose;
+        let semantics = semantics_for(purpose, source.kubernetes, reading.version)?;
         let semantics = with_evident_gates(semantics, &reading);
         if request.wanted == Detail::Names {
             // What a live cluster is not even asked for cannot be odd.

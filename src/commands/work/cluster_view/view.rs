@@ -181,7 +181,7 @@ impl<Read: ReadState> ClusterView<Read> {
 
     /// The devices that are published or allocated.
     pub(crate) fn known_devices(&self) -> Vec<DeviceId> {
-        let all = engine::devices(self.snapshot(), &self.semantics).devices;
+        let all = engine::devices(self.snapshot(), &self.semantics);
         all.into_iter().map(|device| device.id).collect()
     }
 

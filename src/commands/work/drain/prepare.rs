@@ -76,7 +76,7 @@ impl DrainRequest {
 
     /// Flags for targets that are names of nodes.
     pub(crate) fn node_hints(&self, view: &ClusterView) -> Vec<String> {
-        let inventory = engine::devices(view.snapshot(), &view.semantics).devices;
+        let inventory = engine::devices(view.snapshot(), &view.semantics);
         let nodes: BTreeSet<&str> = inventory
             .iter()
             .filter_map(|state| Some(state.node?.as_str()))

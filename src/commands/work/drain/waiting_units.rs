@@ -60,7 +60,7 @@ impl DrainOrder<'_> {
             settle: SETTLE,
             timeout: Duration::MAX,
         };
-        let mut settle = Settle::new(Goal::Idle, &rules, patience, &view.semantics);
+        let mut settle = Settle::new(Goal::Idle, &rules, patience);
         let mut observer = RuleObserver::on_pods(view, &rules, Goal::Idle)?;
         let began = Instant::now();
         loop {

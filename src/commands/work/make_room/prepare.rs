@@ -115,7 +115,7 @@ impl RoomRequest {
         let view = view.with_found(std::slice::from_ref(&pod));
         let unallocated = waiting.unallocated(&view.device_basis());
         let lacking = lacking(&unallocated, &pod.uid, &view.semantics);
-        refuse_lacking(&lacking, self.mechanism, &view.semantics)?;
+        refuse_lacking(&lacking, self.mechanism)?;
         let nobody = BTreeSet::new();
         let reserved = reserved(view.rules()?, &pod.uid);
         let relevant = relevant_devices(&RoomQuestion {
