@@ -15,7 +15,7 @@ the live cluster or from a saved dump, with the logic of the
 device-taint-eviction controller. Then it creates, escalates and removes
 DeviceTaintRules, and waits until the pods are gone.
 
-For clusters with dynamic resource allocation, 1.34 to 1.37.
+For clusters with dynamic resource allocation, 1.35 to 1.38.
 ";
 
 const CAVEATS: &str = "\
