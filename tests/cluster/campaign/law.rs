@@ -140,7 +140,11 @@ impl Try<'_> {
             Ok(report) => report["incomplete"]
                 .as_array()
                 .is_some_and(|gaps| !gaps.is_empty()),
-            Err(_) => self.run.stderr.contains("ncomplete") || self.run.stderr.contains("at least"),
+            // `describe` marks what is missing among the lines that it prints.
+            Err(_) => {
+                let has = |mark: &str| self.run.stderr.contains(mark);
+                has("ncomplete") || has("at least") || self.run.stdout.contains("\nIncomplete:")
+            }
         };
         marked && !self.strict
     }

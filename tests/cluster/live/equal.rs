@@ -10,7 +10,7 @@ use super::{
 };
 use crate::harness::{ControlPlane, Variant, driver_name};
 
-const CLUSTERS: u64 = if crate::IS_FULL { 24 } else { 6 };
+const CLUSTERS: u64 = if crate::IS_FULL { 24 } else { 12 };
 
 /// The report without what says where it is from.
 fn without_origin(mut report: Value) -> Value {
