@@ -31,7 +31,7 @@ pub(super) fn versions() -> String {
     let mut text = format!(
         "Kubernetes {} and later are supported. A version without a patch number is\ntreated \
          like its first release, and a version newer than {last} like\n{last}. In 1.34, only \
-         devices, explain, plan and snapshot work, with the behavior\nof {} and without predicted \
+         devices, explain, plan and snapshot work, with the\nbehavior of {} and without predicted \
          evictions.\n\n{:31}",
         Semantics::OLDEST,
         Semantics::OLDEST,
