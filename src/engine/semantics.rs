@@ -20,8 +20,7 @@ pub struct Semantics {
     /// Whether an outdated entry of `reservedFor` hides the consumers behind it from a new rule
     /// until their pods change (up to 1.35).
     pub stale_reservation_hides: bool,
-    /// Whether the controller evicts pods that got their devices through an extended resource
-    /// (since 1.37.2, as far as the released libraries show).
+    /// Whether the controller evicts pods that got their devices through an extended resource (since 1.37.2).
     pub evicts_extended_resources: bool,
     /// Whether a toleration without effect tolerates `NoExecute` (since 1.38), or only counts for the scheduler.
     pub effectless_tolerates_no_execute: bool,

@@ -305,10 +305,11 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         views: Option<&[AllowedView]>,
     ) -> Placeability {
         let found = self.placeability_by_node(place, own, views);
-        match self.ending(place, views) {
-            Some(why) if found == Placeability::Placeable => Placeability::Unknown([why].into()),
-            Some(_) | None => found,
+        if found != Placeability::Placeable {
+            return found;
         }
+        let ending = self.ending(place, views);
+        ending.map_or(found, |why| Placeability::Unknown([why].into()))
     }
 
     /// As [`Self::placeability`], where what is wrong with one node does not matter to the others.

@@ -190,9 +190,7 @@ pub(super) fn is_free(
         let names = state.capacity_names(place);
         taken(&choice.terms.capacity, at.device, names).and_then(|taken| {
             taken.map_or(Ok(false), |taken| {
-                is_left(&taken, at.device, names, |name| {
-                    usage.consumed(at.identity, name)
-                })
+                is_left(&taken, |name| usage.consumed(at.identity, name))
             })
         })
     };

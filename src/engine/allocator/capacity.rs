@@ -11,12 +11,17 @@ use crate::model::{CapacityPolicy, CapacityRange, Device};
 /// What is asked of capacities, by name.
 pub(super) type RequestedCapacity = BTreeMap<Arc<str>, Arc<str>>;
 
-/// Amounts of a device's capacities, by their names as [`CapacityNames::short`] has them.
-pub(super) type ConsumedCapacity<'a> = BTreeMap<&'a str, Amount>;
+/// What is taken of a device's capacities, by their names as [`CapacityNames::short`] has them.
+pub(super) type ConsumedCapacity<'a> = BTreeMap<&'a str, Portion>;
 
-/// An amount that cannot be calculated, so that the answer is not known.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct UnreadableAmount;
+/// A part of a capacity.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Portion {
+    /// How much it is.
+    pub(super) portion: Amount,
+    /// How much the device has.
+    whole: Amount,
+}
 
 /// A reason why it is not known what a request takes.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,12 +30,6 @@ pub(super) enum CapacityError {
     Unreadable,
     /// The request has this capacity twice, with the driver's name and without: the scheduler gives up.
     Twice(String),
-}
-
-impl From<UnreadableAmount> for CapacityError {
-    fn from(_: UnreadableAmount) -> Self {
-        Self::Unreadable
-    }
 }
 
 impl From<CapacityError> for Unknown {
@@ -67,17 +66,23 @@ impl<'d> CapacityNames<'d> {
         own.and_then(|rest| rest.strip_prefix('/')).unwrap_or(name)
     }
 
-    /// What is published of `device`, by short names.
-    fn published(self, device: &Device) -> BTreeMap<&str, (&Arc<str>, &Arc<str>)> {
-        let mut published = BTreeMap::new();
-        for (name, value) in &device.capacity {
+    /// The amounts that count, each with its short name and its name: of both spellings of one, as upstream, that with
+    /// the driver's name.
+    pub(super) fn counting<'m, I>(
+        self,
+        amounts: impl Fn() -> I,
+    ) -> impl Iterator<Item = (&'m str, &'m Arc<str>, &'m Arc<str>)>
+    where
+        I: Iterator<Item = (&'m Arc<str>, &'m Arc<str>)>,
+    {
+        amounts().filter_map(move |(name, amount)| {
             let short = self.short(name);
-            // Of both spellings the one with the driver's name counts, as upstream.
-            if short.len() < name.len() || !published.contains_key(short) {
-                published.insert(short, (name, value));
-            }
-        }
-        published
+            let is_short = self.driver.is_some() && short.len() == name.len();
+            let is_other =
+                |other: &Arc<str>| other.len() > name.len() && self.short(other) == short;
+            let is_outdone = is_short && amounts().any(|(other, _)| is_other(other));
+            (!is_outdone).then_some((short, name, amount))
+        })
     }
 }
 
@@ -90,7 +95,6 @@ pub(super) fn taken<'a>(
     device: &'a Device,
     names: CapacityNames<'_>,
 ) -> Result<Option<ConsumedCapacity<'a>>, CapacityError> {
-    let published = names.published(device);
     let mut wanted = BTreeMap::new();
     for (name, written) in asked {
         if wanted.insert(names.short(name), written).is_some() {
@@ -99,11 +103,15 @@ pub(super) fn taken<'a>(
     }
     // A capacity request applies to every device, shared or not: upstream refuses one that does not have the
     // capacity.
-    if wanted.keys().any(|name| !published.contains_key(name)) {
+    let has = |wanted: &str| {
+        let mut published = device.capacity.iter();
+        published.any(|(name, _)| names.short(name) == wanted)
+    };
+    if !wanted.keys().all(|name| has(name)) {
         return Ok(None);
     }
     let mut taken = ConsumedCapacity::new();
-    for (short, (name, value)) in published {
+    for (short, name, value) in names.counting(|| device.capacity.iter()) {
         let policy = device
             .terms
             .as_ref()
@@ -113,7 +121,8 @@ pub(super) fn taken<'a>(
         if names.driver.is_some() && wanted.is_some_and(|wanted| wanted < 0) {
             return Err(CapacityError::Unreadable);
         }
-        let portion = portion(wanted, read(value)?, policy)?;
+        let whole = read(value)?;
+        let portion = portion(wanted, whole, policy)?;
         if portion < 0 {
             return Err(CapacityError::Unreadable);
         }
@@ -122,7 +131,8 @@ pub(super) fn taken<'a>(
         {
             return Ok(None);
         }
-        taken.insert(short, portion);
+        let found = Portion { portion, whole };
+        taken.insert(short, found);
     }
     Ok(Some(taken))
 }
@@ -135,30 +145,31 @@ pub(super) fn takes_all(asked: &RequestedCapacity, device: &Device) -> bool {
         && terms.all(|terms| terms.policies.is_empty())
 }
 
-/// Whether so much is left of every capacity of `device`, where `used` says how much of each is in use.
+/// Whether so much is left of every capacity, where `used` says how much of each is in use.
 ///
 /// Upstream: `cmpRequestOverCapacity`, from where it adds.
 pub(super) fn is_left(
     taken: &ConsumedCapacity<'_>,
-    device: &Device,
-    names: CapacityNames<'_>,
     used: impl Fn(&str) -> Option<Amount>,
 ) -> Result<bool, CapacityError> {
-    for (short, (_, whole)) in names.published(device) {
-        let portion = taken.get(short).ok_or(UnreadableAmount)?;
-        let used = used(short).ok_or(UnreadableAmount)?;
-        if used.checked_add(*portion).ok_or(UnreadableAmount)? > read(whole)? {
+    for (name, taken) in taken {
+        let used = used(name).ok_or(CapacityError::Unreadable)?;
+        if used
+            .checked_add(taken.portion)
+            .ok_or(CapacityError::Unreadable)?
+            > taken.whole
+        {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-fn read(written: &str) -> Result<Amount, UnreadableAmount> {
-    amount(written).ok_or(UnreadableAmount)
+fn read(written: &str) -> Result<Amount, CapacityError> {
+    amount(written).ok_or(CapacityError::Unreadable)
 }
 
-fn read_of(written: Option<&Arc<str>>) -> Result<Option<Amount>, UnreadableAmount> {
+fn read_of(written: Option<&Arc<str>>) -> Result<Option<Amount>, CapacityError> {
     written.map(|written| read(written)).transpose()
 }
 
@@ -169,7 +180,7 @@ fn portion(
     wanted: Option<Amount>,
     whole: Amount,
     policy: Option<&CapacityPolicy>,
-) -> Result<Amount, UnreadableAmount> {
+) -> Result<Amount, CapacityError> {
     let Some(policy) = policy else {
         // Without a requestPolicy a request that does not name the capacity takes all of it.
         return Ok(wanted.unwrap_or(whole));
@@ -193,11 +204,7 @@ fn portion(
 }
 
 /// Upstream: `roundUpRange`.
-fn rounded_up(
-    wanted: Amount,
-    min: Amount,
-    range: &CapacityRange,
-) -> Result<Amount, UnreadableAmount> {
+fn rounded_up(wanted: Amount, min: Amount, range: &CapacityRange) -> Result<Amount, CapacityError> {
     if wanted < min {
         return Ok(min);
     }
@@ -206,11 +213,11 @@ fn rounded_up(
     };
     let unit = unit(range)?;
     if unit == MILLI && wanted % MILLI != 0 {
-        return Err(UnreadableAmount);
+        return Err(CapacityError::Unreadable);
     }
     let [wanted, min, step] = [wanted, min, step].map(|amount| in_units(amount, unit));
-    let added = wanted.checked_sub(min).ok_or(UnreadableAmount)?;
-    let mut steps = added.checked_div(step).ok_or(UnreadableAmount)?;
+    let added = wanted.checked_sub(min).ok_or(CapacityError::Unreadable)?;
+    let mut steps = added.checked_div(step).ok_or(CapacityError::Unreadable)?;
     if added.checked_rem(step) != Some(0) {
         steps = steps.saturating_add(1);
     }
@@ -219,11 +226,11 @@ fn rounded_up(
         .and_then(|more| min.checked_add(more));
     portion
         .and_then(|portion| portion.checked_mul(unit))
-        .ok_or(UnreadableAmount)
+        .ok_or(CapacityError::Unreadable)
 }
 
 /// Upstream: `violatesPolicy`.
-fn violates(portion: Amount, policy: &CapacityPolicy) -> Result<bool, UnreadableAmount> {
+fn violates(portion: Amount, policy: &CapacityPolicy) -> Result<bool, CapacityError> {
     // The default is always valid, as upstream, even where range or values leave it out.
     if read_of(policy.default.as_ref())? == Some(portion) {
         return Ok(false);
@@ -240,30 +247,30 @@ fn violates(portion: Amount, policy: &CapacityPolicy) -> Result<bool, Unreadable
 }
 
 /// Upstream: `violateValidRange`.
-fn is_outside(portion: Amount, range: &CapacityRange) -> Result<bool, UnreadableAmount> {
+fn is_outside(portion: Amount, range: &CapacityRange) -> Result<bool, CapacityError> {
     if read_of(range.max.as_ref())?.is_some_and(|max| portion > max) {
         return Ok(true);
     }
     let Some(step) = read_of(range.step.as_ref())? else {
         return Ok(false);
     };
-    let min = read_of(range.min.as_ref())?.ok_or(UnreadableAmount)?;
+    let min = read_of(range.min.as_ref())?.ok_or(CapacityError::Unreadable)?;
     let unit = unit(range)?;
     if unit == MILLI && portion % MILLI != 0 {
         return Ok(true);
     }
     let [portion, min, step] = [portion, min, step].map(|amount| in_units(amount, unit));
-    let above = portion.checked_sub(min).ok_or(UnreadableAmount)?;
+    let above = portion.checked_sub(min).ok_or(CapacityError::Unreadable)?;
     above
         .checked_rem(step)
         .map(|rest| rest != 0)
-        .ok_or(UnreadableAmount)
+        .ok_or(CapacityError::Unreadable)
 }
 
 /// In which unit a range counts: thousandths, where all of it comes out even in them, or wholes.
 ///
 /// Upstream: `useMilli`, with the gate `DRAFractionalCapacityRange`.
-fn unit(range: &CapacityRange) -> Result<Amount, UnreadableAmount> {
+fn unit(range: &CapacityRange) -> Result<Amount, CapacityError> {
     for written in [&range.min, &range.max, &range.step] {
         if read_of(written.as_ref())?.is_some_and(|amount| amount % MILLI != 0) {
             return Ok(ONE);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use foldhash::HashMap;
 
-use super::capacity::UnreadableAmount;
+use super::capacity::CapacityError;
 use super::cluster_state::ClusterState;
 use super::pool::{Counters, Pool};
 use super::quantity::{Amount, amount};
@@ -29,7 +29,7 @@ impl<'a> AvailableCounters<'a> {
         device: &Device,
         usage: Usage<'_, '_>,
         state: &ClusterState<'_>,
-    ) -> Result<bool, UnreadableAmount> {
+    ) -> Result<bool, CapacityError> {
         let left = self
             .by_pool
             .entry(pool.place)
@@ -37,7 +37,7 @@ impl<'a> AvailableCounters<'a> {
         change(left, device, |left, taken| left.checked_sub(taken))?;
         // All counters of the pool, as upstream: also those that this device does not consume.
         for counter in left.values().flat_map(BTreeMap::values) {
-            if counter.ok_or(UnreadableAmount)? < 0 {
+            if counter.ok_or(CapacityError::Unreadable)? < 0 {
                 change(left, device, |left, taken| left.checked_add(taken))?;
                 return Ok(false);
             }
@@ -78,7 +78,7 @@ fn change(
     counters: &mut Counters<'_>,
     device: &Device,
     apply: impl Fn(Amount, Amount) -> Option<Amount>,
-) -> Result<(), UnreadableAmount> {
+) -> Result<(), CapacityError> {
     for taken in device.terms.iter().flat_map(|terms| &terms.consumes) {
         // Nothing is lost: a pool in which a device names a set or a counter that is not defined is `Invalid`, and
         // no search looks at it.
@@ -86,7 +86,7 @@ fn change(
             continue;
         };
         for (name, written) in &taken.counters {
-            let more = amount(written).ok_or(UnreadableAmount)?;
+            let more = amount(written).ok_or(CapacityError::Unreadable)?;
             if let Some(counter) = set.get_mut(&**name) {
                 *counter = counter.and_then(|counter| apply(counter, more));
             }

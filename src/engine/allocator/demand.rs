@@ -1,6 +1,6 @@
 //! Requests of a claim as the allocator evaluates them on a node.
 
-use super::capacity::{CapacityError, UnreadableAmount, is_left, taken};
+use super::capacity::{CapacityError, is_left, taken};
 use super::cluster_state::ClusterState;
 use super::completeness::Unknown;
 use super::expression_cache::ExpressionPlace;
@@ -103,12 +103,6 @@ impl From<Unknown> for SearchStop {
 impl From<CapacityError> for SearchStop {
     fn from(error: CapacityError) -> Self {
         Self::Unknown(error.into())
-    }
-}
-
-impl From<UnreadableAmount> for SearchStop {
-    fn from(error: UnreadableAmount) -> Self {
-        Self::from(CapacityError::from(error))
     }
 }
 
@@ -321,7 +315,7 @@ impl Choice<'_> {
                 };
                 // Devices in use belong to "all" too. The search then fails on them, as upstream: a request for
                 // all devices is not served by those that happen to be free.
-                if is_left(&taken, device, names, |_| Some(0))? {
+                if is_left(&taken, |_| Some(0))? {
                     all.push((number, *place));
                 }
             }

@@ -345,11 +345,11 @@ impl<'s, 'a> Search<'s, 'a> {
             let chosen = self.shared.get(&found.identity).into_iter().flatten();
             let mut used = usage.consumed(found.identity, name)?;
             for taken in chosen {
-                used = used.checked_add(taken.get(name).copied().unwrap_or_default())?;
+                used = used.checked_add(taken.get(name).map_or(0, |it| it.portion))?;
             }
             Some(used)
         };
-        let is_left = is_left(&taken, found.device, names, used)?;
+        let is_left = is_left(&taken, used)?;
         Ok(is_left.then_some(taken))
     }
 

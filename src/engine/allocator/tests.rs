@@ -189,6 +189,27 @@ fn taint(device: Option<&str>) -> ProposedTaint {
     }
 }
 
+/// As [`seen`], in a cluster that behaves so.
+fn seen_as<'a>(
+    snapshot: &'a Snapshot,
+    device: Option<&str>,
+    completeness: Completeness,
+    semantics: &Semantics,
+) -> Replacement<'a> {
+    let proposed = [taint(device)];
+    let impact = preview(snapshot, &proposed, jiff::Timestamp::UNIX_EPOCH, semantics);
+    replacement(
+        snapshot,
+        &proposed,
+        &impact,
+        NodeFilter::Cordoned,
+        SearchBasis {
+            semantics,
+            completeness,
+        },
+    )
+}
+
 fn impact<'a>(snapshot: &'a Snapshot, proposed: &'a [ProposedTaint]) -> Impact<'a> {
     let now = jiff::Timestamp::UNIX_EPOCH;
     preview(snapshot, proposed, now, &Semantics::assumed())
@@ -199,18 +220,7 @@ fn seen<'a>(
     device: Option<&str>,
     completeness: Completeness,
 ) -> Replacement<'a> {
-    let proposed = [taint(device)];
-    let impact = impact(snapshot, &proposed);
-    replacement(
-        snapshot,
-        &proposed,
-        &impact,
-        NodeFilter::Cordoned,
-        SearchBasis {
-            semantics: &Semantics::assumed(),
-            completeness,
-        },
-    )
+    seen_as(snapshot, device, completeness, &Semantics::assumed())
 }
 
 /// What becomes of the first affected claim when device `0` is tainted, in one word.

@@ -70,16 +70,8 @@ impl<'a> Holdings<'a> {
             }
             held.shares = held.shares.saturating_add(1);
             let names = CapacityNames::of(result.device.driver.as_str(), &state.semantics);
-            for (name, written) in consumed() {
-                let short = names.short(name);
-                // Of both spellings the one with the driver's name counts, as upstream.
-                let is_short = short.len() == name.len();
-                if is_short
-                    && consumed().any(|(other, _)| other != name && names.short(other) == short)
-                {
-                    continue;
-                }
-                let taken = held.consumed.entry(short).or_insert(Some(0));
+            for (name, _, written) in names.counting(consumed) {
+                let taken = held.consumed.entry(name).or_insert(Some(0));
                 *taken = taken
                     .zip(amount(written))
                     .and_then(|(taken, more)| taken.checked_add(more));

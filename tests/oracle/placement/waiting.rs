@@ -134,7 +134,7 @@ impl Tally {
             RootCauseCode::Fails => {
                 self.failures += 1;
                 assert!(
-                    fails(&answer, &self.semantics),
+                    ends_the_attempt(&answer),
                     "{seed}: {answer:#}\n{explained:#?}\n{}",
                     yaml()
                 );
@@ -388,13 +388,6 @@ fn is_placed(answer: &Value) -> bool {
         .expect("nodes")
         .values()
         .any(|answer| answer == "placed")
-}
-
-/// Whether the allocator fails on some node with an error that ends the attempt.
-fn fails(answer: &Value, semantics: &Semantics) -> bool {
-    let nodes = answer["placements"]["ml/claim-0"]["nodes"].as_object();
-    let mut answers = nodes.expect("nodes").values().filter_map(Value::as_str);
-    answers.any(|answer| ends_the_attempt(answer, semantics))
 }
 
 /// A taint as KEY[=VALUE]:EFFECT.

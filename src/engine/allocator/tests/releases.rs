@@ -2,50 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use super::{asks, device, name, terms, world};
-use crate::engine::allocator::{Completeness, NodeFilter, Placeability, SearchBasis, replacement};
+use super::{asks, device, name, seen_as, terms, word_of, world};
+use crate::engine::allocator::Completeness;
 use crate::engine::testing::semantics;
-use crate::engine::{ProposedTaint, preview};
 use crate::model::{
     AttributeValue, CapacityPolicy, ClaimSpec, ConstraintRule, DeviceAmount, DeviceConstraint,
-    DeviceSelector, DeviceTerms, Effect, RequestTerms, Snapshot, Taint,
+    DeviceTerms, RequestTerms, Snapshot,
 };
 
 /// What becomes of the claim `c0` when device `0` is tainted, by a word for 1.37 and one for 1.38.
 fn words(snapshot: &Snapshot) -> [&'static str; 2] {
-    let proposed = [ProposedTaint {
-        rule: None,
-        selector: Some(DeviceSelector {
-            device: Some("0".into()),
-            ..DeviceSelector::default()
-        }),
-        taint: Taint {
-            key: "example.com/drain".into(),
-            value: String::new(),
-            effect: Effect::NoExecute,
-            time_added: None,
-        },
-    }];
     [37, 38].map(|minor| {
-        let semantics = semantics(minor);
-        let impact = preview(snapshot, &proposed, jiff::Timestamp::UNIX_EPOCH, &semantics);
-        let found = replacement(
-            snapshot,
-            &proposed,
-            &impact,
-            NodeFilter::Cordoned,
-            SearchBasis {
-                semantics: &semantics,
-                completeness: Completeness::COMPLETE,
-            },
-        );
-        let mut claims = found.claims.iter();
-        let claim = claims.find(|found| found.claim.name == name("c0"));
-        match &claim.expect("affected").placeability {
-            Placeability::Placeable => "placeable",
-            Placeability::Unplaceable => "unplaceable",
-            Placeability::Unknown(_) => "unknown",
-        }
+        let complete = Completeness::COMPLETE;
+        let found = seen_as(snapshot, Some("0"), complete, &semantics(minor));
+        assert_eq!(found.claims[0].claim.name, name("c0"));
+        word_of(&found)
     })
 }
 
