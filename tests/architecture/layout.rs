@@ -129,8 +129,8 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// What leads to what among the children of each folder, files and folders alike.
-pub fn between_siblings<'a>(
+/// Uses between the folders of each folder. Files of one folder may use each other.
+pub fn between_folders<'a>(
     uses: &BTreeMap<&'a [String], BTreeSet<&'a [String]>>,
 ) -> BTreeMap<&'a [String], BTreeSet<&'a [String]>> {
     let mut arrows: BTreeMap<&[String], BTreeSet<&[String]>> = BTreeMap::new();
@@ -138,8 +138,8 @@ pub fn between_siblings<'a>(
         for &to in used {
             let both = from.iter().zip(to);
             let common = both.take_while(|(one, other)| one == other).count();
-            // Rooms are the table's affair, and whoever uses what is within it is no sibling of that.
-            if common > 0 && common < from.len().min(to.len()) {
+            // Uses between rooms are checked against the table.
+            if common > 0 && common + 1 < from.len().min(to.len()) {
                 let siblings = [from, to].map(|module| &module[..=common]);
                 arrows.entry(siblings[0]).or_default().insert(siblings[1]);
                 arrows.entry(siblings[1]).or_default();
