@@ -1,76 +1,148 @@
-//! What the eviction of pods for a claim that waits costs.
+//! Cost of evicting pods for a claim that waits.
 //!
-//! Takes what a NoExecute taint on the devices in question would do, and the pods that may be evicted. Gives for every set
-//! of them a [`RoomCost`]. Budgets are taken as the Eviction API would answer if the pods of the set were evicted one after
-//! the other, before any is replaced. Requests of CPU and memory are not read: of equal sets the one is
-//! smaller whose pods claim fewer devices.
+//! Takes the pods that may be evicted and the budgets. Gives for every set of them a [`RoomCost`]. Budgets are taken as
+//! the Eviction API would answer if the pods of the set were evicted one after the other, before any is replaced.
 
-use foldhash::HashMap;
+use crate::engine::allocator::room::{RoomCost, RoomTier};
+use crate::engine::disruption::{BudgetAnswer, disruption_of};
+use crate::model::{Pod, PodDisruptionBudget};
 
-use super::basis::Basis;
-use super::plan::pod_problem;
-use crate::engine::Impact;
-use crate::engine::allocator::room::RoomCost;
-use crate::engine::set_search::{SearchProblem, Tier};
-use crate::model::Uid;
+/// Grace periods up to this number of seconds are short.
+///
+/// Source: the design of the Rescheduler (`rescheduling-for-critical-pods.md`), "Evicting pods".
+const SHORT_GRACE: i64 = 10;
 
-/// What the eviction of each set of pods costs.
-#[derive(Clone, Debug)]
-pub struct RoomCosts {
-    /// The evicted pods of the impact, in its order, with what couples them.
-    problem: SearchProblem,
-    /// For each pod that may be evicted, its place in the problem and its priority; absent for one that the taint does not
-    /// evict.
-    pods: Vec<Option<EvictedPod>>,
-}
-
+/// A pod that may be evicted.
 #[derive(Clone, Copy, Debug)]
-struct EvictedPod {
-    place: usize,
-    priority: i32,
+pub struct EvictablePod<'a> {
+    /// The pod.
+    pub pod: &'a Pod,
+    /// Grace period of its eviction, in seconds.
+    pub grace_period_seconds: i64,
+    /// Devices that its claims hold.
+    pub devices: usize,
 }
 
-impl RoomCosts {
-    /// The costs of evicting `evictable` pods, where `impact` is that of a NoExecute taint on all devices in question.
+/// Costs of evicting sets of pods.
+#[derive(Clone, Debug)]
+pub struct RoomCosts<'a> {
+    pods: Vec<EvictablePod<'a>>,
+    /// Budgets that cover one of the pods, or may cover one.
+    budgets: Vec<&'a PodDisruptionBudget>,
+}
+
+impl<'a> RoomCosts<'a> {
+    /// Costs of evicting `pods`, where `budgets` are all that there are.
     #[must_use]
-    pub fn new(evictable: &[Uid], impact: &Impact<'_>, basis: &Basis<'_>) -> Self {
-        let evicted = impact.pods.iter().filter(|pod| pod.is_evicted());
-        let places: HashMap<&Uid, EvictedPod> = evicted
-            .enumerate()
-            .map(|(place, found)| {
-                let priority = found.pod.priority;
-                (&found.pod.uid, EvictedPod { place, priority })
-            })
-            .collect();
-        let pods = evictable.iter().map(|uid| places.get(uid).copied());
+    pub fn new(pods: Vec<EvictablePod<'a>>, budgets: &'a [PodDisruptionBudget]) -> Self {
+        let covers = |budget: &&PodDisruptionBudget| {
+            let mut pods = pods.iter();
+            pods.any(|it| budget.covers(it.pod) != Some(false))
+        };
         Self {
-            pods: pods.collect(),
-            problem: pod_problem(impact, basis),
+            budgets: budgets.iter().filter(covers).collect(),
+            pods,
         }
     }
 
-    /// The cost of evicting the pods at these places among those that may be evicted. A pod that is not known to be
-    /// evicted makes the tier unknown.
+    /// The cost of evicting the pods with these indices.
     #[must_use]
     pub fn of(&self, set: &[usize]) -> RoomCost {
-        let mut cost = RoomCost {
+        let pods = || set.iter().filter_map(|index| self.pods.get(*index));
+        let grace = pods().map(|it| it.grace_period_seconds).max();
+        let grace_period_seconds = grace.unwrap_or_default();
+        RoomCost {
+            tier: if self.violates(set) {
+                RoomTier::BudgetsViolated
+            } else if grace_period_seconds <= SHORT_GRACE {
+                RoomTier::ShortGrace
+            } else {
+                RoomTier::WithinBudgets
+            },
             pods: set.len(),
-            ..RoomCost::NONE
-        };
-        let mut places = Vec::with_capacity(set.len());
-        for pod in set {
-            let Some(Some(pod)) = self.pods.get(*pod) else {
-                cost.tier = Tier::Unknown;
-                continue;
-            };
-            places.push(pod.place);
-            cost.highest_priority = cost.highest_priority.max(pod.priority);
-            cost.priorities = cost.priorities.saturating_add(i64::from(pod.priority));
+            highest_priority: pods().map(|it| it.pod.priority).max().unwrap_or(i32::MIN),
+            devices: pods().map(|it| it.devices).sum(),
+            grace_period_seconds,
         }
-        let found = self.problem.cost(&places);
-        cost.tier = cost.tier.max(found.tier);
-        cost.devices = usize::try_from(found.burden.devices).unwrap_or_default();
-        cost.unmanaged = usize::try_from(found.burden.unmanaged).unwrap_or_default();
-        cost
+    }
+
+    /// Whether a budget refuses an eviction of these pods, or may refuse it.
+    fn violates(&self, set: &[usize]) -> bool {
+        !self.violated(set).is_empty()
+    }
+
+    /// The budgets that refuse an eviction of the pods with these indices, or may refuse it.
+    #[must_use]
+    pub fn violated(&self, set: &[usize]) -> Vec<&'a PodDisruptionBudget> {
+        let pods = set.iter().filter_map(|index| self.pods.get(*index));
+        let pods: Vec<&Pod> = pods.map(|it| it.pod).collect();
+        let found = disruption_of(pods.iter().copied(), self.budgets.iter().copied());
+        let refusing = found.budgets.iter().filter(|impact| {
+            let mut answers = impact.pods.iter();
+            answers.any(|(_, answer)| match answer {
+                BudgetAnswer::Refused | BudgetAnswer::Ambiguous => true,
+                BudgetAnswer::NotAsked | BudgetAnswer::Allowed => false,
+            })
+        });
+        let unknown = self.budgets.iter().copied().filter(|budget| {
+            let mut pods = pods.iter();
+            pods.any(|pod| budget.covers(pod).is_none())
+        });
+        refusing
+            .map(|impact| impact.budget)
+            .chain(unknown)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::testing::{name, pod};
+    use crate::model::{BudgetStatus, LabelSelector, Uid, UnhealthyPodEvictionPolicy};
+
+    #[test]
+    fn budgets_and_grace_periods_decide_the_tier_of_a_set() {
+        let pods: Vec<Pod> = [(1, 5), (2, 10), (3, 11), (4, 5)]
+            .map(|(priority, grace)| {
+                let mut pod = pod("team-a", &format!("web-{priority}"));
+                pod.uid = Uid::from(format!("uid-{priority}").as_str());
+                pod.priority = priority;
+                pod.grace_period_seconds = grace;
+                pod
+            })
+            .into();
+        let budget = |allowed| PodDisruptionBudget {
+            name: name("team-a", "budget"),
+            generation: 1,
+            selector: Some(LabelSelector::default()),
+            min_available: None,
+            max_unavailable: None,
+            unhealthy_pod_eviction_policy: UnhealthyPodEvictionPolicy::IfHealthyBudget,
+            status: BudgetStatus {
+                disruptions_allowed: allowed,
+                current_healthy: 4,
+                desired_healthy: 4 - allowed,
+                expected_pods: 4,
+                observed_generation: 1,
+                failure: None,
+            },
+        };
+        let tier = |budgets: &[PodDisruptionBudget], set: &[usize]| {
+            let evictable = pods.iter().map(|pod| EvictablePod {
+                pod,
+                grace_period_seconds: pod.grace_period_seconds,
+                devices: 1,
+            });
+            RoomCosts::new(evictable.collect(), budgets).of(set).tier
+        };
+        assert_eq!(tier(&[], &[]), RoomTier::ShortGrace);
+        assert_eq!(tier(&[], &[0, 1]), RoomTier::ShortGrace);
+        assert_eq!(tier(&[], &[0, 2]), RoomTier::WithinBudgets);
+        assert_eq!(tier(&[budget(1)], &[0]), RoomTier::ShortGrace);
+        assert_eq!(tier(&[budget(1)], &[0, 1]), RoomTier::BudgetsViolated);
+        // The Eviction API refuses a pod of two budgets, and an operator that is unknown may select the pod.
+        let two = [budget(1), budget(1)];
+        assert_eq!(tier(&two, &[0]), RoomTier::BudgetsViolated);
     }
 }

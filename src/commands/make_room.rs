@@ -3,72 +3,42 @@
 use std::time::Duration;
 
 use super::context::Context;
-use super::flags::change::ChangeArgs;
+use super::flags::change::{ChangeArgs, ReportArgs};
 use super::flags::safety::SafetyArgs;
 use super::profile::{CommandProfile, NamespaceFilter};
 use super::signal::{Signals, interrupted, stoppable_by};
-use super::work::changer::{Changer, Lines};
-use super::work::consent::introduce;
+use super::work::change_summary::accounted;
+use super::work::changer::Changer;
 use super::work::make_room::{
-    Preparation, Prepared, RoomOrder, RoomRequest, remove_left, until_scheduled,
+    Preparation, Prepared, RoomEvictions, RoomRequest, remove_left, until_scheduled,
 };
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline};
 use super::work::resolve_rules::by_name;
 use crate::cluster::Purpose;
 use crate::commands::work::connect::failed;
-use crate::decide::make_room::{
-    Mechanism, RoomLimits, RoomTarget, StageEnd, StageLimits, interrupted as advice, plan_lines,
-    taken_over_line, with_removal, with_scheduler,
-};
+use crate::decide::make_room::{RoomEnd, RoomLimits, RoomRun, RoomTarget, with_removal};
 use crate::decide::{Existing, Terms};
 use crate::error::{ExitStatus, Failure};
 use crate::naming::duration::parse_duration;
-use crate::render::{Format, Page, render};
-use crate::report::RoomReport;
-use crate::report::change::DryRun;
-use crate::report::room::RoomOutcome;
-use crate::report::room_plan::{ended_report, nothing_report, planned_report};
 
 /// Evict pods so that a pending pod gets their devices
 ///
-/// Finds a set of pods on one node whose eviction frees devices for all claims of the pending pod, and costs least.
-/// Two sets are compared in these steps; the first difference decides:
+/// Chooses pods on one node whose eviction frees devices for all claims of the pending pod: first a set that violates no
+/// PodDisruptionBudget and whose grace periods are at most 10s, then one that violates no budget, and with --force any.
+/// Of several sets, the one with the fewest pods is chosen, then the one with the lowest priority, the fewest devices and
+/// the shortest grace period. Pods of the same or a higher priority, critical system pods, pods of DaemonSets, and pods
+/// with an annotation against disruption (such as karpenter.sh/do-not-disrupt=true) are never evicted. Devices that are
+/// used with admin access, as monitors do, count as free.
 ///
-/// 1. A set whose eviction violates no PodDisruptionBudget costs less than a set that violates one. Sets that violate
-///    budgets need --force.
+/// The pods are evicted through the Eviction API. Until the pending pod is scheduled, a taint, devicetaint.dev/make-room,
+/// keeps other pods off the devices; the claims of the pending pod must tolerate it. The taint is removed at the end, also
+/// after a timeout or Ctrl-C; after a kill, `remove --expired` removes it, or the same command again.
 ///
-/// 2. If both sets violate none, a set in which all grace periods are at most 10s costs less than a set with a longer
-///    grace period.
+/// CPU and memory of the node, and affinity to other pods, are not checked.
 ///
-/// 3. Then these numbers are compared in this order, and the set with the lower number costs less: pods, the highest
-///    priority of a pod, the sum of the priorities, devices that the pods claim, and pods without a controller.
-///
-/// Pods of equal or higher priority, pods in kube-system, and pods with an annotation against disruption (such as
-/// karpenter.sh/do-not-disrupt=true) are never evicted.
-///
-/// The command does not check whether the node has enough CPU and memory for the pending pod, or whether the pending
-/// pod's affinity to other pods is satisfied.
-///
-/// Reserves the devices for the pending pod with a temporary taint, devicetaint.dev/make-room. The claims of the
-/// pending pod must tolerate this taint, unless --without-toleration is set. Pods with PodDisruptionBudgets are
-/// evicted through the Eviction API, the others by effect NoExecute. The taint is removed when the pending pod is
-/// scheduled (with --without-toleration: when the evicted pods have left), and also after a timeout or Ctrl-C.
-///
-/// The most important exit codes:
-///
-/// - 0: the pod is scheduled.
-///
-/// - 1: no set of pods is found, the pending pod was deleted, or another user or program removed or changed the
-///   command's rules.
-///
-/// - 4: the command is refused, for example because the pod does not wait for devices that other pods hold.
-///
-/// - 5: timeout, or another pod got the devices.
-///
-/// --expect takes a report of `preview`, not the report of make-room. To create the report of `preview`, first run
-/// make-room with --dry-run. The output of this dry run has a line that begins with "to see all affected pods:",
-/// followed by a `preview` command. Run this `preview` command with `-o json`.
+/// Exit code 1: no set of pods was found. 4: refused, for example because the pod does not wait for devices that other
+/// pods hold. 5: timeout, or another pod got the devices.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct MakeRoomArgs {
@@ -80,19 +50,17 @@ pub(super) struct MakeRoomArgs {
 
     /// Allow sets that violate PodDisruptionBudgets
     ///
-    /// Pods that the Eviction API has not evicted within --grace are evicted with effect NoExecute.
+    /// A pod whose eviction is refused for 60s is deleted.
     #[arg(long, help_heading = "Pods")]
     force: bool,
 
-    /// With --force, how long evictions are tried before NoExecute is set, such as 30s
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_duration, help_heading = "Pods", hide_short_help = true)]
-    grace: Duration,
+    /// Shorten longer grace periods to this one, such as 10s
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Pods")]
+    grace: Option<Duration>,
 
-    /// Rely on the pending pod's priority, without a toleration
+    /// Do not keep the devices by a taint
     ///
-    /// The taint is removed when the evicted pods have left, before the pod is scheduled. From then on, the
-    /// devices are not reserved for the pod. The scheduler tries pods by priority, but another pod, even
-    /// one of a lower priority, may get the devices first.
+    /// The claims of the pod need no toleration then, but another pod may get the devices first.
     #[arg(long)]
     without_toleration: bool,
 
@@ -103,11 +71,8 @@ pub(super) struct MakeRoomArgs {
     #[command(flatten)]
     change: ChangeArgs,
 
-    /// Output format: json or yaml
-    ///
-    /// Prints a RoomReport at the end: the pods to evict, and the outcome.
-    #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml"], help_heading = "Output")]
-    output: Option<String>,
+    #[command(flatten)]
+    report: ReportArgs,
 
     #[command(flatten)]
     safety: SafetyArgs,
@@ -122,7 +87,7 @@ Examples:
   kubectl devicetaint make-room pod/train-0 -n training";
 
 impl MakeRoomArgs {
-    /// What it does with clusters, and who stops it.
+    /// Access to clusters, and the way in which the command is stopped.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile::of(Purpose::MakeRoom)
             .with_namespace(NamespaceFilter::Narrows)
@@ -131,82 +96,29 @@ impl MakeRoomArgs {
 }
 
 pub(super) async fn run(args: MakeRoomArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let format = args
-        .output
-        .as_deref()
-        .map(str::parse::<Format>)
-        .transpose()?;
-    let lines = match format {
-        Some(_) => Lines::Left,
-        None => Lines::Printed,
-    };
-    let dry_run = args.change.change().dry_run;
-    let done = args.make_room(lines, format, context).await;
-    match &done {
-        // A command line that is wrong gets no report: nobody knows what was asked for.
-        Err(failure) if failure.status() != ExitStatus::Usage && !context.is_accounted() => {
-            let report = RoomReport {
-                error: Some(failure.to_string()),
-                ..RoomReport::new(RoomOutcome::Failed, dry_run)
-            };
-            print(report, format, context)?;
-        }
-        Ok(_) | Err(_) => {}
-    }
-    done
-}
-
-/// Prints the report, if that was asked for.
-fn print(report: RoomReport, format: Option<Format>, context: &Context) -> Result<(), Failure> {
-    let Some(format) = format else {
-        return Ok(());
-    };
-    let page = Page {
-        format,
-        width: None,
-        height: None,
-    };
-    // Before it is printed: a failure to print must not be followed by a second document.
-    context.accounted();
-    let report = report.in_cluster(context.cluster().as_ref());
-    Ok(context.printer.emit(&render(&report, page)?)?)
+    let (format, dry_run) = (args.report.format()?, args.change.change().dry_run);
+    let work = Box::pin(args.make_room(context));
+    accounted(work, format, dry_run, context).await
 }
 
 impl MakeRoomArgs {
     fn request(&self, context: &Context) -> Result<RoomRequest, Failure> {
-        let namespace = context.namespace.as_deref();
+        let seconds = |grace: Duration| i64::try_from(grace.as_secs()).unwrap_or(i64::MAX);
         Ok(RoomRequest {
-            target: RoomTarget::parse(&self.target, namespace)?,
-            limits: RoomLimits { force: self.force },
-            mechanism: self.mechanism(),
+            target: RoomTarget::parse(&self.target, context.namespace.as_deref())?,
+            limits: RoomLimits {
+                force: self.force,
+                grace: self.grace.map(seconds),
+            },
+            has_taint: !self.without_toleration,
+            yes: self.safety.is_yes(),
             timeout: self.timeout,
         })
     }
 
-    fn mechanism(&self) -> Mechanism {
-        if self.without_toleration {
-            Mechanism::PriorityAlone
-        } else {
-            Mechanism::Taint
-        }
-    }
-
-    fn stage_limits(&self) -> StageLimits {
-        StageLimits {
-            timeout: self.timeout,
-            force_after: self.force.then_some(self.grace),
-            mechanism: self.mechanism(),
-        }
-    }
-
-    async fn make_room(
-        &self,
-        lines: Lines,
-        format: Option<Format>,
-        context: &Context,
-    ) -> Result<ExitStatus, Failure> {
+    async fn make_room(&self, context: &Context) -> Result<ExitStatus, Failure> {
         let request = self.request(context)?;
-        // What can be wrong without a cluster is found before it is asked.
+        // Errors of flags are found before the cluster is read.
         self.safety.prepare()?;
         // From before anything is changed, so that a signal meanwhile still has the rules removed.
         let mut signals = Signals::listen_for_hangup();
@@ -217,68 +129,46 @@ impl MakeRoomArgs {
         };
         let prepared = Box::pin(prepared);
         let (mutation, found) = stoppable_by(prepared, &mut signals, context).await?;
-        let dry_run = self.change.change().dry_run;
         match found {
             Preparation::Scheduled(pod, node) => {
                 let text = format!("pod {} is already scheduled on node {node}", pod.name);
                 context.printer.note(&text);
-                let report = RoomReport {
-                    waiting_pod: Some((&pod).into()),
-                    node: Some(node.to_string()),
-                    ..RoomReport::new(RoomOutcome::Scheduled, dry_run)
-                };
-                print(report, format, context)?;
                 Ok(ExitStatus::Success)
             }
-            // The scheduler is preempting pods itself. Evictions by this command would come on top of these.
+            // Evictions by this command would come on top of the scheduler's own preemption.
             Preparation::Nominated(pod, node) => {
                 context.printer.note(&format!(
-                    "the scheduler has already nominated node {node} for pod {}, and may have preempted \
-                     pods there; nothing was changed",
+                    "the scheduler has nominated node {node} for pod {}, and preempts pods there; nothing was changed",
                     pod.name
                 ));
-                let report = RoomReport {
-                    waiting_pod: Some((&pod).into()),
-                    ..RoomReport::new(RoomOutcome::Planned, dry_run)
-                };
-                if !dry_run.is_real() {
-                    print(report, format, context)?;
+                if !self.change.change().dry_run.is_real() {
                     return Ok(ExitStatus::Success);
                 }
-                let waiting = until_scheduled(&pod, &mutation.view, self.stage_limits());
-                let waiting = stoppable_by(Box::pin(waiting), &mut signals, context);
-                let end = waiting.await?;
-                let status = end.status(&pod.name);
-                let error = status.as_ref().err().map(ToString::to_string);
-                let report = ended_report(report, &end);
-                print(RoomReport { error, ..report }, format, context)?;
-                if let Some(text) = end.success(&pod.name) {
-                    context.printer.note(&text);
-                }
-                status
-            }
-            Preparation::Nothing(pod, nothing) => {
-                let failure = with_scheduler(nothing.failure(&pod.name), &pod);
-                let report = RoomReport {
-                    error: Some(failure.to_string()),
-                    ..nothing_report(&pod, &nothing, dry_run)
-                };
-                mutation.view.tell(&context.printer);
-                print(report, format, context)?;
-                Err(failure)
+                let waiting = until_scheduled(&pod, &mutation.view, self.timeout);
+                let end = stoppable_by(Box::pin(waiting), &mut signals, context).await?;
+                ended(&end, &pod.name, context)
             }
             Preparation::Room(prepared) => {
                 let work = RoomWork {
                     args: self,
                     prepared: &prepared,
                     mutation: &mutation,
-                    format,
                     context,
                 };
-                Box::pin(work.carry_out(lines, signals)).await
+                Box::pin(work.carry_out(signals)).await
             }
         }
     }
+}
+
+/// Prints the success of a run, or gives its failure.
+fn ended(
+    end: &RoomEnd,
+    pod: &crate::model::NamespacedName,
+    context: &Context,
+) -> Result<ExitStatus, Failure> {
+    context.printer.note(&end.result(pod)?);
+    Ok(ExitStatus::Success)
 }
 
 /// A chosen set, to be carried out.
@@ -286,26 +176,26 @@ struct RoomWork<'a> {
     args: &'a MakeRoomArgs,
     prepared: &'a Prepared,
     mutation: &'a MutationContext,
-    format: Option<Format>,
     context: &'a Context,
 }
 
 impl RoomWork<'_> {
     /// Asks, evicts, waits, and removes the rules, whatever happened.
-    async fn carry_out(&self, lines: Lines, mut signals: Signals) -> Result<ExitStatus, Failure> {
+    async fn carry_out(&self, mut signals: Signals) -> Result<ExitStatus, Failure> {
         let (args, context, prepared) = (self.args, self.context, self.prepared);
         let change = args.change.change();
-        let name = &prepared.pod.name;
-        let scheduler = prepared.waiting.scheduler.as_deref();
-        let shown = plan_lines(name, &prepared.plan, args.mechanism(), scheduler);
-        let taken_over = taken_over_line(&prepared.taken_over);
-        let taken_over = taken_over.map(|line| format!("  {line}"));
-        let shown: Vec<String> = shown.into_iter().chain(taken_over).collect();
-        introduce(&shown, context);
+        if !prepared.taken_over.is_empty() {
+            let count = prepared.taken_over.len();
+            context.printer.note(&format!(
+                "another run for pod {} has created rules, and may still be in progress; rules taken over: {count}",
+                prepared.pod.name
+            ));
+        }
         let safety = args.safety.prepare()?;
         let proposal = prepared.proposal();
         let changer = Changer::new(&self.mutation.rules, change, context);
-        let mut changer = changer.with_lines(lines);
+        let mut changer = changer.with_lines(args.report.lines());
+        changer.outcomes.set_room((&prepared.plan).into());
         let pipeline = Pipeline {
             basis: ApprovalBasis::Impact(ImpactBasis {
                 mutation: self.mutation,
@@ -315,20 +205,20 @@ impl RoomWork<'_> {
             context,
         };
         let mut has_begun = false;
-        let mut ended = None;
+        let mut end = None;
         let apply = async |changer: &mut Changer<'_>| {
             has_begun = change.dry_run.is_real();
-            context.ledger.advise(advice());
+            context.ledger.advise(["to remove rules that are left: kubectl devicetaint remove -l devicetaint.dev/make-room".to_owned()]);
             let terms = Terms {
                 existing: Existing::Kept,
                 semantics: &self.mutation.view.semantics,
                 now: self.mutation.view.now,
             };
-            for step in &prepared.first {
+            for step in &prepared.steps {
                 changer.take(step, &terms).await?;
             }
             if change.dry_run.is_real() {
-                ended = Some(Box::pin(self.stages(changer)).await?);
+                end = Some(Box::pin(self.evict()).await?);
             }
             Ok(())
         };
@@ -345,25 +235,25 @@ impl RoomWork<'_> {
         } else {
             Ok(None)
         };
-        let status = match (&ended, applied) {
-            (Some(end), Ok(())) => self.ending(end),
+        let done = match (&end, applied) {
+            (Some(end), Ok(())) => ended(end, &prepared.pod.name, context),
             (None, Ok(())) => Ok(ExitStatus::Success),
-            // What was removed since is part of the account.
+            // The removal is part of what an interruption reports.
             (_, Err(failure)) if failure.status().is_signal() => {
                 Err(interrupted(failure.status(), context))
             }
             (_, Err(failure)) => Err(failure),
         };
-        let status = with_removal(status, removed, |signal| interrupted(signal, context));
-        self.report(ended.as_ref(), &status)?;
-        status
+        let done = with_removal(done, removed, |signal| interrupted(signal, context));
+        changer.present(args.report.format()?, &done)?;
+        done
     }
 
     /// Removes the rules, also after a signal that comes meanwhile: the first one that came, if one did.
     ///
     /// # Errors
     ///
-    /// When a rule could not be removed, and when a second signal ends also that.
+    /// A rule could not be removed, or a second signal ends the removal.
     async fn remove(
         &self,
         applied: &Result<(), Failure>,
@@ -389,49 +279,20 @@ impl RoomWork<'_> {
         Ok(Some(first))
     }
 
-    async fn stages(&self, changer: &mut Changer<'_>) -> Result<StageEnd, Failure> {
-        let names = self.prepared.names();
+    async fn evict(&self) -> Result<RoomEnd, Failure> {
+        let steps = self.prepared.steps.iter();
+        let names: Vec<String> = steps.map(|step| step.draft().name.clone()).collect();
         let rules = by_name(&names, &self.mutation.rules)
             .await
             .map_err(failed)?;
-        let mut order = RoomOrder {
+        let evictions = RoomEvictions {
             live: &self.mutation.live,
-            semantics: self.mutation.view.semantics,
             prepared: self.prepared,
-            limits: self.args.stage_limits(),
             rules,
             context: self.context,
         };
-        order.run(changer).await
-    }
-
-    fn ending(&self, end: &StageEnd) -> Result<ExitStatus, Failure> {
-        let name = &self.prepared.pod.name;
-        if let Some(text) = end.success(name) {
-            self.context.printer.note(&text);
-        }
-        end.status(name)
-    }
-
-    fn report(
-        &self,
-        ended: Option<&StageEnd>,
-        status: &Result<ExitStatus, Failure>,
-    ) -> Result<(), Failure> {
-        let dry_run: DryRun = self.args.change.change().dry_run;
-        let mut planned = planned_report(&self.prepared.pod, &self.prepared.plan, dry_run);
-        let taken_over = taken_over_line(&self.prepared.taken_over);
-        planned.messages.extend(taken_over);
-        let mut report = match ended {
-            Some(end) => ended_report(planned, end),
-            None => planned,
-        };
-        if let Err(failure) = status {
-            report.error = Some(failure.to_string());
-            if ended.is_none() {
-                report.room_outcome = RoomOutcome::Failed;
-            }
-        }
-        print(report, self.format, self.context)
+        evictions
+            .run(RoomRun::new(self.args.timeout, self.args.force))
+            .await
     }
 }

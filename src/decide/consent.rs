@@ -79,6 +79,9 @@ impl PlannedChange<'_> {
             Some(Drains::ByEviction(lines, _)) => {
                 [lines.as_slice(), &self.lines.hardware, &self.lines.unknown].concat()
             }
+            Some(Drains::Pods(evictions)) => {
+                [evictions.lines.as_slice(), &self.lines.unknown].concat()
+            }
         }
     }
 
@@ -96,7 +99,7 @@ impl PlannedChange<'_> {
         lines.extend(self.summary_lines().iter().map(indented));
         lines.extend(self.concerns.iter().map(indented));
         // Risks are those of an eviction by taint, which ignores budgets and comes at once.
-        if let Some(Drains::ByEviction(..)) = self.drains {
+        if let Some(Drains::ByEviction(..) | Drains::Pods(_)) = self.drains {
             return lines;
         }
         lines.extend(self.lines.worst.iter().map(indented));

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::chooser::{Chooser, SelectedRules};
 use super::draft::{RuleDraft, RulePatch};
+use super::make_room::Room;
 use super::proposal::ProposedRule;
 pub use super::rule_result::RuleResult;
 use crate::error::{ExitStatus, Failure};
@@ -17,6 +18,7 @@ use crate::model::{DeviceTaintRule, Taint};
 pub struct Outcomes {
     rules: Vec<RuleOutcome>,
     messages: Vec<String>,
+    room: Option<Room>,
 }
 
 /// Dry-run mode.
@@ -110,6 +112,17 @@ impl RuleOutcome {
 }
 
 impl Outcomes {
+    /// The room that is made for a pod.
+    #[must_use]
+    pub fn room(&self) -> Option<&Room> {
+        self.room.as_ref()
+    }
+
+    /// Notes the room that is made for a pod.
+    pub fn set_room(&mut self, room: Room) {
+        self.room = Some(room);
+    }
+
     /// What became of the rules so far.
     #[must_use]
     pub fn rules(&self) -> &[RuleOutcome] {

@@ -33,28 +33,6 @@ pub struct ProposedRule {
     pub rule: DeviceTaintRule,
     /// What has to be done so that it is.
     pub becomes: RuleTransition,
-    /// That it has another effect first; absent where it has its effect at once.
-    pub begins: Option<FirstEffect>,
-}
-
-/// The effect that a rule has until pods have to leave by its own effect.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FirstEffect {
-    /// The effect.
-    pub effect: Effect,
-    /// When the rule gets its own effect.
-    pub then: Escalation,
-}
-
-/// Whether a rule gets the effect for which it is assessed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Escalation {
-    /// It does.
-    Certain,
-    /// It does if an eviction is refused.
-    IfRefused,
-    /// It does not: all pods are evicted through the Eviction API.
-    Never,
 }
 
 /// What becomes of a rule.
@@ -93,7 +71,6 @@ impl ProposedRule {
             } else {
                 RuleTransition::Changed(Box::new(rule.clone()))
             },
-            begins: None,
         }
     }
 
@@ -102,18 +79,7 @@ impl ProposedRule {
         Self {
             rule: rule.clone(),
             becomes: RuleTransition::Deleted,
-            begins: None,
         }
-    }
-
-    /// The rule, which begins with another effect if it has one of its own to begin with.
-    pub(crate) fn beginning(self, effect: &Effect, then: Escalation) -> Self {
-        let is_other = self.rule.taint.effect != *effect;
-        let begins = is_other.then(|| FirstEffect {
-            effect: effect.clone(),
-            then,
-        });
-        Self { begins, ..self }
     }
 
     /// Whether anything has to be done.
@@ -197,23 +163,10 @@ impl ProposedRule {
         let after = match self.becomes {
             RuleTransition::Deleted => "deleted".to_owned(),
             RuleTransition::Made | RuleTransition::Changed(_) | RuleTransition::Kept => {
-                self.effects()
+                self.rule.taint.effect.to_string()
             }
         };
         format!("Rule {name}   {devices}   {before} → {after}")
-    }
-
-    /// The effects that it gets, one after the other.
-    fn effects(&self) -> String {
-        let own = &self.rule.taint.effect;
-        let Some(FirstEffect { effect, then }) = &self.begins else {
-            return own.to_string();
-        };
-        match then {
-            Escalation::Certain => format!("{effect} → {own}"),
-            Escalation::IfRefused => format!("{effect} → {own} if an eviction is refused"),
-            Escalation::Never => effect.to_string(),
-        }
     }
 }
 
@@ -252,7 +205,6 @@ impl From<&AddStep> for ProposedRule {
                 AddStep::Change { rule, .. } => RuleTransition::Changed(rule.clone()),
                 AddStep::Keep { .. } => RuleTransition::Kept,
             },
-            begins: None,
         }
     }
 }
@@ -294,6 +246,19 @@ pub enum Drains {
     ByEviction(Vec<String>, BTreeSet<Uid>),
     /// They may be evicted by the rules, which get effect NoExecute.
     ByTaint(Vec<String>),
+    /// These pods are evicted through the API, and no others.
+    Pods(NamedEvictions),
+}
+
+/// Pods that are evicted by name, through the Eviction API.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedEvictions {
+    /// The lines that say so before the question.
+    pub lines: Vec<String>,
+    /// UIDs of the pods.
+    pub pods: BTreeSet<Uid>,
+    /// Taints by which the same evictions are assessed: on all devices that the pods hold.
+    pub taints: Vec<ProposedTaint>,
 }
 
 /// That the policies of a dedication do not follow a change of its rule.
@@ -371,8 +336,9 @@ impl Proposal {
         let rules = self.rules.iter();
         let proposed = rules.map(|rule| rule.proposed(now));
         match &self.drains {
+            Some(Drains::Pods(evictions)) => evictions.taints.clone(),
             // By whatever means they leave: the pods are those that NoExecute would evict.
-            Some(_) => proposed
+            Some(Drains::ByEviction(..) | Drains::ByTaint(_)) => proposed
                 .map(|taint| taint.with_effect(&Effect::NoExecute, now))
                 .collect(),
             None => proposed.collect(),
@@ -408,7 +374,15 @@ impl Proposal {
     pub(crate) fn kept(&self) -> BTreeSet<Uid> {
         match &self.drains {
             Some(Drains::ByEviction(_, kept)) => kept.clone(),
-            Some(Drains::ByTaint(_)) | None => BTreeSet::new(),
+            Some(Drains::ByTaint(_) | Drains::Pods(_)) | None => BTreeSet::new(),
+        }
+    }
+
+    /// The pods that are evicted and no others, where they are named.
+    pub(crate) fn named(&self) -> Option<&BTreeSet<Uid>> {
+        match &self.drains {
+            Some(Drains::Pods(evictions)) => Some(&evictions.pods),
+            Some(Drains::ByEviction(..) | Drains::ByTaint(_)) | None => None,
         }
     }
 

@@ -62,6 +62,15 @@ pub fn disruption<'a>(
     budgets: &'a [PodDisruptionBudget],
     now: Timestamp,
 ) -> Disruption<'a> {
+    disruption_of(in_order(impact, now), budgets)
+}
+
+/// The answers of `budgets`, which are all that there are, to the evictions of `pods` in this order.
+#[must_use]
+pub fn disruption_of<'a>(
+    pods: impl IntoIterator<Item = &'a Pod>,
+    budgets: impl IntoIterator<Item = &'a PodDisruptionBudget>,
+) -> Disruption<'a> {
     let mut accounts: BTreeMap<&Namespace, Vec<BudgetBalance<'a>>> = BTreeMap::new();
     for budget in budgets {
         let namespace = &budget.name.namespace;
@@ -71,7 +80,7 @@ pub fn disruption<'a>(
             .push(BudgetBalance::open(budget));
     }
     let mut gaps = Vec::new();
-    for pod in in_order(impact, now) {
+    for pod in pods {
         let mut covering = Vec::new();
         for account in accounts.get_mut(&pod.name.namespace).into_iter().flatten() {
             match account.impact.budget.covers(pod) {

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::model::{
     AllocationResult, ClaimSource, DeviceId, DeviceSelector, NamespacedName, NodeName, ObjectName,
-    Pod, ResourceClaim, Taint, Warning,
+    Pod, ResourceClaim, Taint, Uid, Warning,
 };
 
 /// A taint that a preview is asked about, whether a rule for it exists or not.
@@ -124,6 +124,22 @@ pub struct PodImpact<'a> {
 pub fn nodes_of(devices: &[DeviceImpact<'_>]) -> BTreeSet<NodeName> {
     let nodes = devices.iter().filter_map(|device| device.node);
     nodes.cloned().collect()
+}
+
+impl Impact<'_> {
+    /// Leaves the pods with these UIDs alone, as evicted now, for evictions by name instead of by taint. A pod that is
+    /// terminating stays so.
+    pub fn evict_only(&mut self, pods: &BTreeSet<Uid>, now: Timestamp) {
+        self.pods.retain(|found| pods.contains(&found.pod.uid));
+        for found in &mut self.pods {
+            match found.verdict {
+                Verdict::Terminating => {}
+                Verdict::Evicted { .. } | Verdict::Tolerates | Verdict::NotEvicted(_) => {
+                    found.verdict = Verdict::Evicted { at: now };
+                }
+            }
+        }
+    }
 }
 
 impl PodImpact<'_> {

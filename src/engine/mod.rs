@@ -94,5 +94,5 @@ pub use preview::{preview, tainted_devices};
 pub use selection::{Selection, selected_of, selection};
 pub use selector_scope::SelectorScope;
 pub use semantics::Semantics;
-pub use usage::{Usage, drivers_of, usage};
+pub use usage::{Usage, claim_names, drivers_of, usage};
 pub use workloads::{WorkloadImpact, Workloads, workloads};

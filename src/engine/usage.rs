@@ -77,7 +77,7 @@ pub fn usage(snapshot: &Snapshot, drivers: &BTreeSet<DriverName>) -> Usage {
 }
 
 /// The names of the claims that the pod uses, as far as they are known.
-pub(super) fn claim_names(pod: &Pod) -> impl Iterator<Item = &str> {
+pub fn claim_names(pod: &Pod) -> impl Iterator<Item = &str> {
     let named = pod.claims.iter().filter_map(|claim| match &claim.source {
         ClaimSource::Claim(name) => Some(name.as_str()),
         ClaimSource::Template { generated, .. } => generated.as_ref().map(|name| name.as_str()),

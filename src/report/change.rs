@@ -9,10 +9,11 @@ use super::rules::resource_name;
 use super::table::{Section, View};
 use super::taint::Taint;
 use super::wait::WaitReport;
+use crate::decide::make_room::Room;
 pub use crate::decide::outcomes::{DryRun, RuleResult};
 use crate::decide::outcomes::{Outcomes, RuleOutcome};
 
-/// Report of `add`, `escalate`, `deescalate` and `remove`: what the command did, rule by rule.
+/// Report of `add`, `escalate`, `deescalate`, `remove` and `make-room`: what the command did, rule by rule.
 ///
 /// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -38,6 +39,9 @@ pub struct ChangeReport {
     pub changes: Vec<ChangedRule>,
     /// Result of the wait for the change; null without a wait.
     pub wait: Option<WaitReport>,
+    /// The room that `make-room` makes for a pending pod; null for other commands, and if no set of pods was chosen.
+    #[serde(default)]
+    pub room: Option<Room>,
     /// Further results as text, such as the devices that are schedulable again; empty if there are none.
     pub messages: Vec<String>,
 }
@@ -94,7 +98,12 @@ impl ChangeReport {
     #[must_use]
     pub fn of(outcomes: &Outcomes, dry_run: DryRun) -> Self {
         let changes = outcomes.rules().iter().map(ChangedRule::from);
-        Self::new(changes.collect(), dry_run).with_messages(outcomes.messages().to_vec())
+        let report = Self::new(changes.collect(), dry_run);
+        Self {
+            room: outcomes.room().cloned(),
+            messages: outcomes.messages().to_vec(),
+            ..report
+        }
     }
 
     /// The report on these rules.
@@ -118,6 +127,7 @@ impl ChangeReport {
             error: None,
             changes,
             wait: None,
+            room: None,
             messages: Vec::new(),
         }
     }
@@ -146,12 +156,6 @@ impl ChangeReport {
             wait: self.wait.map(|wait| wait.in_cluster(cluster)),
             ..self
         }
-    }
-
-    /// The report with what else there is to know.
-    #[must_use]
-    pub fn with_messages(self, messages: Vec<String>) -> Self {
-        Self { messages, ..self }
     }
 }
 

@@ -21,8 +21,8 @@ pub struct Metadata {
     pub server: Option<String>,
     /// The server's version, such as `v1.37.0`; null if unknown, or if `server` is null.
     pub server_version: Option<String>,
-    /// Where the data was read from; absent in reports about what a command did (ChangeReport, WaitReport,
-    /// RoomReport), and in a VersionReport.
+    /// Where the data was read from; absent in reports about what a command did (ChangeReport, WaitReport), and in
+    /// a VersionReport.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_source: Option<DataSource>,
     /// The Kubernetes version whose behavior was applied, such as `1.37`; absent if none was applied.

@@ -25,7 +25,6 @@
 //! | Known defects of Kubernetes releases, in words | [`defects`] |
 //! | Guards, as reports write and show them | [`guard`] |
 //! | The drains of a cluster: how far their units are, and what holds their devices | [`drains`], from their state [`drain_state`] |
-//! | Result of making room for a pod | [`room`], from its plan [`room_plan`] |
 //! | A toleration | [`toleration`] |
 //! | The lines that tolerate taints, and who has them | [`tolerations`] |
 //! | How a report writes a count whose number is not known | [`bounds`] |
@@ -72,8 +71,6 @@ pub mod plan;
 mod question;
 pub mod reference;
 pub mod remaining_pods;
-pub mod room;
-pub mod room_plan;
 pub mod rule_lifecycle;
 pub mod rule_summary;
 pub mod rules;
@@ -103,7 +100,6 @@ pub use explain::Explanation;
 pub use impact::ImpactReport;
 pub use in_use::PodResourcesReport;
 pub use plan::PlanReport;
-pub use room::RoomReport;
 pub use rules::RuleList;
 pub use table::View;
 pub use tolerations::TolerationReport;

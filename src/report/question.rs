@@ -70,12 +70,30 @@ impl<'a> Basis<'a> {
     pub fn report(&self, proposed: &[ProposedTaint], guards: &[Guard]) -> ImpactReport {
         let snapshot = &self.reading.snapshot;
         let impact = engine::preview(snapshot, proposed, self.now, self.semantics);
-        let usage = engine::usage(snapshot, &engine::drivers_of(&impact));
+        self.report_of(&impact, guards)
+    }
+
+    /// The report on the evictions of `pods` and no others, which use devices with the `proposed` taints.
+    #[must_use]
+    pub fn report_on(
+        &self,
+        pods: &BTreeSet<Uid>,
+        proposed: &[ProposedTaint],
+        guards: &[Guard],
+    ) -> ImpactReport {
+        let mut impact = self.impact(proposed);
+        impact.evict_only(pods, self.now);
+        self.report_of(&impact, guards)
+    }
+
+    fn report_of(&self, impact: &Impact<'_>, guards: &[Guard]) -> ImpactReport {
+        let snapshot = &self.reading.snapshot;
+        let usage = engine::usage(snapshot, &engine::drivers_of(impact));
         let wholes = Wholes {
             pods: usage.pods,
             devices: usage.devices,
         };
-        ImpactReport::new(&impact, self, &Limits { guards, wholes })
+        ImpactReport::new(impact, self, &Limits { guards, wholes })
     }
 }
 

@@ -18,14 +18,13 @@ use super::explain::view::Explanation;
 use super::impact::view::ImpactReport;
 use super::in_use::PodResourcesReport;
 use super::plan::view::PlanReport;
-use super::room::RoomReport;
 use super::tolerations::TolerationReport;
 use super::version::VersionReport;
 use super::wait::WaitReport;
 
 /// Every schema with the name of the file that it is shipped in.
 #[must_use]
-pub fn files() -> [(&'static str, Schema); 14] {
+pub fn files() -> [(&'static str, Schema); 13] {
     [
         (
             "impact-report.v1alpha1.schema.json",
@@ -76,10 +75,6 @@ pub fn files() -> [(&'static str, Schema); 14] {
             "plan-report.v1alpha1.schema.json",
             schema_of::<PlanReport>(),
         ),
-        (
-            "room-report.v1alpha1.schema.json",
-            schema_of::<RoomReport>(),
-        ),
     ]
 }
 
@@ -92,7 +87,7 @@ pub fn kinds() -> Vec<String> {
     KINDS.map(str::to_owned).to_vec()
 }
 
-const KINDS: [&str; 14] = [
+const KINDS: [&str; 13] = [
     "ImpactReport",
     "DeviceList",
     "RuleDescription",
@@ -106,7 +101,6 @@ const KINDS: [&str; 14] = [
     "DrainList",
     "TolerationList",
     "PlanReport",
-    "RoomReport",
 ];
 
 /// The schema of what is written: a field that is always there is required, also when it may be

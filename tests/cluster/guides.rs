@@ -295,10 +295,7 @@ fn pending_pod(plane: &ControlPlane) {
         template("gpu", json!([])),
         template(
             "critical-gpu",
-            json!([
-                {"key": key, "operator": "Exists", "effect": "NoSchedule"},
-                {"key": key, "operator": "Exists", "effect": "NoExecute"},
-            ]),
+            json!([{"key": key, "operator": "Exists", "effect": "NoSchedule"}]),
         ),
         json!({
             "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": named("web"),

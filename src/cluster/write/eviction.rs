@@ -1,7 +1,7 @@
 //! Evictions of pods through the API that respects budgets.
 
 use http::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::make::WriteMode;
 use crate::cluster::client::api::ApiClient;
@@ -10,7 +10,7 @@ use crate::cluster::client::write::WriteOutcome;
 use crate::cluster::error::ClusterError;
 use crate::cluster::path::escaped;
 use crate::cluster::permission::Permission;
-use crate::model::{NamespacedName, Uid};
+use crate::model::{Kind, NamespacedName, Uid};
 
 /// What came of asking for an eviction.
 #[derive(Debug)]
@@ -25,7 +25,8 @@ pub enum EvictionAnswer {
     Unknown(ClusterError),
 }
 
-/// Asks for the eviction of the pod with this UID. What a dry run answers holds at that moment only.
+/// Asks for the eviction of the pod with this UID, within `grace` seconds if that is set, else within its own grace
+/// period. What a dry run answers holds at that moment only.
 ///
 /// An eviction names the pod by its UID, so that one that is sent twice evicts nobody else.
 ///
@@ -38,6 +39,7 @@ pub async fn evict(
     client: &ApiClient,
     pod: &NamespacedName,
     uid: &Uid,
+    grace: Option<i64>,
     mode: WriteMode,
 ) -> Result<EvictionAnswer, ClusterError> {
     let (namespace, name) = (pod.namespace.as_str(), pod.name.as_str());
@@ -57,7 +59,7 @@ pub async fn evict(
     let body = json!({
         "apiVersion": "policy/v1", "kind": "Eviction",
         "metadata": {"name": name, "namespace": namespace},
-        "deleteOptions": {"preconditions": {"uid": uid.as_str()}},
+        "deleteOptions": delete_options(uid, grace),
     });
     let change = Change {
         method: Method::POST,
@@ -69,6 +71,47 @@ pub async fn evict(
         WriteOutcome::Unmade(error) => Err(error),
         WriteOutcome::Refused(error) | WriteOutcome::Lost(error) => classified(error),
     }
+}
+
+/// Deletes the pod with this UID, which PodDisruptionBudgets do not prevent, within `grace` seconds.
+///
+/// # Errors
+///
+/// The pod was not deleted, for example because a permission is missing.
+pub async fn delete_pod(
+    client: &ApiClient,
+    pod: &NamespacedName,
+    uid: &Uid,
+    grace: i64,
+) -> Result<EvictionAnswer, ClusterError> {
+    let (namespace, name) = (pod.namespace.as_str(), pod.name.as_str());
+    let target = Read {
+        path: format!(
+            "/api/v1/namespaces/{}/pods/{}",
+            escaped(namespace),
+            escaped(name)
+        ),
+        accept: JSON,
+        permission: Permission::new("delete", Kind::Pod),
+    };
+    let change = Change {
+        method: Method::DELETE,
+        content_type: JSON,
+        body: delete_options(uid, Some(grace)).to_string().into_bytes(),
+    };
+    match client.write(&target, &change).await {
+        WriteOutcome::Done(_) => Ok(EvictionAnswer::Accepted),
+        WriteOutcome::Unmade(error) => Err(error),
+        WriteOutcome::Refused(error) | WriteOutcome::Lost(error) => classified(error),
+    }
+}
+
+fn delete_options(uid: &Uid, grace: Option<i64>) -> Value {
+    let mut options = json!({"preconditions": {"uid": uid.as_str()}});
+    if let Some(grace) = grace {
+        options["gracePeriodSeconds"] = grace.into();
+    }
+    options
 }
 
 /// What an answer means that is no success.

@@ -19,7 +19,7 @@ mod run;
 mod stored;
 
 pub use access::{AccessQuery, is_allowed};
-pub use eviction::{EvictionAnswer, evict};
+pub use eviction::{EvictionAnswer, delete_pod, evict};
 pub use identity::user_name;
 pub use make::{ChangeDoubt, ChangeResult, ConflictAction, ObjectChange, WriteMode};
 pub use objects::{Listed, Objects};

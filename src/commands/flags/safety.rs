@@ -61,6 +61,11 @@ impl SafetyArgs {
         }
     }
 
+    /// Whether the question is answered beforehand.
+    pub(crate) fn is_yes(&self) -> bool {
+        self.yes
+    }
+
     /// Finds what is wrong with the flags before anything else is done.
     pub(crate) fn prepare(&self) -> Result<SafetyLimits, Failure> {
         match self.limits {

@@ -151,20 +151,25 @@ impl MutationContext {
         proposed: &[ProposedTaint],
         guards: &[Guard],
     ) -> Result<ImpactReport, Failure> {
-        self.report_keeping(proposed, guards, &BTreeSet::new())
+        self.report_keeping(proposed, guards, &BTreeSet::new(), None)
             .await
     }
 
     /// As [`MutationContext::report`], where pods that are `kept` are not evicted although NoExecute would evict them: they
-    /// are no part of the number that somebody agrees to. Guards count them all the same.
+    /// are no part of the number that somebody agrees to. Guards count them all the same. Where the evicted pods are
+    /// `named`, the report is about these and no others.
     pub(crate) async fn report_keeping(
         &self,
         proposed: &[ProposedTaint],
         guards: &[Guard],
         kept: &BTreeSet<Uid>,
+        named: Option<&BTreeSet<Uid>>,
     ) -> Result<ImpactReport, Failure> {
         // On the heap: it reads many lists, more than once in what some commands do.
         let view = Box::pin(self.view.clone().with_pods_for(proposed, guards)).await?;
+        if let Some(pods) = named {
+            return Ok(view.basis().report_on(pods, proposed, guards));
+        }
         let mut report = view.report(proposed, guards);
         if !kept.is_empty() {
             view.basis().agree_without(&mut report, proposed, kept);

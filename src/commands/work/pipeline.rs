@@ -226,8 +226,10 @@ impl Pipeline<'_> {
         }
         let defect = self.defect(view.release());
         let proposed = proposal.proposed(view.now);
-        let (guards, kept) = (&safety.guards, proposal.kept());
-        let report = mutation.report_keeping(&proposed, guards, &kept).await?;
+        let (guards, kept, named) = (&safety.guards, proposal.kept(), proposal.named());
+        let report = mutation
+            .report_keeping(&proposed, guards, &kept, named)
+            .await?;
         if let Some(patience) = proposal.waits() {
             // Before the confirmation: a wait that cannot succeed is refused while nothing is changed.
             let last = report.assessment.totals.last_eviction;
@@ -265,7 +267,9 @@ impl Pipeline<'_> {
                 let now = mutation.again().await?;
                 refuse_deleted(&proposal.changed(), now.view.rules()?)?;
                 let proposed = proposal.proposed(now.view.now);
-                let found = now.report_keeping(&proposed, &safety.guards, &kept).await?;
+                let found = now
+                    .report_keeping(&proposed, &safety.guards, &kept, named)
+                    .await?;
                 still_agreed(facts, &found.assessment)?;
                 let noting = proposal.noting_hardware();
                 refuse_replaced(&noting, &now.view.reading, &now.view.semantics)?;

@@ -1,66 +1,62 @@
-//! Which pods may be evicted so that a pod gets devices.
+//! Pods that use devices which could serve a waiting pod, and whether they may be evicted.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
-
+use super::tolerance::{covers, lacking};
 use crate::assess::do_not_disrupt;
-use crate::engine::disruption::is_subject_to_budgets;
-use crate::engine::{Impact, NotEvicted, PodImpact, Verdict};
-use crate::model::{Kind, Pod, PodDisruptionBudget, Uid};
+use crate::engine::claim_names;
+use crate::model::{DeviceId, Kind, NamespacedName, Phase, Pod, ResourceClaim, Snapshot, Uid};
 
-/// The kind of owner that a mirror pod has: the node whose kubelet runs it from a file.
+/// Kind of the owner of a mirror pod: the node whose kubelet runs it from a file.
 const MIRROR_OWNER: &str = "Node";
-/// The namespace of the control plane's own pods.
+/// Namespace of the control plane's own pods.
 const SYSTEM: &str = "kube-system";
+/// The lowest priority of critical system pods.
+///
+/// Upstream: `SystemCriticalPriority` in `pkg/apis/scheduling/types.go`.
+const CRITICAL: i32 = 2_000_000_000;
 
-/// Why a pod is never evicted.
+/// Reason why a pod is never evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Immovable {
+    /// It shares a claim with the waiting pod.
+    SameClaim,
     /// Its kubelet runs it from a file, and starts it again.
     MirrorPod,
     /// Its DaemonSet creates it again on the same node.
     DaemonSet,
-    /// It uses a device with admin access, such as a monitor.
-    AdminAccess,
-    /// It tolerates the taint, for good or for some time.
-    Tolerates,
-    /// The eviction controller leaves it alone.
-    NotEvicted(NotEvicted),
-    /// It shares a claim with the waiting pod, or is that pod.
-    SameClaim,
     /// Its priority is that of the waiting pod, or higher.
     Priority,
-    /// It is in kube-system.
-    SystemNamespace,
-    /// An annotation asks not to disrupt it.
+    /// It is in kube-system, or has the priority of a critical system pod.
+    Critical,
+    /// An annotation forbids its disruption.
     DoNotDisrupt,
+    /// Its claims tolerate the taint that keeps the devices, so that its replacement could get them.
+    Tolerates,
 }
 
 impl Immovable {
-    /// Why the pod stays, in words.
+    /// The reason in words.
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
+            Self::SameClaim => "it shares a claim with the pending pod",
             Self::MirrorPod => "it is a mirror pod, which its kubelet runs from a file",
             Self::DaemonSet => "its DaemonSet would recreate it on the same node",
-            Self::AdminAccess => "it uses a device with admin access",
-            Self::Tolerates => "it tolerates the taint",
-            Self::NotEvicted(_) => "the eviction controller does not evict it",
-            Self::SameClaim => "it shares a claim with the pending pod",
             Self::Priority => "its priority is not lower than that of the pending pod",
-            Self::SystemNamespace => "it is in kube-system",
+            Self::Critical => "it is a critical system pod",
             Self::DoNotDisrupt => "an annotation forbids its disruption",
+            Self::Tolerates => "its claim tolerates the taint that would keep the device",
         }
     }
 }
 
-/// What can be done about a pod.
+/// Movability of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Movability {
     /// It may be evicted.
     Evictable,
-    /// It is on its way out already.
+    /// It is terminating, or has ended: its claims are released without an eviction.
     Leaving,
     /// It stays.
     Stays(Immovable),
@@ -71,44 +67,79 @@ pub enum Movability {
 pub struct CandidatePod<'a> {
     /// The pod.
     pub pod: &'a Pod,
-    /// What can be done about it.
+    /// Movability of the pod.
     pub movability: Movability,
-    /// Whether a budget is about it, or may be: then the Eviction API is asked first.
-    pub has_budget: bool,
+    /// Devices that its claims hold, those with admin access aside.
+    pub devices: BTreeSet<DeviceId>,
 }
 
-/// For whom pods may be evicted.
+/// The waiting pod.
 #[derive(Clone, Copy, Debug)]
 pub struct Beneficiary<'a> {
-    /// The waiting pod.
+    /// The pod.
     pub pod: &'a Pod,
-    /// The pods for which claims of the waiting pod are reserved.
+    /// The pods for which claims of it are reserved.
     pub sharing: &'a BTreeSet<Uid>,
+    /// Whether devices are kept for it by a taint.
+    pub has_taint: bool,
 }
 
-/// The pods that use a device of `impact`, which is that of the NoExecute taint for the waiting pod.
+/// The pods that use one of `devices` without admin access, by name.
 #[must_use]
 pub fn candidates<'a>(
-    impact: &Impact<'a>,
+    snapshot: &'a Snapshot,
+    devices: &BTreeSet<DeviceId>,
     beneficiary: Beneficiary<'_>,
-    budgets: &[PodDisruptionBudget],
-    now: Timestamp,
 ) -> Vec<CandidatePod<'a>> {
-    let pods = impact.pods.iter().map(|found| CandidatePod {
-        pod: found.pod,
-        movability: movability(found, beneficiary, now),
-        has_budget: has_budget(found.pod, budgets),
+    let pods: BTreeMap<&Uid, &Pod> = snapshot.pods.iter().map(|pod| (&pod.uid, pod)).collect();
+    let mut claims: BTreeMap<&NamespacedName, (&Pod, Vec<&ResourceClaim>)> = BTreeMap::new();
+    for claim in &snapshot.claims {
+        for user in &claim.reserved_for {
+            if let Some(pod) = pods.get(&user.uid) {
+                let (_, found) = claims
+                    .entry(&pod.name)
+                    .or_insert_with(|| (*pod, Vec::new()));
+                found.push(claim);
+            }
+        }
+    }
+    let found = claims.into_values().filter_map(|(pod, claims)| {
+        let held: BTreeSet<DeviceId> = claims.iter().flat_map(|claim| held(claim)).collect();
+        (!held.is_disjoint(devices)).then(|| CandidatePod {
+            pod,
+            movability: movability(pod, &claims, beneficiary),
+            devices: held,
+        })
     });
-    pods.collect()
+    found.collect()
 }
 
-fn movability(found: &PodImpact<'_>, beneficiary: Beneficiary<'_>, now: Timestamp) -> Movability {
-    let pod = found.pod;
-    let results = found.claims.iter().flat_map(|used| &used.results);
+/// The devices that a claim holds, those with admin access aside.
+fn held(claim: &ResourceClaim) -> impl Iterator<Item = DeviceId> {
+    let results = claim.allocation.iter().flat_map(|it| &it.results);
+    let own = results.filter(|result| !result.admin_access);
+    own.map(|result| result.device.clone())
+}
+
+fn movability(pod: &Pod, claims: &[&ResourceClaim], beneficiary: Beneficiary<'_>) -> Movability {
+    // A pod that is terminating releases its claims, whatever would protect it.
+    let has_ended = match pod.phase {
+        Phase::Succeeded | Phase::Failed => true,
+        Phase::Pending | Phase::Running | Phase::Unknown(_) => false,
+    };
+    if pod.deletion.is_some() || has_ended {
+        return Movability::Leaving;
+    }
     let owner = pod.controller.as_ref();
-    let mut stays = [
+    let for_pod = &beneficiary.pod.uid;
+    let tolerates = || {
+        let allocations = claims.iter().flat_map(|claim| &claim.allocation);
+        let mut results = allocations.flat_map(|it| &it.results);
+        beneficiary.has_taint && results.any(|result| covers(&result.tolerations, for_pod))
+    };
+    let reasons = [
         (
-            pod.uid == beneficiary.pod.uid || beneficiary.sharing.contains(&pod.uid),
+            pod.uid == *for_pod || beneficiary.sharing.contains(&pod.uid),
             Immovable::SameClaim,
         ),
         (
@@ -120,64 +151,45 @@ fn movability(found: &PodImpact<'_>, beneficiary: Beneficiary<'_>, now: Timestam
             Immovable::DaemonSet,
         ),
         (
-            results.into_iter().any(|result| result.admin_access),
-            Immovable::AdminAccess,
-        ),
-        (
             pod.priority >= beneficiary.pod.priority,
             Immovable::Priority,
         ),
         (
-            pod.name.namespace.as_str() == SYSTEM,
-            Immovable::SystemNamespace,
+            pod.priority >= CRITICAL || pod.name.namespace.as_str() == SYSTEM,
+            Immovable::Critical,
         ),
         (do_not_disrupt(pod).is_some(), Immovable::DoNotDisrupt),
-    ]
-    .into_iter()
-    .filter_map(|(holds, why)| holds.then_some(why));
-    // A pod that is terminating frees its devices without an eviction, whatever would protect it.
-    if found.verdict == Verdict::Terminating {
-        return Movability::Leaving;
-    }
-    if let Some(why) = stays.next() {
-        return Movability::Stays(why);
-    }
-    match found.verdict {
-        Verdict::Evicted { at } if at <= now => Movability::Evictable,
-        // A toleration with seconds: nobody can say today when the device is free.
-        Verdict::Evicted { .. } | Verdict::Tolerates => Movability::Stays(Immovable::Tolerates),
-        Verdict::Terminating => Movability::Leaving,
-        Verdict::NotEvicted(why) => Movability::Stays(Immovable::NotEvicted(why)),
-    }
+        (tolerates(), Immovable::Tolerates),
+    ];
+    let mut stays = reasons.into_iter().filter(|(holds, _)| *holds);
+    stays
+        .next()
+        .map_or(Movability::Evictable, |(_, why)| Movability::Stays(why))
 }
 
-/// Whether a budget is about the pod; one that cannot be evaluated may be.
-fn has_budget(pod: &Pod, budgets: &[PodDisruptionBudget]) -> bool {
-    let mut budgets = budgets.iter();
-    is_subject_to_budgets(pod) && budgets.any(|budget| budget.covers(pod) != Some(false))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::decide::drain::testing::budget;
-    use crate::report::testing::pod;
-
-    #[test]
-    fn a_pod_has_a_budget_if_one_of_its_namespace_may_be_about_it() {
-        let running = pod("team-a", "web");
-        let mut elsewhere = budget(1, 2, 2);
-        elsewhere.name.namespace = "team-b".into();
-        let mut of_others = budget(1, 2, 2);
-        of_others.selector = None;
-        let about_it = || budget(1, 2, 2);
-        assert!(!has_budget(&running, &[]));
-        assert!(!has_budget(&running, &[elsewhere]));
-        assert!(has_budget(&running, &[about_it()]));
-        assert!(has_budget(&running, &[of_others.clone(), about_it()]));
-        assert!(!has_budget(&running, &[of_others]));
-        let mut ended = running;
-        ended.phase = crate::model::Phase::Succeeded;
-        assert!(!has_budget(&ended, &[about_it()]));
-    }
+/// Pending pods that may get the devices although they are kept for the waiting pod: of the same priority or a higher one,
+/// with a claim that tolerates the taint and holds nothing yet.
+#[must_use]
+pub fn rivals<'a>(waiting: &Pod, pending: &'a [Pod], claims: &[ResourceClaim]) -> Vec<&'a Pod> {
+    let tolerates = |pod: &Pod| {
+        let mut own = claims.iter().filter(|claim| {
+            let mut names = claim_names(pod);
+            claim.name.namespace == pod.name.namespace
+                && names.any(|name| name == claim.name.name.as_str())
+        });
+        own.any(|claim| {
+            let requests = claim.spec.iter().flat_map(|spec| &spec.requests);
+            claim.allocation.is_none()
+                && requests.count() > 0
+                && lacking(claim, &waiting.uid).is_empty()
+        })
+    };
+    let is_rival = |pod: &&Pod| {
+        pod.uid != waiting.uid
+            && pod.node.is_none()
+            && pod.deletion.is_none()
+            && pod.priority >= waiting.priority
+            && tolerates(pod)
+    };
+    pending.iter().filter(is_rival).collect()
 }

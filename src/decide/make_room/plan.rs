@@ -1,266 +1,326 @@
-//! The set of pods that is evicted, or why none would help.
+//! The set of pods that is evicted, or the reason why none would help.
 
 use std::collections::BTreeSet;
+use std::fmt::{self, Display, Formatter};
 
-use super::candidates::{CandidatePod, Movability};
-use super::eligibility::WaitingPod;
-use crate::assess::Basis;
-use crate::assess::room::RoomCosts;
-use crate::decide::proposal::Escalation;
-use crate::engine::Impact;
-use crate::engine::allocator::room::{RoomQuestion, RoomSearch, RoomSet, room};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::candidates::{CandidatePod, Immovable, Movability};
+use super::waiting_pod::{WaitingPod, with_scheduler};
+use crate::assess::room::{EvictablePod, RoomCosts};
+use crate::assess::{Basis, closed_line};
+use crate::engine::allocator::room::{RoomQuestion, RoomSearch, RoomSet, RoomTier, room};
 use crate::engine::closed_nodes::ClosedNode;
-use crate::engine::set_search::Tier;
-use crate::model::{Controller, DeviceId, NamespacedName, NodeName, Pod, Uid};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceId, NamespacedName, Pod, Uid};
+use crate::naming::phrase::{counted, few};
 
-/// At what price pods may be evicted.
+/// Pods that are listed; more are counted.
+const SHOWN: usize = 10;
+
+/// Limits of the evictions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoomLimits {
     /// Whether budgets may be violated.
     pub force: bool,
+    /// Longest grace period of an eviction, in seconds; absent where pods keep their own.
+    pub grace: Option<i64>,
 }
 
 impl RoomLimits {
     /// The last tier of sets that may be chosen.
-    #[must_use]
-    pub fn most(self) -> Tier {
+    fn most(self) -> RoomTier {
         if self.force {
-            Tier::BudgetsViolated
+            RoomTier::BudgetsViolated
         } else {
-            Tier::WithinBudgets
+            RoomTier::WithinBudgets
         }
+    }
+
+    /// Grace period of the eviction of a pod, in seconds.
+    fn grace_of(self, pod: &Pod) -> i64 {
+        let own = pod.grace_period_seconds;
+        self.grace.map_or(own, |longest| own.min(longest))
     }
 }
 
-/// What is chosen from.
+/// Facts from which a set is chosen.
 #[derive(Clone, Copy, Debug)]
 pub struct RoomInput<'a> {
-    /// The pod that waits.
+    /// The waiting pod.
     pub waiting: &'a WaitingPod,
     /// The pods that use devices which could serve it.
     pub candidates: &'a [CandidatePod<'a>],
-    /// What the taint for the waiting pod would do on these devices.
-    pub impact: &'a Impact<'a>,
     /// Devices that are kept for other pods.
     pub reserved: &'a BTreeSet<DeviceId>,
-    /// What was read.
+    /// The cluster.
     pub basis: &'a Basis<'a>,
 }
 
 /// A pod that is evicted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedEviction {
-    /// Its name.
+    /// Name of the pod.
     pub name: NamespacedName,
-    /// Its UID.
+    /// UID of the pod.
     pub uid: Uid,
-    /// Its node.
-    pub node: Option<NodeName>,
-    /// Its priority.
-    pub priority: i32,
-    /// How many seconds it gets to stop.
+    /// Grace period of the eviction, in seconds.
     pub grace_period_seconds: i64,
-    /// What creates it again; absent for a bare pod.
-    pub controller: Option<Controller>,
-    /// Whether the Eviction API is asked first, since a budget is about it.
-    pub has_budget: bool,
+    /// Whether `grace_period_seconds` is shorter than the pod's own.
+    pub is_shortened: bool,
+    priority: i32,
+    owner: Option<String>,
 }
 
-/// Pods, the devices that they leave, and what their eviction costs.
+/// Pods whose eviction gives a pending pod its devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlannedRoom {
+pub struct RoomPlan {
     /// The devices.
     pub set: RoomSet,
     /// The pods that are evicted, by name.
     pub pods: Vec<PlannedEviction>,
+    /// Devices that the claims of these pods hold.
+    pub held: BTreeSet<DeviceId>,
+    /// Budgets that the evictions violate, or may violate.
+    violated: Vec<NamespacedName>,
+    /// Pods that are terminating, or have ended, and hold devices which could serve.
+    leaving: Vec<NamespacedName>,
+    /// Nodes and sets that were left out, with the reasons.
+    left_out: Vec<String>,
 }
 
-impl PlannedRoom {
-    /// The pod with that UID, if it is to be evicted.
-    #[must_use]
-    pub fn pod(&self, uid: &Uid) -> Option<&PlannedEviction> {
-        self.pods.iter().find(|pod| pod.uid == *uid)
+/// Room for a pending pod: the pods that are evicted for it, and the devices that it gets then.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Room {
+    /// Node of the devices; null if they are not local to a node.
+    pub node: Option<String>,
+    /// Devices that the allocator chooses for the pending pod after the evictions, as DRIVER/POOL/DEVICE.
+    pub devices: Vec<String>,
+    /// Pods that are evicted, as NAMESPACE/NAME.
+    pub evicted_pods: Vec<String>,
+    /// PodDisruptionBudgets that the evictions violate, or may violate, as NAMESPACE/NAME.
+    pub violated_budgets: Vec<String>,
+}
+
+impl From<&RoomPlan> for Room {
+    fn from(plan: &RoomPlan) -> Self {
+        Self {
+            node: plan.set.node.as_ref().map(ToString::to_string),
+            devices: texts(&plan.set.devices),
+            evicted_pods: texts(plan.pods.iter().map(|pod| &pod.name)),
+            violated_budgets: texts(&plan.violated),
+        }
     }
-
-    /// Whether a PodDisruptionBudget covers one of the pods.
-    #[must_use]
-    pub fn has_budgets(&self) -> bool {
-        self.pods.iter().any(|pod| pod.has_budget)
-    }
-
-    /// Whether the rules get effect NoExecute after pods with budgets were evicted through the Eviction API; absent where
-    /// they have it at once, because no pod has a budget.
-    #[must_use]
-    pub fn escalation(&self, limits: RoomLimits) -> Option<Escalation> {
-        let all = self.pods.iter().all(|pod| pod.has_budget);
-        self.has_budgets().then_some(match (all, limits.force) {
-            (false, _) => Escalation::Certain,
-            (true, true) => Escalation::IfRefused,
-            (true, false) => Escalation::Never,
-        })
-    }
 }
 
-/// What is done for a pod that waits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RoomPlan {
-    /// The set that costs least.
-    pub chosen: PlannedRoom,
-    /// The next best.
-    pub runner_up: Option<PlannedRoom>,
-    /// Whether no set costs less.
-    pub is_proved: bool,
-    /// What was left out, since it is not known.
-    pub unknown: Vec<String>,
-    /// Pods that are terminating already and hold devices which could serve.
-    pub leaving: Vec<NamespacedName>,
-    /// The nodes on which the pod is not scheduled.
-    pub closed: Vec<ClosedNode>,
+fn texts<'t, T: Display + 't>(items: impl IntoIterator<Item = &'t T>) -> Vec<String> {
+    items.into_iter().map(ToString::to_string).collect()
 }
 
-/// Why no set may be chosen.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NothingHelps {
-    /// The sets that would help with --force, the cheapest first.
-    pub nearest: Vec<PlannedRoom>,
-    /// How many pods may be evicted.
-    pub evictable: usize,
-    /// The pods that use devices which could serve, and stay, each with the reason.
-    pub staying: Vec<(NamespacedName, super::candidates::Immovable)>,
-    /// Whether it is known that nothing else helps.
-    pub is_proved: bool,
-    /// What was left out, since it is not known.
-    pub unknown: Vec<String>,
-    /// The nodes on which the pod is not scheduled.
-    pub closed: Vec<ClosedNode>,
-}
-
-/// The set of pods to be evicted.
+/// Chooses the set of pods to evict for `pod`.
 ///
 /// # Errors
 ///
-/// No set may be chosen: the nearest ones.
-pub fn plan(input: &RoomInput<'_>, limits: RoomLimits) -> Result<RoomPlan, Box<NothingHelps>> {
-    let found = Searched::new(input, limits.most());
-    if let Some(best) = &found.result.best {
-        return Ok(RoomPlan {
-            chosen: found.planned(best),
-            runner_up: found
-                .result
-                .runner_up
-                .as_ref()
-                .map(|set| found.planned(set)),
-            is_proved: found.result.is_proved,
-            unknown: found.unknown(),
-            leaving: leaving(input.candidates),
-            closed: input.waiting.closed.clone(),
-        });
-    }
-    let is_proved = found.result.is_proved;
-    // Nothing of this search is done: it finds the sets that --force would allow, to be named by the refusal.
-    let near = if limits.force {
-        found
-    } else {
-        Searched::new(input, Tier::BudgetsViolated)
-    };
-    let sets = near.result.best.iter().chain(&near.result.runner_up);
-    Err(Box::new(NothingHelps {
-        nearest: sets.map(|set| near.planned(set)).collect(),
-        evictable: near.pods.len(),
-        staying: staying(input.candidates),
-        // The first search proves that nothing is allowed, the second that nothing else would help.
-        is_proved: is_proved && near.result.is_proved,
-        unknown: near.unknown(),
-        closed: input.waiting.closed.clone(),
-    }))
-}
-
-/// The pods that were terminating already.
-fn leaving(candidates: &[CandidatePod<'_>]) -> Vec<NamespacedName> {
-    let leaving = candidates
-        .iter()
-        .filter(|candidate| candidate.movability == Movability::Leaving);
-    leaving
-        .map(|candidate| candidate.pod.name.clone())
-        .collect()
-}
-
-fn staying(candidates: &[CandidatePod<'_>]) -> Vec<(NamespacedName, super::candidates::Immovable)> {
-    let staying = candidates.iter().filter_map(|candidate| {
-        let name = candidate.pod.name.clone();
-        match &candidate.movability {
-            Movability::Stays(why) => Some((name, *why)),
-            Movability::Evictable | Movability::Leaving => None,
+/// No set was found; a set that needs --force is named. Nothing was changed.
+pub fn plan(pod: &Pod, input: &RoomInput<'_>, limits: RoomLimits) -> Result<RoomPlan, Failure> {
+    let search = Search::new(input, limits);
+    let result = search.room(limits.most());
+    match &result.best {
+        Some(best) => Ok(search.planned(best, &result)),
+        None => {
+            // Nothing of this search is done: it finds the set that --force would allow, for the refusal.
+            let forced = search.room(RoomTier::BudgetsViolated);
+            let forced = forced.best.as_ref().filter(|_| !limits.force);
+            let forced = forced.map(|set| search.planned(set, &result));
+            Err(search.refusal(pod, forced.as_ref(), &result))
         }
-    });
-    staying.collect()
-}
-
-/// A search, with the pods that its sets name by their places.
-struct Searched<'a> {
-    pods: Vec<&'a CandidatePod<'a>>,
-    result: RoomSearch,
-}
-
-impl<'a> Searched<'a> {
-    fn new(input: &RoomInput<'a>, most: Tier) -> Self {
-        let is_evictable =
-            |candidate: &&CandidatePod<'_>| candidate.movability == Movability::Evictable;
-        let pods: Vec<&CandidatePod<'a>> = input.candidates.iter().filter(is_evictable).collect();
-        let evictable: Vec<Uid> = pods.iter().map(|it| it.pod.uid.clone()).collect();
-        let leaving = input
-            .candidates
-            .iter()
-            .filter(|candidate| candidate.movability == Movability::Leaving);
-        let leaving: BTreeSet<Uid> = leaving.map(|it| it.pod.uid.clone()).collect();
-        let costs = RoomCosts::new(&evictable, input.impact, input.basis);
-        let question = RoomQuestion {
-            waiting: input.waiting.question(input.basis),
-            evictable: &evictable,
-            leaving: &leaving,
-            reserved: input.reserved,
-        };
-        let result = room(&question, most, &|set| costs.of(set));
-        Self { pods, result }
     }
+}
 
-    fn planned(&self, set: &RoomSet) -> PlannedRoom {
-        let mut pods: Vec<PlannedEviction> = set
-            .evicted
-            .iter()
-            .filter_map(|place| self.pods.get(*place))
-            .map(|candidate| planned(candidate))
+struct Search<'a> {
+    input: &'a RoomInput<'a>,
+    limits: RoomLimits,
+    /// The pods that may be evicted.
+    pods: Vec<&'a CandidatePod<'a>>,
+    costs: RoomCosts<'a>,
+}
+
+impl<'a> Search<'a> {
+    fn new(input: &'a RoomInput<'a>, limits: RoomLimits) -> Self {
+        let candidates = input.candidates.iter();
+        let pods: Vec<&CandidatePod<'a>> = candidates
+            .filter(|candidate| candidate.movability == Movability::Evictable)
             .collect();
-        pods.sort_by(|left, right| left.name.cmp(&right.name));
-        PlannedRoom {
-            set: set.clone(),
+        let evictable = pods.iter().map(|candidate| EvictablePod {
+            pod: candidate.pod,
+            grace_period_seconds: limits.grace_of(candidate.pod),
+            devices: candidate.devices.len(),
+        });
+        let budgets = &input.basis.reading.snapshot.budgets;
+        Self {
+            input,
+            limits,
+            costs: RoomCosts::new(evictable.collect(), budgets),
             pods,
         }
     }
 
-    fn unknown(&self) -> Vec<String> {
-        let unknown = self.result.unknown.iter();
-        unknown.map(ToString::to_string).collect()
+    fn room(&self, most: RoomTier) -> RoomSearch {
+        let evictable: Vec<Uid> = self.pods.iter().map(|it| it.pod.uid.clone()).collect();
+        let leaving: BTreeSet<Uid> = self.leaving().map(|pod| pod.uid.clone()).collect();
+        let question = RoomQuestion {
+            waiting: self.input.waiting.question(self.input.basis),
+            evictable: &evictable,
+            leaving: &leaving,
+            reserved: self.input.reserved,
+        };
+        room(&question, most, &|set| self.costs.of(set))
+    }
+
+    fn leaving(&self) -> impl Iterator<Item = &'a Pod> {
+        let candidates = self.input.candidates.iter();
+        let leaving = candidates.filter(|it| it.movability == Movability::Leaving);
+        leaving.map(|candidate| candidate.pod)
+    }
+
+    fn planned(&self, set: &RoomSet, result: &RoomSearch) -> RoomPlan {
+        let found = || set.evicted.iter().filter_map(|index| self.pods.get(*index));
+        let pods = found().map(|candidate| {
+            let pod = candidate.pod;
+            let grace_period_seconds = self.limits.grace_of(pod);
+            let owner = pod.controller.as_ref();
+            PlannedEviction {
+                name: pod.name.clone(),
+                uid: pod.uid.clone(),
+                grace_period_seconds,
+                is_shortened: grace_period_seconds < pod.grace_period_seconds,
+                priority: pod.priority,
+                owner: owner.map(|owner| format!("{} {}", owner.kind, owner.name)),
+            }
+        });
+        let violated = self.costs.violated(&set.evicted);
+        RoomPlan {
+            set: set.clone(),
+            pods: pods.collect(),
+            held: found().flat_map(|it| it.devices.clone()).collect(),
+            violated: violated.iter().map(|it| it.name.clone()).collect(),
+            leaving: self.leaving().map(|pod| pod.name.clone()).collect(),
+            left_out: left_out(result, &self.input.waiting.closed),
+        }
+    }
+
+    fn refusal(&self, pod: &Pod, forced: Option<&RoomPlan>, result: &RoomSearch) -> Failure {
+        let name = &pod.name;
+        let mut failure = Failure::new(
+            ExitStatus::Failed,
+            format!(
+                "no set of pods was found whose eviction frees the devices that pod {name} needs; nothing was changed"
+            ),
+        );
+        let staying: Vec<(&NamespacedName, Immovable)> = self
+            .input
+            .candidates
+            .iter()
+            .filter_map(|candidate| match candidate.movability {
+                Movability::Stays(why) => Some((&candidate.pod.name, why)),
+                Movability::Evictable | Movability::Leaving => None,
+            })
+            .collect();
+        for (name, why) in staying.iter().take(SHOWN) {
+            failure = failure.detail(format!("pod {name} stays: {}", why.describe()));
+        }
+        if let Some(more) = more_than_shown(staying.len()) {
+            failure = failure.detail(more);
+        }
+        for why in left_out(result, &self.input.waiting.closed) {
+            failure = failure.detail(why);
+        }
+        let failure = with_scheduler(failure, pod);
+        match forced {
+            Some(forced) => failure.hint(format!(
+                "to violate PodDisruptionBudgets, add --force: {forced}"
+            )),
+            None => failure,
+        }
     }
 }
 
-fn planned(candidate: &CandidatePod<'_>) -> PlannedEviction {
-    let Pod {
-        name,
-        uid,
-        node,
-        priority,
-        grace_period_seconds,
-        controller,
-        ..
-    } = candidate.pod;
-    PlannedEviction {
-        name: name.clone(),
-        uid: uid.clone(),
-        node: node.clone(),
-        priority: *priority,
-        grace_period_seconds: *grace_period_seconds,
-        controller: controller.clone(),
-        has_budget: candidate.has_budget,
+fn left_out(result: &RoomSearch, closed: &[ClosedNode]) -> Vec<String> {
+    let unknown = result.unknown.iter().map(ToString::to_string);
+    let all = unknown.chain(closed_line(closed));
+    all.map(|why| format!("left out: {why}")).collect()
+}
+
+fn more_than_shown(count: usize) -> Option<String> {
+    let more = count.checked_sub(SHOWN).filter(|more| *more > 0)?;
+    Some(format!("and {}", counted(more, "more pod")))
+}
+
+/// Node, devices and pods in one line.
+impl Display for RoomPlan {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", few(&texts(&self.set.devices)))?;
+        if let Some(node) = &self.set.node {
+            write!(f, " on node {node}")?;
+        }
+        match self.pods.as_slice() {
+            [] => write!(f, ", evicts no pod"),
+            pods => write!(
+                f,
+                ", evicts {}",
+                few(&texts(pods.iter().map(|it| &it.name)))
+            ),
+        }
+    }
+}
+
+impl RoomPlan {
+    /// The question, without its mark.
+    #[must_use]
+    pub fn action(&self, pod: &NamespacedName) -> String {
+        let devices = counted(self.set.devices.len(), "device");
+        format!("Make room for pod {pod} on {devices}")
+    }
+
+    /// The lines above the question: the pods that are evicted, violated budgets, and what is unknown. `rivals` may get
+    /// the devices first.
+    #[must_use]
+    pub fn lines(&self, pod: &NamespacedName, rivals: &[Pod], has_taint: bool) -> Vec<String> {
+        let mut lines = vec![format!("Room for pod {pod}: {self}")];
+        lines.extend(self.pods.iter().take(SHOWN).map(PlannedEviction::line));
+        lines.extend(more_than_shown(self.pods.len()));
+        if !self.leaving.is_empty() {
+            lines.push(format!(
+                "terminating already: {}",
+                few(&texts(&self.leaving))
+            ));
+        }
+        if !self.violated.is_empty() {
+            let violated = few(&texts(&self.violated));
+            lines.push(format!("violates PodDisruptionBudgets: {violated}"));
+        }
+        if !has_taint {
+            lines.push("no taint keeps the devices: another pod may get them first".to_owned());
+        } else if !rivals.is_empty() {
+            let rivals = few(&texts(rivals.iter().map(|pod| &pod.name)));
+            lines.push(format!(
+                "pending pods that tolerate the taint may get the devices first: {rivals}"
+            ));
+        }
+        lines.extend(self.left_out.iter().cloned());
+        lines.push("not checked: CPU and memory of nodes, affinity to other pods".to_owned());
+        lines
+    }
+}
+
+impl PlannedEviction {
+    fn line(&self) -> String {
+        let owner = self.owner.as_deref().unwrap_or("nothing recreates it");
+        format!(
+            "evicts pod {} ({owner}, priority {}, grace period {}s)",
+            self.name, self.priority, self.grace_period_seconds
+        )
     }
 }

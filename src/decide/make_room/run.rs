@@ -1,39 +1,38 @@
-//! The stages from the taint until the pod is scheduled, one step at a time.
+//! Steps from the first eviction until the pod is scheduled.
 //!
-//! ```text
-//! tainted (NoSchedule) ─▶ evictions through the Eviction API ─▶ NoExecute for the others ─▶ scheduled ─▶ rules removed
-//! ```
-//!
-//! Takes facts and the time since the start, and gives the next step. A pod is evicted once: what the server accepted is not
-//! asked for again, nor is a pod that is terminating.
+//! Takes facts and the time since the start, and gives the next step. A pod is evicted once: an eviction that the server
+//! accepted is not sent again, and a pod that is terminating is not evicted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::tolerance::Mechanism;
-use crate::decide::drain::EvictionReply;
-use crate::model::{DeviceId, NamespacedName, NodeName, Uid};
+use super::plan::RoomPlan;
+use super::rules::kept_for;
+use crate::decide::pending_pods::explain_pod;
+use crate::error::{ExitStatus, Failure};
+use crate::model::{
+    DeviceId, DeviceTaintRule, NamespacedName, NodeName, Pod, ResourceClaim, Snapshot, Uid,
+};
+use crate::naming::phrase::few;
 
-/// How long is waited between two looks.
-const LOOK: Duration = Duration::from_millis(500);
-/// How long is waited before an eviction that was refused is tried again, first and at most.
-const RETRIES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(15)];
+/// Pauses before a refused eviction is tried again, first and at most.
+const RETRIES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
+/// Time for which a PodDisruptionBudget may refuse an eviction before the pod is deleted, with --force.
+const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long the stages may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StageLimits {
-    /// All of them.
-    pub timeout: Duration,
-    /// After which pods that a budget keeps are evicted with effect NoExecute; absent where budgets are respected.
-    pub force_after: Option<Duration>,
-    /// How devices are kept.
-    pub mechanism: Mechanism,
+/// Response to an eviction or a deletion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RoomReply {
+    /// The pod is terminating, or gone.
+    Accepted,
+    /// The eviction was refused, or it is unknown whether it was made, for this reason.
+    Refused(String),
 }
 
-/// What became of the pod that waited.
+/// Progress of the waiting pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PodProgress {
-    /// It has no node; what the scheduler says of it, if it says something.
+    /// It has no node; the message of the scheduler, if there is one.
     Pending(Option<String>),
     /// It has this node.
     Scheduled(NodeName),
@@ -41,258 +40,331 @@ pub enum PodProgress {
     Gone,
 }
 
-/// A pod that is to leave, and has not left yet.
+/// Facts of one look.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RemainingPod {
-    /// Its name.
-    pub name: NamespacedName,
+pub struct RoomFacts {
+    /// Progress of the waiting pod.
+    pub progress: PodProgress,
+    /// Devices that its claims hold.
+    pub devices: BTreeSet<DeviceId>,
+    /// Pods of the plan that hold devices, each with whether it is terminating.
+    pub remaining: Vec<(NamespacedName, Uid, bool)>,
+    /// Claims that got a device of the plan meanwhile, in words.
+    pub competitors: Vec<String>,
+    /// Change of a rule by another user or program, in words.
+    pub interference: Option<String>,
+}
+
+/// The cluster at one look.
+#[derive(Clone, Copy, Debug)]
+pub struct RoomView<'a> {
+    /// The cluster, with the pods that use the devices.
+    pub snapshot: &'a Snapshot,
+    /// The waiting pod; absent where it is gone.
+    pub pod: Option<&'a Pod>,
     /// Its UID.
-    pub uid: Uid,
-    /// Whether the Eviction API is asked first.
-    pub has_budget: bool,
-    /// Whether it is on its way out.
-    pub is_terminating: bool,
+    pub uid: &'a Uid,
+    /// Its claims that wait for devices, by name.
+    pub claims: &'a [NamespacedName],
+    /// The rules that were made.
+    pub rules: &'a [DeviceTaintRule],
+    /// Claims that held devices before the first eviction.
+    pub before: &'a BTreeSet<Uid>,
 }
 
-/// Somebody else who got a device meanwhile.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Competitor {
-    /// The device.
-    pub device: DeviceId,
-    /// The claim that holds it.
-    pub claim: NamespacedName,
-    /// The pods that it is reserved for.
-    pub pods: Vec<NamespacedName>,
+/// The claims that hold devices.
+#[must_use]
+pub fn allocated(snapshot: &Snapshot) -> BTreeSet<Uid> {
+    let claims = snapshot.claims.iter();
+    let allocated = claims.filter(|claim| claim.allocation.is_some());
+    allocated.map(|claim| claim.uid.clone()).collect()
 }
 
-impl Competitor {
-    /// Who got which device, in words.
-    #[must_use]
-    pub fn describe(&self) -> String {
-        let device = &self.device;
-        match self.pods.as_slice() {
-            [] => format!("claim {} got {device}", self.claim),
-            pods => {
-                let pods: Vec<String> = pods.iter().map(ToString::to_string).collect();
-                let noun = if pods.len() == 1 { "pod" } else { "pods" };
-                format!(
-                    "{noun} {} got {device} (claim {})",
-                    pods.join(", "),
-                    self.claim
-                )
-            }
-        }
+/// Progress of the pod with this UID, where `pod` is the one that has its name now.
+#[must_use]
+pub fn progress(pod: Option<&Pod>, uid: &Uid) -> PodProgress {
+    let Some(pod) = pod.filter(|pod| pod.uid == *uid) else {
+        return PodProgress::Gone;
+    };
+    match &pod.node {
+        Some(node) => PodProgress::Scheduled(node.clone()),
+        // The scheduler skips pods that are terminating, so this one never gets a node.
+        None if pod.deletion.is_some() => PodProgress::Gone,
+        None => PodProgress::Pending(pod.has_no_place().map(str::to_owned)),
     }
 }
 
-/// What is observed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StageFacts {
-    /// What became of the pod.
-    pub progress: PodProgress,
-    /// The devices of its claims, once it has some.
-    pub devices: BTreeSet<DeviceId>,
-    /// The pods that are to leave and still hold a device.
-    pub remaining: Vec<RemainingPod>,
-    /// Who else got one of the devices.
-    pub competitors: Vec<Competitor>,
-    /// What somebody else did to the rules; absent while they are as they were made.
-    pub reversed: Option<String>,
+impl RoomFacts {
+    /// The facts of a look.
+    #[must_use]
+    pub fn new(plan: &RoomPlan, view: &RoomView<'_>) -> Self {
+        let own = |claim: &&ResourceClaim| view.claims.contains(&claim.name);
+        let claims = view.snapshot.claims.iter();
+        let results = |claim: &ResourceClaim| -> BTreeSet<DeviceId> {
+            let results = claim.allocation.iter().flat_map(|it| &it.results);
+            let held = results.filter(|result| !result.admin_access);
+            held.map(|result| result.device.clone()).collect()
+        };
+        // A claim that held a device before may hold it until its pods have left.
+        let others = claims
+            .clone()
+            .filter(|claim| !own(claim) && !view.before.contains(&claim.uid));
+        let competitors = others.filter_map(|claim| {
+            let held = results(claim);
+            let taken = held.intersection(&plan.set.devices).next()?;
+            Some(format!("claim {} got {taken}", claim.name))
+        });
+        Self {
+            progress: progress(view.pod, view.uid),
+            devices: claims.clone().filter(own).flat_map(results).collect(),
+            remaining: remaining(plan, view.snapshot),
+            competitors: competitors.collect(),
+            interference: interference(view),
+        }
+    }
+
+    /// Whether the claims were read before the pod was scheduled, and the pod after it: the next look has its devices.
+    #[must_use]
+    pub fn precedes_scheduling(&self) -> bool {
+        matches!(self.progress, PodProgress::Scheduled(_)) && self.devices.is_empty()
+    }
 }
 
-/// What is done next.
+/// The pods of the plan that a claim with one of their devices is reserved for.
+fn remaining(plan: &RoomPlan, snapshot: &Snapshot) -> Vec<(NamespacedName, Uid, bool)> {
+    let holds = |claim: &&ResourceClaim| {
+        let mut results = claim.allocation.iter().flat_map(|it| &it.results);
+        results.any(|result| !result.admin_access && plan.held.contains(&result.device))
+    };
+    let holding = snapshot.claims.iter().filter(holds);
+    let users: BTreeSet<&Uid> = holding
+        .flat_map(|claim| claim.reserved_for.iter().map(|one| &one.uid))
+        .collect();
+    let left = plan.pods.iter().filter(|pod| users.contains(&pod.uid));
+    left.map(|pod| {
+        let found = snapshot.pods.iter().find(|found| found.uid == pod.uid);
+        // A pod that is gone while its claim is still reserved for it needs no eviction.
+        let is_leaving = found.is_none_or(|pod| pod.deletion.is_some());
+        (pod.name.clone(), pod.uid.clone(), is_leaving)
+    })
+    .collect()
+}
+
+/// Change of one of the rules by another user or program.
+fn interference(view: &RoomView<'_>) -> Option<String> {
+    view.rules.iter().find_map(|rule| {
+        let name = &rule.name;
+        let mut known = view.snapshot.rules.iter();
+        let Some(now) = known.find(|now| now.name == *name) else {
+            return Some(format!("rule {name} was removed"));
+        };
+        if now.uid != rule.uid {
+            return Some(format!("rule {name} was removed and recreated"));
+        }
+        let is_other = now.selector != rule.selector
+            || kept_for(now) != kept_for(rule)
+            || now.taint.value != rule.taint.value
+            || now.taint.effect != rule.taint.effect;
+        is_other.then(|| format!("rule {name} was changed"))
+    })
+}
+
+/// Next step of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StageStep {
-    /// The Eviction API is asked for this pod.
+pub enum RoomStep {
+    /// Evict this pod through the Eviction API.
     Evict(Uid),
-    /// The rules get effect NoExecute where pods have to leave.
-    Raise,
-    /// The rules are removed before the pod is scheduled.
-    Lift,
-    /// Nothing, until so long after the start.
-    WaitUntil(Duration),
-    /// It is over.
-    Finished(StageEnd),
+    /// Delete this pod.
+    Delete(Uid),
+    /// Wait.
+    Wait,
+    /// End the run.
+    Finished(RoomEnd),
 }
 
-/// How it ended.
+/// End of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StageEnd {
+pub enum RoomEnd {
     /// The pod has a node, and these devices.
     Scheduled(NodeName, BTreeSet<DeviceId>),
-    /// Others got the devices.
-    Lost(Vec<Competitor>),
-    /// The time is over: what is left.
+    /// Other claims got the devices.
+    Lost(Vec<String>),
+    /// The time is over, with what the run still waited for.
     TimedOut(Vec<String>),
     /// The pod is gone.
     Gone,
-    /// Somebody else removed or changed a rule.
-    Reversed(String),
+    /// Another user or program changed a rule.
+    Interfered(String),
 }
 
-/// When an eviction was refused last, and how.
+/// A refused eviction.
 #[derive(Clone, Debug)]
 struct Refusal {
     message: String,
+    since: Duration,
     pause: Duration,
     retry_at: Duration,
 }
 
-/// The stages of one run.
+/// The run of one command.
 #[derive(Clone, Debug)]
-pub struct StageRun {
-    limits: StageLimits,
+pub struct RoomRun {
+    timeout: Duration,
+    force: bool,
     accepted: BTreeSet<Uid>,
     refused: BTreeMap<Uid, Refusal>,
-    is_raised: bool,
-    is_lifted: bool,
 }
 
-impl StageRun {
-    /// Before the first step, once the rules are there.
+impl RoomRun {
+    /// A run before its first step. With `force`, pods are deleted whose evictions stay refused.
     #[must_use]
-    pub fn new(limits: StageLimits) -> Self {
+    pub fn new(timeout: Duration, force: bool) -> Self {
         Self {
-            limits,
+            timeout,
+            force,
             accepted: BTreeSet::new(),
             refused: BTreeMap::new(),
-            is_raised: false,
-            is_lifted: false,
         }
     }
 
-    /// The next step, so long after the start.
+    /// The next step, `elapsed` after the start.
     #[must_use]
-    pub fn next(&self, facts: &StageFacts, elapsed: Duration) -> StageStep {
-        // The goal comes first: a pod that is scheduled after the timeout, or despite a competitor, has what
-        // it needs.
+    pub fn next(&self, facts: &RoomFacts, elapsed: Duration) -> RoomStep {
+        // The goal comes first: a pod that is scheduled after the timeout, or despite a competitor, has its devices.
         match &facts.progress {
             PodProgress::Scheduled(node) => {
-                let end = StageEnd::Scheduled(node.clone(), facts.devices.clone());
-                return StageStep::Finished(end);
+                let end = RoomEnd::Scheduled(node.clone(), facts.devices.clone());
+                return RoomStep::Finished(end);
             }
-            PodProgress::Gone => return StageStep::Finished(StageEnd::Gone),
+            PodProgress::Gone => return RoomStep::Finished(RoomEnd::Gone),
             PodProgress::Pending(_) => {}
         }
         if !facts.competitors.is_empty() {
-            return StageStep::Finished(StageEnd::Lost(facts.competitors.clone()));
+            return RoomStep::Finished(RoomEnd::Lost(facts.competitors.clone()));
         }
-        // After the rules were removed by this run, their absence is no interference.
-        if let Some(why) = facts.reversed.as_ref().filter(|_| !self.is_lifted) {
-            return StageStep::Finished(StageEnd::Reversed(why.clone()));
+        if let Some(why) = &facts.interference {
+            return RoomStep::Finished(RoomEnd::Interfered(why.clone()));
         }
-        if elapsed >= self.limits.timeout {
-            return StageStep::Finished(StageEnd::TimedOut(self.left(facts)));
+        if elapsed >= self.timeout {
+            return RoomStep::Finished(RoomEnd::TimedOut(self.left(facts)));
         }
-        if let Some(step) = self.eviction(facts, elapsed) {
-            return step;
-        }
-        if self.lifts_now(facts) {
-            return StageStep::Lift;
-        }
-        StageStep::WaitUntil(elapsed.saturating_add(LOOK).min(self.limits.timeout))
-    }
-
-    fn eviction(&self, facts: &StageFacts, elapsed: Duration) -> Option<StageStep> {
-        if self.is_lifted {
-            return None;
-        }
-        let staying = || facts.remaining.iter().filter(|pod| !pod.is_terminating);
-        let is_forced = self
-            .limits
-            .force_after
-            .is_some_and(|after| elapsed >= after);
-        let by_api: Vec<&RemainingPod> = staying().filter(|pod| pod.has_budget).collect();
-        let is_due = |pod: &&&RemainingPod| {
-            let refusal = self.refused.get(&pod.uid);
-            !self.accepted.contains(&pod.uid)
-                && refusal.is_none_or(|refusal| elapsed >= refusal.retry_at)
-        };
-        // NoExecute evicts all pods on the device, also those that a budget protects. So the Eviction API
-        // accepts these first.
-        if !self.is_raised
-            && (is_forced || by_api.iter().all(|pod| self.accepted.contains(&pod.uid)))
-        {
-            let is_needed = staying().any(|pod| !self.accepted.contains(&pod.uid));
-            if is_needed {
-                return Some(StageStep::Raise);
+        for (_, uid, is_leaving) in &facts.remaining {
+            if *is_leaving || self.accepted.contains(uid) {
+                continue;
+            }
+            match self.refused.get(uid) {
+                None => return RoomStep::Evict(uid.clone()),
+                Some(refusal) if elapsed < refusal.retry_at => {}
+                Some(refusal)
+                    if self.force && elapsed >= refusal.since.saturating_add(PATIENCE) =>
+                {
+                    return RoomStep::Delete(uid.clone());
+                }
+                Some(_) => return RoomStep::Evict(uid.clone()),
             }
         }
-        // The controller evicts what is left, so the Eviction API is not called any more.
-        if self.is_raised && is_forced {
-            return None;
-        }
-        by_api
-            .iter()
-            .find(is_due)
-            .map(|pod| StageStep::Evict(pod.uid.clone()))
+        RoomStep::Wait
     }
 
-    /// Whether the taints are removed now, since priority decides who is scheduled.
-    fn lifts_now(&self, facts: &StageFacts) -> bool {
-        match self.limits.mechanism {
-            Mechanism::Taint => false,
-            Mechanism::PriorityAlone => !self.is_lifted && facts.remaining.is_empty(),
-        }
-    }
-
-    /// What the server said to an eviction.
-    pub fn replied(&mut self, uid: &Uid, reply: &EvictionReply, elapsed: Duration) {
-        match reply {
-            EvictionReply::Accepted | EvictionReply::Gone => {
+    /// Notes the reply to an eviction or a deletion of the pod with this UID.
+    pub fn replied(&mut self, uid: &Uid, reply: RoomReply, elapsed: Duration) {
+        let message = match reply {
+            RoomReply::Accepted => {
                 self.refused.remove(uid);
                 self.accepted.insert(uid.clone());
+                return;
             }
-            EvictionReply::Refused(message) => self.refuse(uid, message.clone(), elapsed),
-            // It is looked for again: a pod that is terminating by then is not asked for once more.
-            EvictionReply::Unknown => {
-                self.refuse(uid, "no valid response from the server".to_owned(), elapsed)
-            }
-        }
-    }
-
-    fn refuse(&mut self, uid: &Uid, message: String, elapsed: Duration) {
+            RoomReply::Refused(message) => message,
+        };
         let [first, longest] = RETRIES;
         let before = self.refused.get(uid);
-        let pause = before.map_or(first, |refusal| {
-            refusal.pause.saturating_mul(2).min(longest)
-        });
+        let pause = before.map_or(first, |it| it.pause.saturating_mul(2).min(longest));
         let refusal = Refusal {
             message,
+            since: before.map_or(elapsed, |refusal| refusal.since),
             pause,
             retry_at: elapsed.saturating_add(pause),
         };
         self.refused.insert(uid.clone(), refusal);
     }
 
-    /// The rules have effect NoExecute where pods have to leave.
-    pub fn raised(&mut self) {
-        self.is_raised = true;
-    }
-
-    /// The rules are removed, before the pod is scheduled.
-    pub fn lifted(&mut self) {
-        self.is_lifted = true;
-    }
-
-    /// What is waited for, a line each.
+    /// What the run waits for, a line each.
     #[must_use]
-    pub fn left(&self, facts: &StageFacts) -> Vec<String> {
-        let pods = facts.remaining.iter().map(|pod| {
-            let refusal = self.refused.get(&pod.uid);
-            match (pod.is_terminating, refusal) {
-                (true, _) => format!("pod {} is terminating", pod.name),
-                (false, Some(refusal)) => format!(
-                    "the eviction of pod {} is not confirmed: {}",
-                    pod.name, refusal.message
-                ),
-                (false, None) => format!("pod {} is not terminating yet", pod.name),
+    pub fn left(&self, facts: &RoomFacts) -> Vec<String> {
+        let pods = facts.remaining.iter().map(|(name, uid, is_leaving)| {
+            match (is_leaving, self.refused.get(uid)) {
+                (true, _) => format!("pod {name} is terminating"),
+                (false, Some(refusal)) => format!("pod {name} is not evicted: {}", refusal.message),
+                (false, None) => format!("pod {name} is not terminating yet"),
             }
         });
-        let said = match &facts.progress {
-            PodProgress::Pending(Some(said)) => Some(format!("scheduler message: {said}")),
-            PodProgress::Pending(None) | PodProgress::Scheduled(_) | PodProgress::Gone => None,
+        let message = match &facts.progress {
+            PodProgress::Pending(message) => message.as_ref(),
+            PodProgress::Scheduled(_) | PodProgress::Gone => None,
         };
-        pods.chain(said).collect()
+        let message = message.map(|message| format!("scheduler message: {message}"));
+        pods.chain(message).collect()
+    }
+}
+
+impl RoomEnd {
+    /// Result of the command for this pod: the message of its success.
+    ///
+    /// # Errors
+    ///
+    /// The pod is not scheduled: exit code 5 where other claims got the devices or the time is over, else 1.
+    pub fn result(&self, pod: &NamespacedName) -> Result<String, Failure> {
+        let failure = |status, message: String| Err(Failure::new(status, message));
+        match self {
+            Self::Scheduled(node, devices) => {
+                let devices: Vec<String> = devices.iter().map(DeviceId::to_string).collect();
+                let scheduled = format!("pod {pod} is scheduled on node {node}");
+                // Devices that the scheduler freed by preemption may be unknown yet.
+                Ok(match devices.as_slice() {
+                    [] => scheduled,
+                    devices => format!("{scheduled} with {}", few(devices)),
+                })
+            }
+            Self::Lost(competitors) => {
+                let message = format!("another claim got the devices that pod {pod} needs");
+                let failure = Failure::new(ExitStatus::TimedOut, message);
+                Err(competitors.iter().cloned().fold(failure, Failure::detail))
+            }
+            Self::TimedOut(left) => {
+                let message = format!("pod {pod} was not scheduled in time");
+                let failure = Failure::new(ExitStatus::TimedOut, message);
+                let failure = left.iter().cloned().fold(failure, Failure::detail);
+                let explain = explain_pod(pod);
+                Err(failure.hint(format!("to see why it is pending: `{explain}`")))
+            }
+            Self::Gone => failure(
+                ExitStatus::Failed,
+                format!("pod {pod} was deleted meanwhile"),
+            ),
+            Self::Interfered(why) => failure(
+                ExitStatus::Failed,
+                format!("{why} meanwhile, so the devices are no longer kept for pod {pod}"),
+            ),
+        }
+    }
+}
+
+/// Result of a command whose work is `done` so, and whose rules were `removed` then, perhaps after a signal that came
+/// meanwhile. Rules that are left come first: they keep devices from all pods.
+///
+/// # Errors
+///
+/// The failure of the removal, of the work, or the signal, by `interrupted`.
+pub fn with_removal(
+    done: Result<ExitStatus, Failure>,
+    removed: Result<Option<ExitStatus>, Failure>,
+    interrupted: impl FnOnce(ExitStatus) -> Failure,
+) -> Result<ExitStatus, Failure> {
+    match (done, removed) {
+        (done, Ok(None)) => done,
+        (Ok(_), Ok(Some(signal))) => Err(interrupted(signal)),
+        (Err(first), Ok(Some(signal))) => Err(first.ending(signal)),
+        (Ok(_), Err(failure)) => Err(failure),
+        (Err(first), Err(second)) => Err(second.detail(first.to_string())),
     }
 }

@@ -1,70 +1,76 @@
-//! Every way that a decision about room can go.
+//! Decisions about room: pods that may be evicted, tolerations, rules, and the steps of a run.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::candidates::{Beneficiary, Immovable, Movability, candidates};
-use super::cleanup::{left_of, taken_over_line};
-use super::eligibility::{Eligibility, eligibility};
-use super::needed_access::{NeededAccess, needed_access, tried_evictions};
-use super::plan::{PlannedEviction, PlannedRoom, RoomLimits, RoomPlan};
+use super::candidates::{Beneficiary, Immovable, Movability, candidates, rivals};
+use super::plan::{RoomInput, RoomLimits, RoomPlan, plan};
+use super::rules::{TAINT_KEY, drafts, kept_for, left_of, reserved, room_steps, taint};
 use super::run::{
-    Competitor, PodProgress, RemainingPod, StageEnd, StageFacts, StageLimits, StageRun, StageStep,
+    PodProgress, RoomEnd, RoomFacts, RoomReply, RoomRun, RoomStep, RoomView, allocated, progress,
+    with_removal,
 };
-use super::target::RoomTarget;
-use super::terms::{RoomTerms, kept_for, taint};
-use super::tolerance::{Mechanism, lacking, refuse_lacking, toleration_lines};
+use super::tolerance::{covers, lacking, refuse_lacking};
+use super::waiting_pod::{Eligibility, RoomTarget, eligibility};
 use crate::assess::Basis;
-use crate::decide::drain::EvictionReply;
-use crate::decide::proposal::Escalation;
+use crate::decide::AddStep;
 use crate::decide::testing::named;
-use crate::decide::{AddStep, RulePatch};
-use crate::engine::allocator::room::{RoomCost, RoomSet};
-use crate::engine::{NotEvicted, PodImpact, Semantics, Verdict};
+use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
-    ClaimSource, ClaimSpec, Deletion, DeviceAmount, DeviceClass, DeviceId, DeviceRequest, Effect,
-    Gap, Kind, Node, NodeTaint, Operator, Pod, PodClaim, RequestKind, RequestTerms, ResourceClaim,
-    RuleMetadata, Scheduled, Scheduling, SliceNodes, Toleration, Uid,
+    ClaimSource, ClaimSpec, Deletion, DeviceAmount, DeviceClass, DeviceRequest, DeviceTaintRule,
+    Effect, Gap, Kind, Node, NodeTaint, Operator, Phase, Pod, PodClaim, Reading, RequestKind,
+    RequestTerms, ResourceClaim, RuleMetadata, Scheduled, Scheduling, SliceNodes, Snapshot,
+    Toleration, Uid,
 };
 use crate::report::testing::{
-    after, claim_in_use, controller, device, evicted, impact, name, node, now, pod, published,
-    reading, slice, with_verdict,
+    after, claim_in_use, controller, device, name, node, now, pod, published, reading, slice,
 };
 
-fn movability(change: impl FnOnce(&mut Pod), verdict: Option<Verdict>) -> Movability {
+/// Movability of a pod as `change` makes it, for a waiting pod of priority 100.
+fn movability(change: impl FnOnce(&mut Pod, &mut ResourceClaim)) -> Option<Movability> {
     let mut waiting = pod("team-a", "critical");
     waiting.priority = 100;
     let mut other = pod("team-a", "web-0");
-    change(&mut other);
-    let found: PodImpact<'_> = match verdict {
-        Some(verdict) => with_verdict(&other, verdict),
-        None => evicted(&other, 0),
-    };
-    let impact = impact(vec![found]);
+    let mut claim = claim_in_use(&other);
+    change(&mut other, &mut claim);
     let sharing = BTreeSet::from([Uid::from("uid-of-mate")]);
+    claim.reserved_for[0].uid = other.uid.clone();
+    let snapshot = Snapshot {
+        pods: vec![other],
+        claims: vec![claim],
+        ..Snapshot::default()
+    };
     let beneficiary = Beneficiary {
         pod: &waiting,
         sharing: &sharing,
+        has_taint: true,
     };
-    let found = candidates(&impact, beneficiary, &[], now());
-    found[0].movability.clone()
+    let found = candidates(&snapshot, &[device("gpu-0")].into(), beneficiary);
+    found.first().map(|candidate| candidate.movability.clone())
 }
 
 #[test]
-fn who_is_protected_stays() {
+fn protected_pods_stay() {
+    let of = |change: &dyn Fn(&mut Pod)| movability(|pod, _| change(pod)).unwrap();
     let stays = Movability::Stays;
-    assert_eq!(movability(|_| {}, None), Movability::Evictable);
+    assert_eq!(of(&|_| {}), Movability::Evictable);
+    assert_eq!(of(&|pod| pod.priority = 99), Movability::Evictable);
     for priority in [100, 101] {
-        let found = movability(|pod| pod.priority = priority, None);
+        let found = of(&|pod| pod.priority = priority);
         assert_eq!(found, stays(Immovable::Priority));
     }
-    assert_eq!(
-        movability(|pod| pod.priority = 99, None),
-        Movability::Evictable
-    );
-    let system = movability(|pod| pod.name.namespace = "kube-system".into(), None);
-    assert_eq!(system, stays(Immovable::SystemNamespace));
+    let owned =
+        |kind: &'static str| of(&move |pod: &mut Pod| pod.controller = Some(controller(kind, "x")));
+    assert_eq!(owned("Node"), stays(Immovable::MirrorPod));
+    assert_eq!(owned("DaemonSet"), stays(Immovable::DaemonSet));
+    assert_eq!(owned("ReplicaSet"), Movability::Evictable);
+    for uid in ["uid-of-mate", "uid-of-critical"] {
+        let found = of(&|pod| pod.uid = uid.into());
+        assert_eq!(found, stays(Immovable::SameClaim));
+    }
+    let system = of(&|pod| pod.name.namespace = "kube-system".into());
+    assert_eq!(system, stays(Immovable::Critical));
     for (key, value, asks) in [
         ("karpenter.sh/do-not-disrupt", "true", true),
         ("karpenter.sh/do-not-disrupt", "false", false),
@@ -84,10 +90,7 @@ fn who_is_protected_stays() {
             true,
         ),
     ] {
-        let found = movability(
-            |pod| pod.annotations = vec![(key.into(), value.into())],
-            None,
-        );
+        let found = of(&|pod| pod.annotations = vec![(key.into(), value.into())]);
         let expected = if asks {
             stays(Immovable::DoNotDisrupt)
         } else {
@@ -98,42 +101,36 @@ fn who_is_protected_stays() {
 }
 
 #[test]
-fn who_would_come_back_or_is_not_evicted_stays() {
-    let owned =
-        |kind: &'static str| move |pod: &mut Pod| pod.controller = Some(controller(kind, "x"));
-    let stays = Movability::Stays;
-    assert_eq!(movability(owned("Node"), None), stays(Immovable::MirrorPod));
-    assert_eq!(
-        movability(owned("DaemonSet"), None),
-        stays(Immovable::DaemonSet)
-    );
-    assert_eq!(
-        movability(|pod| pod.uid = "uid-of-mate".into(), None),
-        stays(Immovable::SameClaim)
-    );
-    assert_eq!(
-        movability(|pod| pod.uid = "uid-of-critical".into(), None),
-        stays(Immovable::SameClaim)
-    );
-    assert_eq!(
-        movability(|_| {}, Some(Verdict::Tolerates)),
-        stays(Immovable::Tolerates)
-    );
-    // A toleration with seconds.
-    assert_eq!(
-        movability(|_| {}, Some(Verdict::Evicted { at: after(60) })),
-        stays(Immovable::Tolerates)
-    );
-    let why = NotEvicted::ExtendedResource;
-    assert_eq!(
-        movability(|_| {}, Some(Verdict::NotEvicted(why))),
-        stays(Immovable::NotEvicted(why))
-    );
-    // Also a mirror pod that is terminating leaves.
-    assert_eq!(
-        movability(owned("Node"), Some(Verdict::Terminating)),
-        Movability::Leaving
-    );
+fn pods_that_end_leave_by_themselves_whatever_protects_them() {
+    let deleted = movability(|pod, _| {
+        pod.controller = Some(controller("Node", "x"));
+        pod.deletion = Some(Deletion {
+            at: now(),
+            grace_period_seconds: None,
+            finalizers: Vec::new(),
+        });
+    });
+    assert_eq!(deleted, Some(Movability::Leaving));
+    let ended = movability(|pod, _| pod.phase = Phase::Succeeded);
+    assert_eq!(ended, Some(Movability::Leaving));
+}
+
+#[test]
+fn admin_access_is_no_candidate_and_a_pod_that_tolerates_the_taint_stays() {
+    let results = |claim: &mut ResourceClaim,
+                   change: &dyn Fn(&mut crate::model::AllocationResult)| {
+        change(&mut claim.allocation.as_mut().unwrap().results[0]);
+    };
+    let monitor = movability(|_, claim| results(claim, &|it| it.admin_access = true));
+    assert_eq!(monitor, None);
+    let elsewhere = movability(|_, claim| results(claim, &|it| it.device = device("gpu-9")));
+    assert_eq!(elsewhere, None);
+    let tolerating = movability(|_, claim| {
+        results(claim, &|it| {
+            it.tolerations = vec![toleration(Some(Effect::NoSchedule))]
+        });
+    });
+    assert_eq!(tolerating, Some(Movability::Stays(Immovable::Tolerates)));
 }
 
 fn request(tolerations: Vec<Toleration>) -> RequestTerms {
@@ -168,90 +165,74 @@ fn claim(kind: RequestKind) -> ResourceClaim {
     }
 }
 
-fn tolerates(effect: Option<Effect>, seconds: Option<i64>) -> Toleration {
+fn toleration(effect: Option<Effect>) -> Toleration {
     Toleration {
-        key: super::TAINT_KEY.to_owned(),
+        key: TAINT_KEY.to_owned(),
         operator: Operator::Exists,
         value: String::new(),
         effect,
-        seconds,
+        seconds: None,
     }
 }
 
 #[test]
-fn a_claim_has_to_tolerate_both_effects_and_the_eviction_forever() {
-    let both = || {
-        vec![
-            tolerates(Some(Effect::NoSchedule), None),
-            tolerates(Some(Effect::NoExecute), None),
-        ]
+fn every_request_of_a_claim_has_to_tolerate_the_taint() {
+    let uid = Uid::from("uid-of-critical");
+    assert!(covers(&[toleration(Some(Effect::NoSchedule))], &uid));
+    assert!(covers(&[toleration(None)], &uid));
+    assert!(!covers(&[toleration(Some(Effect::NoExecute))], &uid));
+    assert!(!covers(&[], &uid));
+    let good = || request(vec![toleration(None)]);
+    let of = |kind| -> Vec<String> {
+        let lacking = lacking(&claim(kind), &uid).into_iter();
+        lacking.map(|it| it.request).collect()
     };
-    let uid = Uid::from("uid-of-critical");
-    let semantics = Semantics::assumed();
-    for (what, tolerations, is_enough) in [
-        ("both", both(), true),
-        ("none", vec![], false),
-        (
-            "NoSchedule",
-            vec![tolerates(Some(Effect::NoSchedule), None)],
-            false,
-        ),
-        (
-            "NoExecute",
-            vec![tolerates(Some(Effect::NoExecute), None)],
-            false,
-        ),
-        // Enough for the scheduler, and not for the eviction controller.
-        ("no effect", vec![tolerates(None, None)], false),
-        (
-            "no effect and NoExecute",
-            vec![
-                tolerates(None, None),
-                tolerates(Some(Effect::NoExecute), None),
-            ],
-            true,
-        ),
-        (
-            "for seconds",
-            vec![
-                tolerates(Some(Effect::NoSchedule), None),
-                tolerates(Some(Effect::NoExecute), Some(60)),
-            ],
-            false,
-        ),
-    ] {
-        let claim = claim(RequestKind::Exactly(request(tolerations)));
-        assert_eq!(
-            lacking(&[&claim], &uid, &semantics).is_empty(),
-            is_enough,
-            "{what}"
-        );
-    }
-    let some = claim(RequestKind::FirstAvailable(vec![
-        ("a".into(), request(both())),
-        ("b".into(), request(vec![])),
-    ]));
-    let found = lacking(&[&some], &uid, &semantics);
-    assert_eq!(found.len(), 1);
-    assert_eq!(found[0].request, "r/b");
-    let unknown = claim(RequestKind::Unknown);
-    assert_eq!(lacking(&[&unknown], &uid, &semantics).len(), 1);
+    assert_eq!(of(RequestKind::Exactly(good())), [""; 0]);
+    assert_eq!(of(RequestKind::Exactly(request(vec![]))), ["r"]);
+    let either = RequestKind::FirstAvailable(vec![
+        ("small".into(), good()),
+        ("large".into(), request(vec![])),
+    ]);
+    assert_eq!(of(either), ["r/large"]);
+    assert_eq!(of(RequestKind::Unknown), ["r"]);
+    assert!(refuse_lacking(&[]).is_ok());
+    let found = lacking(&claim(RequestKind::Unknown), &uid);
+    let failure = refuse_lacking(&found).unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::Refused);
+    assert!(failure.details()[0].contains("team-a/gpu"), "{failure:?}");
 }
 
 #[test]
-fn a_claim_that_does_not_tolerate_the_taint_is_refused_with_the_lines_to_add() {
-    let uid = Uid::from("uid-of-critical");
-    let claim = claim(RequestKind::Exactly(request(vec![])));
-    let lacking = lacking(&[&claim], &uid, &Semantics::assumed());
-    let refused = refuse_lacking(&lacking, Mechanism::Taint).unwrap_err();
-    assert_eq!(refused.status(), ExitStatus::Refused);
-    let details = refused.details().join("\n");
-    for line in toleration_lines() {
-        assert!(details.contains(&line), "{details}");
-    }
-    assert!(refused.hints().join("\n").contains("--without-toleration"));
-    assert!(refuse_lacking(&lacking, Mechanism::PriorityAlone).is_ok());
-    assert!(refuse_lacking(&[], Mechanism::Taint).is_ok());
+fn pending_pods_of_the_same_priority_that_tolerate_the_taint_are_rivals() {
+    let mut waiting = pod("team-a", "critical");
+    waiting.node = None;
+    waiting.priority = 100;
+    let mut own = claim(RequestKind::Exactly(request(vec![toleration(None)])));
+    let rival = |change: &dyn Fn(&mut Pod)| {
+        let mut other = pod("team-a", "other");
+        other.node = None;
+        other.priority = 100;
+        other.claims = vec![PodClaim {
+            name: "gpu".into(),
+            source: ClaimSource::Claim("gpu".into()),
+        }];
+        change(&mut other);
+        vec![other]
+    };
+    let count = |pods: &[Pod], claim: &ResourceClaim| {
+        rivals(&waiting, pods, std::slice::from_ref(claim)).len()
+    };
+    assert_eq!(count(&rival(&|_| {}), &own), 1);
+    assert_eq!(count(&rival(&|pod| pod.priority = 99), &own), 0);
+    assert_eq!(
+        count(&rival(&|pod| pod.node = Some("node-7".into())), &own),
+        0
+    );
+    assert_eq!(count(&rival(&|pod| pod.uid = waiting.uid.clone()), &own), 0);
+    own.allocation = claim_in_use(&waiting).allocation;
+    assert_eq!(count(&rival(&|_| {}), &own), 0);
+    let strict = claim(RequestKind::Exactly(request(vec![])));
+    assert_eq!(count(&rival(&|_| {}), &strict), 0);
 }
 
 #[test]
@@ -403,245 +384,207 @@ fn a_claim_that_was_not_read_is_not_one_that_does_not_exist() {
     assert!(details.contains("resourceclaims: denied"), "{details}");
 }
 
-fn set() -> RoomSet {
-    RoomSet {
-        node: None,
-        evicted: vec![0],
-        devices: [device("gpu-0"), device("gpu-1")].into(),
-        emptied: [device("gpu-0")].into(),
-        kept_free: [device("gpu-1")].into(),
-        cost: RoomCost::NONE,
-    }
-}
-
-fn terms() -> RoomTerms {
-    RoomTerms::new(
-        &name("team-a", "critical"),
-        &"0b1c2d3e-0000-4000-8000-000000000000".into(),
-        now(),
-        Duration::from_secs(300),
-    )
+/// A cluster with one device, which `holder` has, beside a monitor; the plan for a pod that waits for it.
+fn planned(
+    holder: &Pod,
+    limits: RoomLimits,
+    change: impl FnOnce(&mut Reading),
+) -> Result<RoomPlan, Failure> {
+    let mut reading = reading();
+    let snapshot = &mut reading.snapshot;
+    snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
+    snapshot.nodes = vec![node("node-7")];
+    snapshot.classes = vec![DeviceClass {
+        name: "gpu".into(),
+        expressions: vec!["device.driver == 'gpu.example.com'".to_owned()],
+    }];
+    let monitor = pod("monitoring", "dcgm");
+    let mut watched = claim_in_use(&monitor);
+    watched.allocation.as_mut().unwrap().results[0].admin_access = true;
+    let mut waiting = pod("team-a", "critical");
+    waiting.node = None;
+    waiting.priority = 100;
+    waiting.claims = vec![PodClaim {
+        name: "gpu".into(),
+        source: ClaimSource::Claim("gpu".into()),
+    }];
+    let wanted = claim(RequestKind::Exactly(request(vec![])));
+    snapshot.claims = vec![claim_in_use(holder), watched, wanted];
+    snapshot.pods = vec![holder.clone(), monitor, waiting.clone()];
+    change(&mut reading);
+    let semantics = Semantics::assumed();
+    let basis = Basis::new(&reading, &semantics, now());
+    let Eligibility::Waits(eligible) = eligibility(&waiting, &basis)? else {
+        panic!("the pod waits");
+    };
+    let beneficiary = Beneficiary {
+        pod: &waiting,
+        sharing: &eligible.sharing,
+        has_taint: true,
+    };
+    let candidates = candidates(&reading.snapshot, &[device("gpu-0")].into(), beneficiary);
+    let input = RoomInput {
+        waiting: &eligible,
+        candidates: &candidates,
+        reserved: &BTreeSet::new(),
+        basis: &basis,
+    };
+    plan(&waiting, &input, limits)
 }
 
 #[test]
-fn its_rules_say_for_whom_and_until_when_and_evict_only_where_pods_have_to_leave() {
-    let set = set();
-    let terms = terms();
-    let drafts = terms.drafts(&set).unwrap();
-    let effects: Vec<Effect> = drafts.iter().map(|it| it.taint.effect.clone()).collect();
-    assert_eq!(effects, [Effect::NoExecute, Effect::NoSchedule]);
+fn a_monitor_with_admin_access_is_in_nobodys_way_and_a_grace_period_is_shortened() {
+    let mut holder = pod("team-a", "web-0");
+    holder.grace_period_seconds = 30;
+    let limits = RoomLimits {
+        force: false,
+        grace: Some(10),
+    };
+    let found = planned(&holder, limits, |_| {}).unwrap();
+    assert_eq!(found.set.devices, [device("gpu-0")].into());
+    let evicted: Vec<(String, i64, bool)> = found
+        .pods
+        .iter()
+        .map(|it| {
+            (
+                it.name.to_string(),
+                it.grace_period_seconds,
+                it.is_shortened,
+            )
+        })
+        .collect();
+    assert_eq!(evicted, [("team-a/web-0".to_owned(), 10, true)]);
+    let own = planned(&holder, RoomLimits::default(), |_| {}).unwrap();
+    assert_eq!(own.pods[0].grace_period_seconds, 30);
+    assert!(!own.pods[0].is_shortened);
+}
+
+#[test]
+fn a_budget_that_allows_nothing_needs_force_and_is_named() {
+    let holder = pod("team-a", "web-0");
+    let with_budget = |reading: &mut Reading| {
+        let budget = crate::model::PodDisruptionBudget {
+            name: name("team-a", "web"),
+            generation: 1,
+            selector: Some(crate::model::LabelSelector::default()),
+            min_available: None,
+            max_unavailable: None,
+            unhealthy_pod_eviction_policy: crate::model::UnhealthyPodEvictionPolicy::default(),
+            status: crate::model::BudgetStatus {
+                current_healthy: 1,
+                desired_healthy: 1,
+                expected_pods: 1,
+                observed_generation: 1,
+                ..crate::model::BudgetStatus::default()
+            },
+        };
+        reading.snapshot.budgets = vec![budget];
+    };
+    let failure = planned(&holder, RoomLimits::default(), with_budget).unwrap_err();
+    assert_eq!(failure.status(), ExitStatus::Failed);
+    assert!(failure.hints()[0].contains("--force"), "{failure:?}");
+    let limits = RoomLimits {
+        force: true,
+        grace: None,
+    };
+    let forced = planned(&holder, limits, with_budget).unwrap();
+    let room = super::plan::Room::from(&forced);
+    assert_eq!(room.violated_budgets, ["team-a/web"]);
+    assert_eq!(room.evicted_pods, ["team-a/web-0"]);
+    let mut same = holder;
+    same.priority = 100;
+    let failure = planned(&same, limits, |_| {}).unwrap_err();
+    assert!(failure.details()[0].contains("team-a/web-0"), "{failure:?}");
+    assert!(failure.hints().is_empty(), "{failure:?}");
+}
+
+#[test]
+fn rules_name_their_pod_and_expire_after_the_longest_run() {
+    let mut waiting = pod("team-a", "critical");
+    waiting.uid = "0b1c2d3e-0000-4000-8000-000000000000".into();
+    let devices = [device("gpu-0"), device("gpu-1")].into();
+    let drafts = drafts(&devices, &waiting, now(), Duration::from_secs(300)).unwrap();
+    assert_eq!(drafts.len(), 2);
     for draft in &drafts {
         let rule = draft.rule();
-        assert_eq!(kept_for(&rule), Some(terms.uid.as_str()));
-        // The timeout, and two minutes.
+        assert_eq!(kept_for(&rule), Some(waiting.uid.as_str()));
         assert_eq!(rule.metadata.expires(), Some(after(420)));
-        assert_eq!(
-            rule.taint.to_string().split(':').next(),
-            Some("devicetaint.dev/make-room=0b1c2d3e-0000-4000-8000-000000000000")
-        );
+        assert_eq!(rule.taint.effect, Effect::NoSchedule);
+        assert_eq!(rule.taint.value, waiting.uid.as_str());
     }
 }
 
+/// A rule that keeps a device for the pod with this UID.
+fn keeping(device_name: &str, uid: &str) -> DeviceTaintRule {
+    let mut rule = named(device_name, "NoSchedule");
+    rule.selector = Some(crate::decide::testing::selector(device_name));
+    rule.taint = taint(&uid.into());
+    let label = (RuleMetadata::MAKE_ROOM.to_owned(), uid.to_owned());
+    rule.metadata.labels.extend([label]);
+    rule
+}
+
 #[test]
-fn rules_of_an_earlier_run_for_the_pod_are_found() {
-    let own = |called: &str, uid: &str| {
-        let mut rule = named(called, "NoExecute");
-        rule.taint = taint(&uid.into(), Effect::NoExecute);
-        let labels = &mut rule.metadata.labels;
-        labels.insert(
-            RuleMetadata::MANAGED_BY.to_owned(),
-            RuleMetadata::THIS_PROGRAM.to_owned(),
-        );
-        labels.insert(RuleMetadata::MAKE_ROOM.to_owned(), uid.to_owned());
-        rule
-    };
-    let mut by_hand = own("by-hand", "one");
-    by_hand.metadata.labels.remove(RuleMetadata::MANAGED_BY);
-    let mut other_key = own("other-key", "one");
-    other_key.taint.key = "example.com/maintenance".to_owned();
-    let mut drain = own("drain", "one");
-    drain.metadata.labels.remove(RuleMetadata::MAKE_ROOM);
-    let mut expired = own("a-expired", "two");
-    let past = (RuleMetadata::EXPIRES.to_owned(), after(-60).to_string());
-    expired.metadata.annotations.extend([past]);
-    let mut going_on = own("c-going-on", "one");
-    let later = (RuleMetadata::EXPIRES.to_owned(), after(60).to_string());
-    going_on.metadata.annotations.extend([later]);
+fn rules_of_other_pods_reserve_devices_and_those_of_the_pod_are_taken_over() {
+    let mut by_hand = keeping("gpu-3", "theirs");
+    by_hand.metadata.labels.clear();
     let rules = [
-        own("b", "one"),
+        keeping("gpu-1", "mine"),
+        keeping("gpu-2", "theirs"),
         by_hand,
-        other_key,
-        drain,
-        expired,
-        going_on,
     ];
-    let names = |found: &[crate::model::DeviceTaintRule]| -> Vec<String> {
-        found.iter().map(|rule| rule.name.to_string()).collect()
-    };
-    assert_eq!(names(&left_of(&rules, &"one".into())), ["b", "c-going-on"]);
-    assert!(left_of(&rules, &"three".into()).is_empty());
-}
-
-#[test]
-fn a_run_that_takes_over_the_rules_of_another_says_so() {
-    let mut rule = named("make-room-a", "NoExecute");
-    let until = (RuleMetadata::EXPIRES.to_owned(), after(60).to_string());
-    rule.metadata.annotations.extend([until]);
-    let line = taken_over_line(&[rule]).expect("a line");
-    assert!(
-        line.starts_with("this run takes over 1 rule that another `make-room`"),
-        "{line}"
-    );
-    assert!(line.contains("make-room-a"), "{line}");
-    let expiry = format!("(expires at {})", after(60));
-    assert!(line.contains(&expiry), "{line}");
-    assert_eq!(taken_over_line(&[]), None);
-}
-
-#[test]
-fn one_eviction_of_each_namespace_is_tried_of_those_that_the_api_is_asked_for() {
-    let pods = [
-        planned("team-a", false),
-        planned("team-a", true),
-        planned("team-a", true),
-        planned("team-b", true),
-        planned("team-c", false),
-    ];
-    let tried = tried_evictions(&pods);
-    assert_eq!(tried, [&pods[1], &pods[3]]);
-}
-
-fn planned(namespace: &str, has_budget: bool) -> PlannedEviction {
-    PlannedEviction {
-        name: name(namespace, "web-0"),
-        uid: "uid-of-web-0".into(),
-        node: None,
-        priority: 0,
-        grace_period_seconds: 1,
-        controller: None,
-        has_budget,
-    }
-}
-
-#[test]
-fn rules_begin_with_no_schedule_while_the_eviction_api_evicts() {
-    for (pods, force, expected) in [
-        (vec![false, false], true, None),
-        (vec![true, false], false, Some(Escalation::Certain)),
-        (vec![true, true], true, Some(Escalation::IfRefused)),
-        (vec![true, true], false, Some(Escalation::Never)),
-    ] {
-        let room = PlannedRoom {
-            set: set(),
-            pods: pods.iter().map(|budget| planned("a", *budget)).collect(),
+    let uid = Uid::from("mine");
+    let found: Vec<String> = reserved(&rules, &uid)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(found, ["gpu.example.com/node-7/gpu-2"]);
+    let left: Vec<_> = left_of(&rules, &uid)
+        .into_iter()
+        .map(|it| it.name)
+        .collect();
+    assert_eq!(left, [rules[0].name.clone()]);
+    let semantics = Semantics::assumed();
+    let step = |existing: DeviceTaintRule| {
+        let rule = keeping("gpu-1", "mine");
+        let mut draft = crate::decide::RuleDraft {
+            name: rule.name.to_string(),
+            selector: rule.selector.clone().unwrap(),
+            taint: rule.taint.clone(),
+            labels: rule.metadata.labels.clone(),
+            annotations: rule.metadata.annotations,
+            manifest: None,
         };
-        let limits = RoomLimits { force };
-        assert_eq!(room.escalation(limits), expected, "{pods:?} {force}");
-    }
-}
-
-#[test]
-fn all_permissions_of_a_run_are_needed_before_its_first_change() {
-    let evict = |namespace: &str| NeededAccess::EvictPods(namespace.into());
-    let (create, patch, delete) = (
-        NeededAccess::CreateRules,
-        NeededAccess::PatchRules,
-        NeededAccess::DeleteRules,
-    );
-    let draft = || terms().drafts(&set()).unwrap().remove(0);
-    let made = || AddStep::Create(draft());
-    let rule = || Box::new(named("a", "NoExecute"));
-    let kept = || AddStep::Keep {
-        draft: draft(),
-        rule: rule(),
+        draft
+            .annotations
+            .insert(RuleMetadata::EXPIRES.to_owned(), after(9).to_string());
+        room_steps(vec![draft], &[existing], &uid, &semantics, now())
     };
-    let changed = || AddStep::Change {
-        draft: draft(),
-        rule: rule(),
-        patch: RulePatch::effect(&Effect::NoExecute, &Semantics::assumed(), None),
-    };
-    for (what, pods, first, force, expected) in [
-        (
-            "by taint alone",
-            vec![planned("a", false)],
-            vec![made()],
-            false,
-            vec![create.clone(), delete.clone()],
-        ),
-        (
-            "by evictions alone",
-            vec![planned("a", true), planned("b", true)],
-            vec![made()],
-            false,
-            vec![create.clone(), delete.clone(), evict("a"), evict("b")],
-        ),
-        (
-            "by evictions, then by taint",
-            vec![planned("a", true), planned("b", false)],
-            vec![made()],
-            false,
-            vec![create.clone(), patch.clone(), delete.clone(), evict("a")],
-        ),
-        (
-            "by evictions, and by force",
-            vec![planned("a", true)],
-            vec![made()],
-            true,
-            vec![create, patch.clone(), delete.clone(), evict("a")],
-        ),
-        (
-            "with the rules of an earlier run",
-            vec![planned("a", false)],
-            vec![kept()],
-            false,
-            vec![delete.clone()],
-        ),
-        (
-            "with rules of an earlier run that become others",
-            vec![planned("a", false)],
-            vec![changed()],
-            false,
-            vec![patch, delete],
-        ),
-        ("nothing to do", vec![], vec![], false, vec![]),
-    ] {
-        let plan = RoomPlan {
-            chosen: PlannedRoom { set: set(), pods },
-            runner_up: None,
-            is_proved: true,
-            unknown: Vec::new(),
-            leaving: Vec::new(),
-            closed: Vec::new(),
-        };
-        let needed = needed_access(&plan, &first, RoomLimits { force });
-        assert_eq!(Vec::from_iter(needed), expected, "{what}");
-    }
+    let taken = step(keeping("gpu-1", "mine")).unwrap();
+    assert!(matches!(taken[..], [AddStep::Change { .. }]), "{taken:?}");
+    let mut foreign = keeping("gpu-1", "mine");
+    foreign.metadata.labels.remove(RuleMetadata::MAKE_ROOM);
+    foreign.taint.effect = Effect::None;
+    let found = step(foreign);
+    let is_changed = found.is_ok_and(|steps| {
+        steps.iter().any(|step| match step {
+            AddStep::Change { patch, .. } => patch.effect.is_some(),
+            AddStep::Create(_) | AddStep::Keep { .. } => false,
+        })
+    });
+    assert!(!is_changed, "the rule of another user keeps its effect");
 }
 
-fn limits() -> StageLimits {
-    StageLimits {
-        timeout: Duration::from_secs(60),
-        force_after: None,
-        mechanism: Mechanism::Taint,
-    }
-}
-
-fn remaining(called: &str, has_budget: bool, is_terminating: bool) -> RemainingPod {
-    RemainingPod {
-        name: name("team-a", called),
-        uid: called.into(),
-        has_budget,
-        is_terminating,
-    }
-}
-
-fn facts(remaining: &[RemainingPod]) -> StageFacts {
-    StageFacts {
-        progress: PodProgress::Pending(Some("no device".to_owned())),
+fn facts(remaining: &[(&str, bool)]) -> RoomFacts {
+    RoomFacts {
+        progress: PodProgress::Pending(None),
         devices: BTreeSet::new(),
-        remaining: remaining.to_vec(),
+        remaining: remaining
+            .iter()
+            .map(|(pod, is_leaving)| (name("team-a", pod), Uid::from(*pod), *is_leaving))
+            .collect(),
         competitors: Vec::new(),
-        reversed: None,
+        interference: None,
     }
 }
 
@@ -650,189 +593,180 @@ fn at(seconds: u64) -> Duration {
 }
 
 #[test]
-fn pods_with_budgets_leave_first_and_the_others_by_the_taint() {
-    let mut run = StageRun::new(limits());
-    let both = [remaining("a", true, false), remaining("b", false, false)];
-    assert_eq!(run.next(&facts(&both), at(0)), StageStep::Evict("a".into()));
-    let refusal = EvictionReply::Refused("budget".to_owned());
-    run.replied(&"a".into(), &refusal, at(0));
-    // A second later it is tried again, and the others wait for it.
-    assert!(matches!(
-        run.next(&facts(&both), at(0)),
-        StageStep::WaitUntil(_)
-    ));
-    assert_eq!(run.next(&facts(&both), at(1)), StageStep::Evict("a".into()));
-    run.replied(&"a".into(), &EvictionReply::Accepted, at(1));
-    assert_eq!(run.next(&facts(&both), at(1)), StageStep::Raise);
-    run.raised();
-    assert!(matches!(
-        run.next(&facts(&both), at(2)),
-        StageStep::WaitUntil(_)
-    ));
-    let left = run.left(&facts(&[remaining("b", false, true)]));
-    assert_eq!(left[0], "pod team-a/b is terminating");
+fn a_pod_is_evicted_once_and_a_refused_eviction_is_tried_again() {
+    let mut run = RoomRun::new(at(300), false);
+    let both = facts(&[("a", false), ("b", false)]);
+    assert_eq!(run.next(&both, at(0)), RoomStep::Evict("a".into()));
+    run.replied(&"a".into(), RoomReply::Accepted, at(0));
+    assert_eq!(run.next(&both, at(0)), RoomStep::Evict("b".into()));
+    let refused = || RoomReply::Refused("needs 1".to_owned());
+    run.replied(&"b".into(), refused(), at(0));
+    assert_eq!(run.next(&both, at(0)), RoomStep::Wait);
+    assert_eq!(run.next(&both, at(1)), RoomStep::Evict("b".into()));
+    assert!(run.left(&both)[1].contains("needs 1"));
+    run.replied(&"b".into(), refused(), at(1));
+    assert_eq!(run.next(&both, at(2)), RoomStep::Wait);
+    assert_eq!(run.next(&both, at(3)), RoomStep::Evict("b".into()));
+    // Without --force it is never deleted.
+    assert_eq!(run.next(&both, at(200)), RoomStep::Evict("b".into()));
+    let leaving = facts(&[("c", true)]);
+    assert_eq!(run.next(&leaving, at(0)), RoomStep::Wait);
 }
 
 #[test]
-fn the_effect_is_raised_once_the_eviction_of_every_pod_with_a_budget_was_accepted() {
-    let mut run = StageRun::new(limits());
-    let all = [
-        remaining("a", true, false),
-        remaining("b", true, false),
-        remaining("c", false, false),
-    ];
-    run.replied(&"a".into(), &EvictionReply::Accepted, at(0));
-    assert_eq!(run.next(&facts(&all), at(0)), StageStep::Evict("b".into()));
-    run.replied(&"b".into(), &EvictionReply::Accepted, at(0));
-    assert_eq!(run.next(&facts(&all), at(0)), StageStep::Raise);
-    // An earlier run has raised it: a budget is respected all the same.
-    let mut continued = StageRun::new(limits());
-    continued.raised();
-    let step = continued.next(&facts(&all), at(0));
-    assert_eq!(step, StageStep::Evict("a".into()));
-}
-
-#[test]
-fn the_last_look_is_at_the_timeout() {
-    let run = StageRun::new(limits());
-    let late = Duration::from_millis(59_800);
-    let step = run.next(&facts(&[]), late);
-    assert_eq!(step, StageStep::WaitUntil(at(60)));
-}
-
-#[test]
-fn without_other_pods_the_effect_stays_and_a_terminating_pod_is_not_asked_for_again() {
-    let mut run = StageRun::new(limits());
-    let one = [remaining("a", true, false)];
-    run.replied(&"a".into(), &EvictionReply::Accepted, at(0));
-    assert!(matches!(
-        run.next(&facts(&one), at(0)),
-        StageStep::WaitUntil(_)
-    ));
-    let leaving = [remaining("b", true, true)];
-    assert!(matches!(
-        run.next(&facts(&leaving), at(0)),
-        StageStep::WaitUntil(_)
-    ));
-}
-
-#[test]
-fn with_force_a_budget_is_overruled_after_its_grace() {
-    let forced = StageLimits {
-        force_after: Some(at(5)),
-        ..limits()
-    };
-    let mut run = StageRun::new(forced);
-    let one = [remaining("a", true, false)];
-    let refusal = EvictionReply::Refused("budget".to_owned());
-    run.replied(&"a".into(), &refusal, at(0));
-    assert_eq!(run.next(&facts(&one), at(4)), StageStep::Evict("a".into()));
-    assert_eq!(run.next(&facts(&one), at(5)), StageStep::Raise);
-    run.raised();
-    assert!(matches!(
-        run.next(&facts(&one), at(6)),
-        StageStep::WaitUntil(_)
-    ));
-    // Without it, only the timeout ends the wait.
-    let mut patient = StageRun::new(limits());
-    patient.replied(&"a".into(), &refusal, at(0));
-    assert_eq!(
-        patient.next(&facts(&one), at(50)),
-        StageStep::Evict("a".into())
-    );
-    let StageStep::Finished(end) = patient.next(&facts(&one), at(60)) else {
-        panic!("the time is over");
-    };
-    let failure = end.status(&name("team-a", "critical")).unwrap_err();
-    assert_eq!(failure.status(), ExitStatus::TimedOut);
-    assert!(failure.details().join("\n").contains("budget"));
-}
-
-#[test]
-fn a_pod_whose_devices_are_not_known_yet_is_scheduled_on_its_node() {
-    let end = |devices: &[DeviceId]| {
-        let devices = devices.iter().cloned().collect();
-        StageEnd::Scheduled("node-7".into(), devices).success(&name("team-a", "critical"))
-    };
-    let told = "pod team-a/critical is scheduled on node node-7";
-    assert_eq!(end(&[]).as_deref(), Some(told));
-    let with = end(&[device("gpu-0")]).unwrap();
-    assert!(with.starts_with(&format!("{told} with ")), "{with}");
-}
-
-#[test]
-fn claims_that_were_read_before_the_pod_was_scheduled_are_read_again() {
-    let mut facts = facts(&[]);
-    facts.devices.clear();
-    assert!(!facts.precedes_scheduling());
-    facts.progress = PodProgress::Scheduled("node-7".into());
-    assert!(facts.precedes_scheduling());
-    facts.devices = [device("gpu-0")].into();
-    assert!(!facts.precedes_scheduling());
+fn with_force_a_pod_is_deleted_after_a_minute_of_refusals() {
+    let mut run = RoomRun::new(at(300), true);
+    let one = facts(&[("a", false)]);
+    for second in [5, 20, 40, 64] {
+        assert_eq!(run.next(&one, at(second)), RoomStep::Evict("a".into()));
+        run.replied(&"a".into(), RoomReply::Refused("no".to_owned()), at(second));
+    }
+    assert_eq!(run.next(&one, at(69)), RoomStep::Delete("a".into()));
+    run.replied(&"a".into(), RoomReply::Accepted, at(69));
+    assert_eq!(run.next(&one, at(70)), RoomStep::Wait);
 }
 
 #[test]
 fn each_end_has_its_exit_code() {
-    let run = StageRun::new(limits());
-    let competitor = Competitor {
-        device: device("gpu-0"),
-        claim: name("team-b", "c"),
-        pods: vec![name("team-b", "other")],
-    };
-    let with = |change: &dyn Fn(&mut StageFacts)| {
-        let mut facts = facts(&[]);
+    let run = RoomRun::new(at(300), false);
+    let end = |change: &dyn Fn(&mut RoomFacts), seconds| {
+        let mut facts = facts(&[("a", false)]);
         change(&mut facts);
-        match run.next(&facts, at(1)) {
-            StageStep::Finished(end) => end,
-            StageStep::Evict(_) | StageStep::Raise | StageStep::Lift | StageStep::WaitUntil(_) => {
-                panic!("it is not over")
+        match run.next(&facts, at(seconds)) {
+            RoomStep::Finished(end) => end
+                .result(&name("team-a", "critical"))
+                .map_err(|it| it.status()),
+            other @ (RoomStep::Evict(_) | RoomStep::Delete(_) | RoomStep::Wait) => {
+                panic!("{other:?}")
             }
         }
     };
-    let scheduled = with(&|facts| {
+    let scheduled = |facts: &mut RoomFacts| {
         facts.progress = PodProgress::Scheduled("node-7".into());
-        facts.devices = [device("gpu-0")].into();
-        // Whoever came later does not matter any more.
-        facts.competitors = vec![competitor.clone()];
-    });
-    let pod = name("team-a", "critical");
-    assert_eq!(scheduled.status(&pod).unwrap(), ExitStatus::Success);
-    assert!(scheduled.success(&pod).unwrap().contains("node-7"));
-    let lost = with(&|facts| facts.competitors = vec![competitor.clone()]);
-    let failure = lost.status(&pod).unwrap_err();
-    assert_eq!(failure.status(), ExitStatus::TimedOut);
-    assert!(failure.details().join("").contains("team-b/other"));
-    assert!(lost.success(&pod).is_none());
-    let gone = with(&|facts| facts.progress = PodProgress::Gone);
-    assert_eq!(gone.status(&pod).unwrap_err().status(), ExitStatus::Failed);
-    let reversed = with(&|facts| facts.reversed = Some("rule r was removed".to_owned()));
-    assert_eq!(
-        reversed,
-        StageEnd::Reversed("rule r was removed".to_owned())
-    );
-    assert_eq!(
-        reversed.status(&pod).unwrap_err().status(),
-        ExitStatus::Failed
-    );
+        facts.competitors = vec!["claim x".to_owned()];
+    };
+    assert!(end(&scheduled, 999).is_ok());
+    let gone = |facts: &mut RoomFacts| facts.progress = PodProgress::Gone;
+    assert_eq!(end(&gone, 0), Err(ExitStatus::Failed));
+    let lost = |facts: &mut RoomFacts| facts.competitors = vec!["claim x".to_owned()];
+    assert_eq!(end(&lost, 0), Err(ExitStatus::TimedOut));
+    let removed = |facts: &mut RoomFacts| facts.interference = Some("rule x".to_owned());
+    assert_eq!(end(&removed, 0), Err(ExitStatus::Failed));
+    assert_eq!(end(&|_| {}, 300), Err(ExitStatus::TimedOut));
 }
 
 #[test]
-fn priority_alone_lifts_the_taint_once_everybody_has_left() {
-    let alone = StageLimits {
-        mechanism: Mechanism::PriorityAlone,
-        ..limits()
+fn the_facts_of_a_look() {
+    let holder = pod("team-a", "web-0");
+    let plan = planned(&holder, RoomLimits::default(), |_| {}).unwrap();
+    let mut waiting = pod("team-a", "critical");
+    waiting.node = None;
+    let own = [name("team-a", "gpu")];
+    let mut snapshot = Snapshot {
+        claims: vec![claim_in_use(&holder)],
+        pods: vec![holder.clone()],
+        ..Snapshot::default()
     };
-    let mut run = StageRun::new(alone);
-    run.raised();
-    let one = [remaining("a", false, true)];
+    let before = allocated(&snapshot);
+    let look = |snapshot: &Snapshot, rules: &[DeviceTaintRule], before: &BTreeSet<Uid>| {
+        RoomFacts::new(
+            &plan,
+            &RoomView {
+                snapshot,
+                pod: Some(&waiting),
+                uid: &waiting.uid,
+                claims: &own,
+                rules,
+                before,
+            },
+        )
+    };
+    let first = look(&snapshot, &[], &before);
+    let left = [(holder.name.clone(), holder.uid, false)];
+    assert_eq!(first.remaining, left);
+    assert_eq!((first.competitors.len(), first.interference), (0, None));
+    // A claim that held nothing before is a competitor; with admin access it takes nothing.
+    let none = BTreeSet::new();
+    assert_eq!(look(&snapshot, &[], &none).competitors.len(), 1);
+    let admin = |snapshot: &mut Snapshot, access| {
+        snapshot.claims[0].allocation.as_mut().unwrap().results[0].admin_access = access;
+    };
+    admin(&mut snapshot, true);
+    let second = look(&snapshot, &[], &none);
+    assert_eq!((second.competitors.len(), second.remaining.len()), (0, 0));
+    // A pod that is gone while its claim is reserved for it is not evicted.
+    admin(&mut snapshot, false);
+    snapshot.pods.clear();
+    assert!(look(&snapshot, &[], &before).remaining[0].2);
+    let rule = keeping("gpu-0", waiting.uid.as_str());
+    let interference = |change: &dyn Fn(&mut DeviceTaintRule)| {
+        let mut now = rule.clone();
+        change(&mut now);
+        let snapshot = Snapshot {
+            rules: vec![now],
+            ..Snapshot::default()
+        };
+        look(&snapshot, std::slice::from_ref(&rule), &none).interference
+    };
+    assert_eq!(interference(&|_| {}), None);
+    type Change<'a> = &'a dyn Fn(&mut DeviceTaintRule);
+    let changes: [Change<'_>; 6] = [
+        &|rule| rule.name = "other".into(),
+        &|rule| rule.uid = "other".into(),
+        &|rule| rule.selector = None,
+        &|rule| rule.metadata.labels.clear(),
+        &|rule| rule.taint.value.push('x'),
+        &|rule| rule.taint.effect = Effect::NoExecute,
+    ];
+    for (number, change) in changes.into_iter().enumerate() {
+        assert!(interference(change).is_some(), "{number}");
+    }
+}
+
+#[test]
+fn a_pod_waits_until_it_has_a_node_or_is_terminating_or_is_another_one() {
+    let uid = pod("team-a", "critical").uid;
+    let mut waiting = pod("team-a", "critical");
     assert!(matches!(
-        run.next(&facts(&one), at(0)),
-        StageStep::WaitUntil(_)
+        progress(Some(&waiting), &uid),
+        PodProgress::Scheduled(_)
     ));
-    assert_eq!(run.next(&facts(&[]), at(1)), StageStep::Lift);
-    run.lifted();
-    let mut lifted = facts(&[]);
-    // That its rules are gone is its own doing.
-    lifted.reversed = Some("rule r was removed".to_owned());
-    assert!(matches!(run.next(&lifted, at(2)), StageStep::WaitUntil(_)));
+    waiting.node = None;
+    assert_eq!(progress(Some(&waiting), &uid), PodProgress::Pending(None));
+    waiting.deletion = Some(Deletion {
+        at: now(),
+        grace_period_seconds: None,
+        finalizers: Vec::new(),
+    });
+    assert_eq!(progress(Some(&waiting), &uid), PodProgress::Gone);
+    let mut another = pod("team-a", "critical");
+    another.uid = "another".into();
+    assert_eq!(progress(Some(&another), &uid), PodProgress::Gone);
+    assert_eq!(progress(None, &uid), PodProgress::Gone);
+}
+
+#[test]
+fn rules_that_are_left_come_first_and_then_a_signal() {
+    let of = |status: ExitStatus| Failure::new(status, format!("failure {}", status.code()));
+    let end = |done, removed| with_removal(done, removed, of).map_err(|end| end.status());
+    let success = || Ok(ExitStatus::Success);
+    let late = || Err(of(ExitStatus::TimedOut));
+    let stopped = || Ok(Some(ExitStatus::Interrupted));
+    let kept = || Err(of(ExitStatus::Failed));
+    assert_eq!(end(success(), Ok(None)), Ok(ExitStatus::Success));
+    assert_eq!(end(late(), Ok(None)), Err(ExitStatus::TimedOut));
+    assert_eq!(end(success(), stopped()), Err(ExitStatus::Interrupted));
+    assert_eq!(end(late(), stopped()), Err(ExitStatus::Interrupted));
+    assert_eq!(end(success(), kept()), Err(ExitStatus::Failed));
+    assert_eq!(end(late(), kept()), Err(ExitStatus::Failed));
+}
+
+#[test]
+fn a_scheduled_pod_is_named_with_its_devices() {
+    let end = RoomEnd::Scheduled("node-7".into(), [device("gpu-0")].into());
+    let message = end.result(&name("team-a", "critical")).unwrap();
+    assert!(
+        message.contains("gpu.example.com/node-7/gpu-0"),
+        "{message}"
+    );
 }

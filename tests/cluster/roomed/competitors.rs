@@ -9,11 +9,22 @@ use crate::harness::At;
 /// The scene with one device in use, and a proxy.
 fn scene() -> (Scene, Proxy) {
     let mut scene = Scene::new();
-    scene.stage.node(1);
+    scene.node(1);
     scene.stage.workload("ReplicaSet", "web", 1);
     scene.pending("critical", "critical", 0);
     let proxy = Proxy::start(&scene.stage.world);
     (scene, proxy)
+}
+
+#[test]
+fn a_pending_pod_of_higher_priority_that_tolerates_the_taint_is_named_and_refused_in_scripts() {
+    let (scene, _proxy) = scene();
+    scene.pending("rival", "critical", 1);
+    let run = scene.make_room("--dry-run").ended(0);
+    run.saying("may get the devices first").saying("/rival");
+    let run = scene.make_room("--yes").ended(4);
+    run.saying("/rival").saying("--force");
+    scene.without_rules();
 }
 
 #[test]
@@ -29,7 +40,7 @@ fn a_competitor_of_higher_priority_that_tolerates_the_taint_wins_and_is_named() 
     // It usually wins; which of them the scheduler tries first depends on their back-off, too.
     let has_won = scene.node_of("winner").is_some();
     let run = run.ended(if has_won { 5 } else { 0 });
-    for words in ["another claim got the devices", "/winner got"] {
+    for words in ["another claim got the devices", "winner-gpu-"] {
         assert_eq!(run.stderr.contains(words), has_won, "{run:#?}");
     }
     assert_eq!(scene.node_of("critical").is_none(), has_won, "{run:#?}");
@@ -54,7 +65,7 @@ fn a_competitor_of_higher_priority_that_does_not_tolerate_the_taint_waits() {
 #[test]
 fn a_pod_that_never_becomes_schedulable_ends_with_the_timeout_and_without_rules() {
     let mut scene = Scene::new();
-    scene.stage.node(1);
+    scene.node(1);
     scene.stage.workload("ReplicaSet", "web", 1);
     scene.pod_with("critical", "critical", Some(0), |pod| {
         pod["spec"]["containers"][0]["resources"]["requests"] = json!({"cpu": "1000"});

@@ -13,7 +13,7 @@ use crate::cluster::rules::harm::{Harm, Proxy};
 use crate::cluster::rules::support::Run;
 use crate::harness::{At, DEADLINE, Fault, Proxy as Network, block_on, wait_for};
 
-/// One device, in use by a pod with a budget and beside it one without, and a pod that waits for both devices.
+/// Two devices in use by pods, one of them with a budget, and a pod that waits for both devices.
 struct Stand {
     scene: Scene,
     proxy: Proxy,
@@ -22,7 +22,7 @@ struct Stand {
 impl Stand {
     fn new() -> Self {
         let mut scene = Scene::new();
-        scene.stage.node(2);
+        scene.node(2);
         scene.stage.ready_after(Duration::from_millis(200));
         scene.stage.workload("ReplicaSet", "web", 1);
         scene.stage.workload("ReplicaSet", "guarded", 1);
@@ -111,11 +111,11 @@ impl Stand {
 fn a_run_that_is_stopped_at_any_change_leaves_no_rule_after_the_cleanup() {
     let stand = Stand::new();
     stand.scene.pending("critical", "critical-pair", 0);
-    // Two rules, an eviction, two effects, and two deletions.
+    // Two rules, two evictions, and two deletions.
     let mut changes = stand.changes();
     for _ in 0..5 {
-        assert!(changes.len() >= 7, "{changes:?}");
-        if changes.len() == 7 {
+        assert!(changes.len() >= 6, "{changes:?}");
+        if changes.len() == 6 {
             break;
         }
         // One more for each change that the controller's own change of the status came before: at such a change
@@ -123,7 +123,7 @@ fn a_run_that_is_stopped_at_any_change_leaves_no_rule_after_the_cleanup() {
         stand.reset();
         changes = stand.changes();
     }
-    assert_eq!(changes.len(), 7, "{changes:?}");
+    assert_eq!(changes.len(), 6, "{changes:?}");
     let harms = [
         Harm::SignalAfter("INT"),
         Harm::SignalAfter("KILL"),
@@ -156,7 +156,7 @@ fn a_run_after_one_that_was_killed_completes_it() {
     stand.scene.make_room("").ended(4);
     assert_eq!(block_on(world.rules()).len(), 1);
     let run = stand.scene.make_room("--yes").ended(0);
-    run.saying("takes over 1 rule that another `make-room` for this pod");
+    run.saying("rules taken over: 1");
     assert!(stand.scene.node_of("critical").is_some());
     stand.scene.without_rules();
 }

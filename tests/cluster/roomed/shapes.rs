@@ -38,6 +38,7 @@ fn partitions_are_left_and_kept_so_that_the_whole_device_is_free() {
         plane().create(&[counters, devices]).await;
     });
     scene.stage.nodes.push(node.clone());
+    scene.monitor(&node);
     let of = |slots: u8| {
         let expression = format!("device.attributes['{driver}'].slots == {slots}");
         json!({
@@ -58,14 +59,14 @@ fn partitions_are_left_and_kept_so_that_the_whole_device_is_free() {
     scene.pending("critical", "whole", 0);
     scene.make_room("--yes").ended(0).saying("/whole");
     assert_eq!(scene.node_of("critical"), Some(node.clone()));
-    assert_eq!(scene.stage.on(&node), ["critical"]);
+    assert_eq!(scene.on(&node), ["critical"]);
     scene.without_rules();
 }
 
 #[test]
 fn a_claim_that_two_pods_share_is_free_when_both_are_evicted() {
     let mut scene = Scene::new();
-    let node = scene.stage.node(1);
+    let node = scene.node(1);
     let world = &scene.stage.world;
     let claim = json!({
         "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
@@ -82,17 +83,21 @@ fn a_claim_that_two_pods_share_is_free_when_both_are_evicted() {
         scene.stage.until_ready(name, 1);
     }
     scene.pending("critical", "critical", 0);
-    scene.make_room("--yes").ended(0).saying("evicts 2 pods");
-    assert_eq!(scene.stage.on(&node), ["critical"]);
+    scene
+        .make_room("--yes")
+        .ended(0)
+        .saying("one, ")
+        .saying("two");
+    assert_eq!(scene.on(&node), ["critical"]);
     scene.without_rules();
 }
 
 #[test]
 fn of_two_nodes_the_one_is_chosen_where_fewer_pods_are_evicted() {
     let mut scene = Scene::new();
-    let first = scene.stage.node(2);
+    let first = scene.node(2);
     scene.stage.workload("ReplicaSet", "single", 2);
-    let second = scene.stage.node(2);
+    let second = scene.node(2);
     scene
         .stage
         .workload_with("ReplicaSet", "double", 1, |spec| {
@@ -101,10 +106,8 @@ fn of_two_nodes_the_one_is_chosen_where_fewer_pods_are_evicted() {
         });
     scene.template("critical-pair", 2, Some(tolerations()));
     scene.pending("critical", "critical-pair", 0);
-    let run = scene.make_room("--yes").ended(0);
-    let run = run.saying("evicts 1 pod;").saying("next best:");
-    assert!(run.stderr.contains("evicts 2 pods"), "{run:#?}");
+    scene.make_room("--yes").ended(0);
     assert_eq!(scene.node_of("critical"), Some(second));
-    assert_eq!(scene.stage.on(&first).len(), 2);
+    assert_eq!(scene.on(&first).len(), 2);
     scene.without_rules();
 }

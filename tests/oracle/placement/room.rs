@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use kubectl_devicetaint::assess::completeness;
 use kubectl_devicetaint::engine::Semantics;
-use kubectl_devicetaint::engine::allocator::room::{RoomCost, RoomQuestion, RoomSet, room};
+use kubectl_devicetaint::engine::allocator::room::{
+    RoomCost, RoomQuestion, RoomSet, RoomTier, room,
+};
 use kubectl_devicetaint::engine::allocator::{PendingClaim, SearchBasis};
-use kubectl_devicetaint::engine::set_search::Tier;
 use kubectl_devicetaint::model::{Reading, Uid};
 use serde_json::{Value, json};
 
@@ -104,11 +105,10 @@ fn chosen(reading: &Reading, semantics: &Semantics) -> Option<(RoomSet, BTreeSet
         reserved: &reserved,
     };
     let cost = |set: &[usize]| RoomCost {
-        tier: Tier::ShortGrace,
         pods: set.len(),
         ..RoomCost::NONE
     };
-    let best = room(&question, Tier::ShortGrace, &cost).best?;
+    let best = room(&question, RoomTier::ShortGrace, &cost).best?;
     let evicted = best.evicted.iter().map(|place| names[*place].clone());
     let evicted = evicted.collect();
     Some((best, evicted))

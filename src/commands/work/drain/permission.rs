@@ -21,7 +21,7 @@ pub(super) async fn check_permission(
     let mut asked = BTreeSet::new();
     for pod in leaving {
         if asked.insert(&pod.name.namespace) {
-            let tried = evict(client, &pod.name, &pod.uid, WriteMode::DryRun).await;
+            let tried = evict(client, &pod.name, &pod.uid, None, WriteMode::DryRun).await;
             // A budget that refuses now may allow the eviction later.
             tried.map_err(|error| failed(error).detail("nothing was changed"))?;
         }

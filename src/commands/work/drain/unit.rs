@@ -170,7 +170,7 @@ impl UnitDrain<'_, '_, '_> {
 
     async fn evict(&self, pod: &UnitPod) -> Result<EvictionReply, Failure> {
         let client = &self.order.live.client;
-        let answer = evict(client, &pod.name, &pod.uid, WriteMode::Store).await;
+        let answer = evict(client, &pod.name, &pod.uid, None, WriteMode::Store).await;
         Ok(match answer.map_err(failed)? {
             EvictionAnswer::Accepted => EvictionReply::Accepted,
             EvictionAnswer::Gone => EvictionReply::Gone,

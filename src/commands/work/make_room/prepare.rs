@@ -13,75 +13,81 @@ use crate::commands::work::mutation_context::MutationContext;
 use crate::decide::approval::EvictionMethod;
 use crate::decide::explain_targets::{no_such_pod, the_one};
 use crate::decide::make_room::{
-    Beneficiary, Eligibility, Mechanism, NeededAccess, NothingHelps, Occupants, RoomInput,
-    RoomLimits, RoomPlan, RoomTarget, RoomTerms, WaitingPod, action, candidates, eligibility,
-    first_drafts, lacking, left_of, needed_access, plan, refuse_lacking, refuse_unread, reserved,
-    room_steps, taint, tried_evictions,
+    Beneficiary, Eligibility, PlannedEviction, RoomInput, RoomLimits, RoomPlan, RoomTarget,
+    WaitingPod, allocated, candidates, drafts, eligibility, lacking, left_of, plan, refuse_lacking,
+    refuse_unread, reserved, rivals, room_steps, taint,
 };
-use crate::decide::proposal::{NamedOwners, ProposedRule};
+use crate::decide::proposal::{Drains, NamedEvictions, NamedOwners, ProposedRule};
 use crate::decide::{AddStep, Proposal};
 use crate::engine::ProposedTaint;
 use crate::engine::allocator::room::{RoomQuestion, relevant_devices};
 use crate::error::Failure;
-use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Kind, NamespacedName, NodeName, Pod};
+use crate::model::{
+    DeviceId, DeviceSelector, DeviceTaintRule, Effect, Kind, Namespace, NamespacedName, NodeName,
+    Pod, Uid,
+};
+use crate::naming::phrase::few;
 
 /// Flags and arguments of the command.
 #[derive(Clone, Debug)]
 pub(crate) struct RoomRequest {
     pub(crate) target: RoomTarget,
     pub(crate) limits: RoomLimits,
-    pub(crate) mechanism: Mechanism,
+    /// Whether a taint keeps the devices for the pod.
+    pub(crate) has_taint: bool,
+    /// Whether the question is answered beforehand.
+    pub(crate) yes: bool,
     pub(crate) timeout: Duration,
 }
 
-/// What is found out before anything is changed.
+/// Result of the first look, before anything is changed.
 pub(crate) enum Preparation {
     /// The pod has this node already.
     Scheduled(Pod, NodeName),
     /// The scheduler has evicted pods for the pod on this node.
     Nominated(Pod, NodeName),
-    /// No set of pods may be chosen.
-    Nothing(Pod, Box<NothingHelps>),
-    /// A set was chosen.
+    /// A set of pods was chosen.
     Room(Box<Prepared>),
 }
 
-/// What is done for the pod.
+/// A chosen set, with the rules that keep its devices.
 pub(crate) struct Prepared {
     pub(crate) pod: Pod,
     pub(crate) waiting: WaitingPod,
     pub(crate) plan: RoomPlan,
-    pub(crate) terms: RoomTerms,
-    /// The rules as they become.
-    wanted: Vec<AddStep>,
-    /// The rules as they are made first.
-    pub(crate) first: Vec<AddStep>,
-    /// Who held devices before.
-    pub(crate) before: Occupants,
+    pub(crate) steps: Vec<AddStep>,
+    /// Claims that held devices before the first eviction.
+    pub(crate) before: BTreeSet<Uid>,
     /// Rules for the same pod that another run has made.
     pub(crate) taken_over: Vec<DeviceTaintRule>,
-    /// At what price pods may be evicted.
-    limits: RoomLimits,
+    /// Taints by which the evictions are assessed, and the pods that use the devices read.
+    pub(crate) taints: Vec<ProposedTaint>,
+    /// Lines above the question.
+    lines: Vec<String>,
+    force: bool,
 }
 
 impl RoomRequest {
-    /// Finds the pod, and chooses whom to evict.
+    /// Finds the pod, and chooses the pods to evict.
     ///
     /// # Errors
     ///
-    /// There is no such pod, it does not wait for devices, its claims do not tolerate the taint, or something that decides
-    /// could not be read. Nothing was changed.
+    /// The pod does not wait for devices, its claims do not tolerate the taint, no set was found, or data is missing that
+    /// decides. Nothing was changed.
     pub(crate) async fn prepare(&self, mutation: &MutationContext) -> Result<Preparation, Failure> {
         let view = mutation.view.clone().with_places(NodeDetail::Whole).await?;
         let (pod, eligible) = Box::pin(self.find(&view)).await?;
         match eligible {
             Eligibility::Scheduled(node) => Ok(Preparation::Scheduled(pod, node)),
             Eligibility::Nominated(node) => Ok(Preparation::Nominated(pod, node)),
-            Eligibility::Waits(waiting) => Box::pin(self.choose(pod, *waiting, view)).await,
+            Eligibility::Waits(waiting) => {
+                let prepared = Box::pin(self.choose(pod, *waiting, view)).await?;
+                Ok(Preparation::Room(Box::new(prepared)))
+            }
         }
     }
 
-    /// The pod, with what to do about it.
+    /// The pod, with its state.
     async fn find(&self, view: &ClusterView) -> Result<(Pod, Eligibility), Failure> {
         let RoomTarget { namespace, name } = &self.target;
         let pod = match namespace {
@@ -111,75 +117,92 @@ impl RoomRequest {
         pod: Pod,
         waiting: WaitingPod,
         view: ClusterView,
-    ) -> Result<Preparation, Failure> {
+    ) -> Result<Prepared, Failure> {
         let view = view.with_found(std::slice::from_ref(&pod));
-        let unallocated = waiting.unallocated(&view.device_basis());
-        let lacking = lacking(&unallocated, &pod.uid, &view.semantics);
-        refuse_lacking(&lacking, self.mechanism)?;
-        let nobody = BTreeSet::new();
+        if self.has_taint {
+            let unallocated = waiting.unallocated(&view.device_basis());
+            let lacking = unallocated.iter().flat_map(|it| lacking(it, &pod.uid));
+            refuse_lacking(&lacking.collect::<Vec<_>>())?;
+        }
+        let rivals = self.rivals(&pod, &view).await?;
         let reserved = reserved(view.rules()?, &pod.uid);
         let relevant = relevant_devices(&RoomQuestion {
             waiting: waiting.question(&view.device_basis()),
             evictable: &[],
-            leaving: &nobody,
+            leaving: &BTreeSet::new(),
             reserved: &reserved,
         });
-        let proposed: Vec<ProposedTaint> = relevant
-            .unwrap_or_default()
-            .into_iter()
-            .map(|device| {
-                let taint = taint(&pod.uid, Effect::NoExecute);
-                ProposedTaint::hypothetical(DeviceSelector::from(device), taint, view.now)
-            })
-            .collect();
-        let view = Box::pin(view.with_pods_for(&proposed, &[])).await?;
+        let relevant = relevant.unwrap_or_default();
+        let taints = |devices: &BTreeSet<DeviceId>| -> Vec<ProposedTaint> {
+            let taint = taint(&pod.uid);
+            let tainted = devices.iter().cloned().map(DeviceSelector::from);
+            let proposed = tainted.map(|selector| {
+                let taint = ProposedTaint::hypothetical(selector, taint.clone(), view.now);
+                taint.with_effect(&Effect::NoExecute, view.now)
+            });
+            proposed.collect()
+        };
+        let of_relevant = taints(&relevant);
+        let view = Box::pin(view.clone().with_pods_for(&of_relevant, &[])).await?;
         let view = view.with_found(std::slice::from_ref(&pod));
         refuse_unread(&view.reading)?;
-        let basis = view.basis();
-        let impact = view.impact(&proposed);
         let beneficiary = Beneficiary {
             pod: &pod,
             sharing: &waiting.sharing,
+            has_taint: self.has_taint,
         };
-        let budgets = &view.snapshot().budgets;
-        let pods = candidates(&impact, beneficiary, budgets, view.now);
         let input = RoomInput {
             waiting: &waiting,
-            candidates: &pods,
-            impact: &impact,
+            candidates: &candidates(view.snapshot(), &relevant, beneficiary),
             reserved: &reserved,
-            basis: &basis,
+            basis: &view.basis(),
         };
-        let plan = match plan(&input, self.limits) {
-            Ok(plan) => plan,
-            Err(nothing) => return Ok(Preparation::Nothing(pod.clone(), nothing)),
+        let plan = plan(&pod, &input, self.limits)?;
+        let rules = view.rules()?;
+        let steps = if self.has_taint {
+            let drafts = drafts(&plan.set.tainted, &pod, view.now, self.timeout)?;
+            room_steps(drafts, rules, &pod.uid, &view.semantics, view.now)?
+        } else {
+            Vec::new()
         };
-        let terms = RoomTerms::new(&pod.name, &pod.uid, view.now, self.timeout);
-        let drafts = terms.drafts(&plan.chosen.set)?;
-        let steps = |drafts| {
-            let semantics = &view.semantics;
-            room_steps(drafts, view.rules()?, &pod.uid, semantics, view.now)
-        };
-        let first = first_drafts(&drafts, plan.chosen.has_budgets());
-        Ok(Preparation::Room(Box::new(Prepared {
-            wanted: steps(drafts)?,
-            first: steps(first)?,
-            before: Occupants::of(view.snapshot()),
-            taken_over: left_of(view.rules()?, &pod.uid),
-            limits: self.limits,
+        let lines = plan.lines(&pod.name, &rivals, self.has_taint);
+        Ok(Prepared {
+            before: allocated(view.snapshot()),
+            taken_over: left_of(rules, &pod.uid),
+            taints: taints(&plan.held),
+            force: self.limits.force,
+            lines,
+            steps,
             waiting,
             plan,
-            terms,
             pod: pod.clone(),
-        })))
+        })
+    }
+
+    /// Pending pods that may get the devices although they are kept for this pod.
+    async fn rivals(&self, pod: &Pod, view: &ClusterView) -> Result<Vec<Pod>, Failure> {
+        if !self.has_taint {
+            return Ok(Vec::new());
+        }
+        let waits = |other: &Pod| other.node.is_none() && !other.claims.is_empty();
+        let pending = view.find_pods(PodQuery::Chosen(None, &waits)).await?;
+        let pending = found(pending, "a pending pod")?;
+        let rivals = rivals(pod, &pending, &view.snapshot().claims);
+        let names: Vec<String> = rivals.iter().map(|it| it.name.to_string()).collect();
+        if self.yes && !self.limits.force && !names.is_empty() {
+            let why = "pending pods that tolerate the taint may get the devices first";
+            let why = format!("{why}: {}; nothing was changed", few(&names));
+            return Err(Failure::refused(why).hint("to evict pods nevertheless, add --force"));
+        }
+        Ok(rivals.into_iter().cloned().collect())
     }
 }
 
-fn found(pods: PodQueryResult, asked: &str) -> Result<Vec<Pod>, Failure> {
+fn found(pods: PodQueryResult, subject: &str) -> Result<Vec<Pod>, Failure> {
     match pods {
         PodQueryResult::These(pods, _) => Ok(pods),
         PodQueryResult::WithoutClaims => Err(Failure::refused(format!(
-            "{asked} uses no claims, so it does not wait for devices; nothing was changed"
+            "{subject} uses no claims, so it does not wait for devices; nothing was changed"
         ))),
         PodQueryResult::Gone => Ok(Vec::new()),
         PodQueryResult::Denied(why) => Err(Failure::refused(format!(
@@ -188,66 +211,61 @@ fn found(pods: PodQueryResult, asked: &str) -> Result<Vec<Pod>, Failure> {
     }
 }
 
-/// What the server is asked about what is needed.
-fn query(needed: NeededAccess) -> AccessQuery {
-    let rules = |verb| AccessQuery {
-        permission: Permission::new(verb, Kind::DeviceTaintRule),
-        namespace: None,
-    };
-    match needed {
-        NeededAccess::CreateRules => rules("create"),
-        NeededAccess::PatchRules => rules("patch"),
-        NeededAccess::DeleteRules => rules("delete"),
-        NeededAccess::EvictPods(namespace) => AccessQuery {
-            permission: Permission::evictions(),
-            namespace: Some(namespace),
-        },
-    }
-}
-
 impl Prepared {
-    /// The rules as they become, and what is asked about them.
+    /// The rules and the evictions, for approval.
     pub(crate) fn proposal(&self) -> Proposal {
-        let escalation = self.plan.chosen.escalation(self.limits);
-        let rules = self.wanted.iter().zip(&self.first);
-        let rules = rules.map(|(wanted, first)| match escalation {
-            Some(then) => ProposedRule::from(wanted).beginning(&first.draft().taint.effect, then),
-            None => wanted.into(),
-        });
+        let pods = self.plan.pods.iter();
         Proposal {
-            rules: rules.collect(),
-            action: action(&self.pod.name, &self.plan),
+            rules: self.steps.iter().map(ProposedRule::from).collect(),
+            action: self.plan.action(&self.pod.name),
             whose: NamedOwners::All,
             is_noted_before: false,
             patience: None,
-            drains: None,
-            eviction: if self.limits.force {
+            drains: Some(Drains::Pods(NamedEvictions {
+                lines: self.lines.clone(),
+                pods: pods.map(|pod| pod.uid.clone()).collect(),
+                taints: self.taints.clone(),
+            })),
+            eviction: if self.force {
                 EvictionMethod::Forced
             } else {
-                EvictionMethod::Taint
+                EvictionMethod::EvictionApi
             },
         }
     }
 
-    /// The names of the rules.
-    pub(crate) fn names(&self) -> Vec<String> {
-        let steps = self.first.iter();
-        steps.map(|step| step.draft().name.clone()).collect()
-    }
-
-    /// Whether the user may do all that is needed until the last rule is removed; and whether an eviction in each namespace
-    /// would be accepted by admission, which is asked by one that is not carried out.
+    /// Refuses to begin without the permissions for all steps until the last rule is removed, or where admission would
+    /// refuse an eviction, which a dry run of one eviction in each namespace shows.
     ///
     /// # Errors
     ///
-    /// The user may not.
+    /// A permission is missing. Nothing was changed.
     pub(crate) async fn check_permission(&self, mutation: &MutationContext) -> Result<(), Failure> {
-        let needed = needed_access(&self.plan, &self.first, self.limits);
-        let queries = needed.into_iter().map(query);
-        refuse_missing(queries, Purpose::MakeRoom, &mutation.live.client).await?;
-        for pod in tried_evictions(&self.plan.chosen.pods) {
-            let client = &mutation.live.client;
-            let tried = evict(client, &pod.name, &pod.uid, WriteMode::DryRun).await;
+        let mut namespaces: BTreeSet<&Namespace> = BTreeSet::new();
+        let pods = self.plan.pods.iter();
+        let first: Vec<&PlannedEviction> = pods
+            .filter(|pod| namespaces.insert(&pod.name.namespace))
+            .collect();
+        let verbs = match self.steps.as_slice() {
+            [] => &[][..],
+            _ => &["create", "patch", "delete"],
+        };
+        let rules = verbs.iter().map(|verb| AccessQuery {
+            permission: Permission::new(verb, Kind::DeviceTaintRule),
+            namespace: None,
+        });
+        let evictions = first.iter().flat_map(|pod| {
+            let deletion = self.force.then(|| Permission::new("delete", Kind::Pod));
+            let needed = [Permission::evictions()].into_iter().chain(deletion);
+            needed.map(|permission| AccessQuery {
+                permission,
+                namespace: Some(pod.name.namespace.clone()),
+            })
+        });
+        let client = &mutation.live.client;
+        refuse_missing(rules.chain(evictions), Purpose::MakeRoom, client).await?;
+        for pod in first {
+            let tried = evict(client, &pod.name, &pod.uid, None, WriteMode::DryRun).await;
             tried.map_err(|error| failed(error).detail("nothing was changed"))?;
         }
         Ok(())

@@ -1,35 +1,20 @@
 //! Pods whose eviction makes room for a claim that waits.
 //!
 //! Takes a [`RoomQuestion`]: a waiting claim (all claims of a pod as one), the pods that may be evicted, and what their
-//! eviction costs. Gives the cheapest set of pods after whose eviction the allocator can place the claim on one node, the
-//! next best, and whether that is proved. Knows no time, evicts nobody, and cannot fail.
+//! eviction costs. Gives the cheapest set of pods that was found after whose eviction the allocator can place the claim
+//! on one node. Knows no time, evicts nothing, and cannot fail.
 //!
 //! ```text
-//! pods that may be evicted ─▶ devices emptied by each set ─▶ placement on each node ─▶ cheapest set, runner-up
+//! pods that may be evicted ─▶ claims that each set releases ─▶ placement on each node ─▶ cheapest set
 //! ```
 //!
-//! | what | module |
-//! |---|---|
-//! | What a set costs | [`cost`] |
-//! | The question, and the sets that answer it | [`question`] |
-//! | Who uses each device, and what is free once some pods have left | `occupancy` |
-//! | Devices of one node that pods would have to leave | `node_room` |
-//! | Combinations of places | `combinations` |
-//! | The search, tier by tier and size by size | [`search`] |
-//!
-//! A device counts as empty only when every pod that uses it is evicted or terminating: a taint with effect NoExecute
-//! evicts them all, those with admin access too. A smaller set is always cheaper, so that sets are tried by their size,
-//! and none that contains one that was found.
+//! A claim is released when all pods that it is reserved for are evicted or terminating. Devices that are held with
+//! admin access are in nobody's way.
 
-mod combinations;
-pub mod cost;
-mod node_room;
-mod occupancy;
 pub mod question;
 pub mod search;
 #[cfg(test)]
 mod tests;
 
-pub use cost::RoomCost;
-pub use question::{RoomQuestion, RoomSearch, RoomSet};
+pub use question::{RoomCost, RoomQuestion, RoomSearch, RoomSet, RoomTier};
 pub use search::{relevant_devices, room};

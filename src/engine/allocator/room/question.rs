@@ -1,52 +1,89 @@
-//! The question whom to evict for a claim that waits, and the sets that answer it.
+//! The question which pods to evict for a claim that waits, and the set that answers it.
 
 use std::collections::BTreeSet;
 
-use super::cost::RoomCost;
 use crate::engine::allocator::completeness::Unknown;
 use crate::engine::allocator::pending_claim::PendingClaim;
 use crate::model::{DeviceId, NodeName, Uid};
 
-/// Whom to evict for a claim that waits.
+/// Limit that the evictions of a set respect, the gentlest first.
+///
+/// Source: the design of the Rescheduler (`rescheduling-for-critical-pods.md`), "Evicting pods".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RoomTier {
+    /// No PodDisruptionBudget is violated, and every grace period is at most 10 seconds.
+    ShortGrace,
+    /// No PodDisruptionBudget is violated.
+    WithinBudgets,
+    /// A PodDisruptionBudget is violated, or it is unknown whether one is.
+    BudgetsViolated,
+}
+
+impl RoomTier {
+    /// All tiers, the gentlest first.
+    pub const ALL: [Self; 3] = [Self::ShortGrace, Self::WithinBudgets, Self::BudgetsViolated];
+}
+
+/// Cost of evicting a set of pods. The order of the fields is the order of the comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RoomCost {
+    /// Limit that the evictions respect.
+    pub tier: RoomTier,
+    /// Number of pods.
+    pub pods: usize,
+    /// The highest priority of a pod.
+    pub highest_priority: i32,
+    /// Devices that the claims of the pods hold.
+    pub devices: usize,
+    /// The longest grace period, in seconds.
+    pub grace_period_seconds: i64,
+}
+
+impl RoomCost {
+    /// Cost of evicting no pod.
+    pub const NONE: Self = Self {
+        tier: RoomTier::ShortGrace,
+        pods: 0,
+        highest_priority: i32::MIN,
+        devices: 0,
+        grace_period_seconds: 0,
+    };
+}
+
+/// Question which pods to evict for a claim that waits.
 #[derive(Clone, Copy, Debug)]
 pub struct RoomQuestion<'a> {
     /// The claim, and the cluster.
     pub waiting: PendingClaim<'a>,
-    /// The pods that may be evicted, each once; sets name them by their places here.
+    /// Pods that may be evicted, in the order in which equal sets are chosen; sets name them by their index.
     pub evictable: &'a [Uid],
-    /// The pods that are on their way out already, whoever deleted them.
+    /// Pods that are terminating already.
     pub leaving: &'a BTreeSet<Uid>,
-    /// Devices that are kept for other pods.
+    /// Devices that are reserved for other pods.
     pub reserved: &'a BTreeSet<DeviceId>,
 }
 
 /// Pods after whose eviction the claim can be placed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoomSet {
-    /// The node of the devices; absent where none of them is local to one.
+    /// Node of the devices; absent where none of them is local to one.
     pub node: Option<NodeName>,
-    /// The places of the pods that are evicted, in ascending order.
+    /// Indices of the evicted pods, ascending.
     pub evicted: Vec<usize>,
-    /// The devices with which the allocator places the claim then.
+    /// Devices with which the allocator places the claim then.
     pub devices: BTreeSet<DeviceId>,
-    /// The devices that evicted pods leave so that it can: all users of each are evicted.
-    pub emptied: BTreeSet<DeviceId>,
-    /// Free devices that other pods must not get in the meantime: those of `devices` that nobody has to leave, and those that draw
-    /// from the same counters.
-    pub kept_free: BTreeSet<DeviceId>,
-    /// What the evictions cost.
+    /// Devices that other pods must not get in the meantime: `devices`, and those that draw from the same counters
+    /// and are free then.
+    pub tainted: BTreeSet<DeviceId>,
+    /// Cost of the evictions.
     pub cost: RoomCost,
 }
 
-/// What was found.
+/// Result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoomSearch {
-    /// The set that costs least; absent where no set was found.
+    /// The cheapest set that was found.
     pub best: Option<RoomSet>,
-    /// The next best that does not contain the best.
-    pub runner_up: Option<RoomSet>,
-    /// Whether no set can cost less, and none exists where none was found.
-    pub is_proved: bool,
-    /// What is not known of some nodes or sets, which were left out.
+    /// Data that is missing about nodes or sets, which were left out for it.
     pub unknown: BTreeSet<Unknown>,
 }

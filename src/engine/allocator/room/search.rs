@@ -1,265 +1,323 @@
-//! The search for the cheapest set of pods, tier by tier and size by size.
+//! Search for the cheapest set of pods, tier by tier: single pods, pairs, then larger sets greedily.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use super::combinations::Combinations;
-use super::cost::RoomCost;
-use super::node_room::{NodeRoom, counter_sets, relevant};
-use super::occupancy::Occupancy;
-use super::question::{RoomQuestion, RoomSearch, RoomSet};
+use foldhash::HashMap;
+
+use super::question::{RoomCost, RoomQuestion, RoomSearch, RoomSet, RoomTier};
 use crate::engine::allocator::cluster_state::ClusterState;
 use crate::engine::allocator::completeness::{Completeness, Unknown};
-use crate::engine::allocator::demand::{Demand, SearchStop, demands};
+use crate::engine::allocator::demand::{Choice, Demand, SearchStop, demands};
+use crate::engine::allocator::pool::{NodeView, PoolStatus};
 use crate::engine::allocator::search::{SearchTask, place};
 use crate::engine::allocator::usage::{Holdings, Usage};
-use crate::engine::set_search::Tier;
-use crate::model::{ClaimSpec, DeviceId, Snapshot};
+use crate::model::{AllocationResult, ClaimSpec, DeviceId, ResourceClaim, Snapshot, Uid};
 
-/// How many sets are looked at for one answer.
-//
-// Sets grow exponentially with the pods of a node. This many are looked at in about a second, and are all sets of twelve
-// pods on each of a thousand nodes.
-const MOST_SETS: u64 = 4_000_000;
-/// How many allocations are tried for one answer.
-const MOST_TRIALS: u64 = 100_000;
+/// Allocations that are tried for single pods and pairs. Larger sets are built greedily, in one pass over each node.
+const MOST_TRIALS: u64 = 20_000;
 /// Search budget of one such trial, in steps, as in the allocator's own session.
 const STEPS: u64 = 50_000;
-
-/// So many sets are checked on all nodes, and so many may fail there.
-const MOST_CHECKED: usize = 4;
+/// Sets that may fail on other nodes before the search gives up: what fails for so many fails for the others, too.
 const MOST_REJECTED: usize = 64;
 
-/// The devices in use that could serve the claim, or that draw from the same counters as such; `None` where that is not
-/// known.
+/// Devices in use that could serve the claim, or that draw from the same counters as such; `None` where that is
+/// unknown.
 #[must_use]
 pub fn relevant_devices(question: &RoomQuestion<'_>) -> Option<BTreeSet<DeviceId>> {
     let state = question.waiting.state();
     let demands = demands(question.waiting.claim.spec.as_deref()?, &state).ok()?;
-    let mut wanted = BTreeSet::new();
-    for view in &state.views {
-        wanted.extend(relevant(view, &demands, &state));
-    }
+    let views = state.views.iter();
+    let wanted: BTreeSet<u32> = views
+        .flat_map(|view| relevant(view, &demands, &state))
+        .collect();
     let claims = question.waiting.snapshot.claims.iter();
     let results = claims.flat_map(|claim| claim.allocation.iter().flat_map(|it| &it.results));
-    let devices = results.map(|result| &result.device).filter(|id| {
+    let held = results.filter(|result| !result.admin_access);
+    let devices = held.map(|result| &result.device).filter(|id| {
         let identity = state.identity(id);
         identity.is_some_and(|identity| wanted.contains(&identity))
     });
     Some(devices.cloned().collect())
 }
 
-/// The sets of pods after whose eviction the claim can be placed, of tiers up to `most`, where `cost` says what a set
-/// costs: pods are named by their places in the question, in ascending order.
+/// Devices of a view that can serve the claim by their attributes, and those that draw from the same counters.
+fn relevant(
+    view: &NodeView<'_>,
+    demands: &[Demand<'_>],
+    state: &ClusterState<'_>,
+) -> BTreeSet<u32> {
+    let choices = || demands.iter().flat_map(|demand| &demand.choices);
+    // An expression that fails may hold in Kubernetes: such a device counts, and the allocator reports the failure.
+    let fits = |choice: &Choice<'_>, place: u32| choice.selects(place, view, state) != Ok(false);
+    let mut relevant = BTreeSet::new();
+    for pool in &view.pools {
+        match pool.status {
+            PoolStatus::Usable => {}
+            PoolStatus::Incomplete | PoolStatus::Invalid => continue,
+        }
+        let devices = pool.devices.iter().copied();
+        let fitting: Vec<u32> = devices
+            .filter(|place| choices().any(|choice| fits(choice, *place)))
+            .collect();
+        let sets: BTreeSet<&str> = fitting
+            .iter()
+            .flat_map(|place| counter_sets(*place, state))
+            .collect();
+        let all = pool.devices.iter().chain(&pool.elsewhere).copied();
+        let beside = all.filter(|place| counter_sets(*place, state).any(|set| sets.contains(set)));
+        let identities = fitting.iter().copied().chain(beside);
+        relevant.extend(identities.map(|place| state.at(place).identity));
+    }
+    relevant
+}
+
+/// Counter sets of its pool that a device draws from.
+fn counter_sets<'s>(place: u32, state: &'s ClusterState<'_>) -> impl Iterator<Item = &'s str> {
+    let terms = state.at(place).device.terms.iter();
+    terms.flat_map(|terms| terms.consumes.iter().map(|used| &*used.set))
+}
+
+/// Searches the cheapest set of pods, of tiers up to `most`, after whose eviction the claim can be placed; `cost`
+/// gives the cost of a set of indices, ascending.
 #[must_use]
 pub fn room(
     question: &RoomQuestion<'_>,
-    most: Tier,
+    most: RoomTier,
     cost: &dyn Fn(&[usize]) -> RoomCost,
 ) -> RoomSearch {
+    let unknown = |why: Unknown| RoomSearch {
+        best: None,
+        unknown: [why].into(),
+    };
     let state = question.waiting.state();
-    let mut result = RoomSearch::default();
     let Some(spec) = question.waiting.claim.spec.as_deref() else {
-        let why = Unknown::from("the requests were not read".to_owned());
-        result.unknown.insert(why);
-        return result;
+        return unknown("the requests were not read".to_owned().into());
     };
     if state.completeness != Completeness::COMPLETE {
-        result.unknown.insert(Unknown::unread(
+        return unknown(Unknown::unread(
             "the list of devices, claims, DeviceClasses, nodes or rules is incomplete",
         ));
-        return result;
     }
     let demands = match demands(spec, &state) {
         Ok(demands) => demands,
-        Err(why) => {
-            result.unknown.insert(why);
-            return result;
-        }
+        Err(why) => return unknown(why),
     };
-    let occupancy = Occupancy::new(question, &state);
-    let leaving = occupancy.leaving();
-    let left = occupancy.given_back(leaving.iter().copied(), &state);
-    let views = 0..state.views.len();
-    let nodes = views.map(|view| NodeRoom::new(view, &demands, &occupancy, &state, &left));
-    let mut finder = Finder {
-        state: &state,
+    let snapshot = question.waiting.snapshot;
+    let releases = releases(question);
+    let all = Holdings::of(&snapshot.claims, &state);
+    let reserved = question.reserved.iter().filter_map(|id| state.identity(id));
+    let mut search = Search {
         spec,
         demands: &demands,
-        occupancy: &occupancy,
-        leaving: &leaving,
-        nodes: nodes.collect(),
-        snapshot: question.waiting.snapshot,
+        all: reserved.fold(all, Holdings::with_held),
+        nodes: (0..state.views.len())
+            .map(|view| NodeRoom::new(view, &releases, &demands, &state))
+            .collect(),
+        releases: &releases,
+        state: &state,
+        snapshot,
         cost,
         unknown: BTreeSet::new(),
-        sets: MOST_SETS,
         trials: MOST_TRIALS,
     };
-    let found = finder.find(most);
-    let unknown = finder.unknown;
-    RoomSearch { unknown, ..found }
+    let best = search.cheapest(most);
+    RoomSearch {
+        best,
+        unknown: search.unknown,
+    }
+}
+
+/// A claim that gives back its devices once all these pods have left.
+struct Release<'a> {
+    /// Indices of pods that may be evicted, beside such as are terminating.
+    users: BTreeSet<usize>,
+    results: &'a [AllocationResult],
+}
+
+/// Claims that evictions, or pods that are terminating, release. A claim that is reserved for no pod stays: there is
+/// no eviction that releases it.
+fn releases<'a>(question: &RoomQuestion<'a>) -> Vec<Release<'a>> {
+    let indices: HashMap<&Uid, usize> = question.evictable.iter().zip(0..).collect();
+    let users = |claim: &ResourceClaim| -> Option<BTreeSet<usize>> {
+        let mut users = BTreeSet::new();
+        for consumer in &claim.reserved_for {
+            let is_pod = consumer.api_group.is_empty() && &*consumer.resource == "pods";
+            match indices.get(&consumer.uid).filter(|_| is_pod) {
+                Some(index) => drop(users.insert(*index)),
+                None if is_pod && question.leaving.contains(&consumer.uid) => {}
+                None => return None,
+            }
+        }
+        (!claim.reserved_for.is_empty()).then_some(users)
+    };
+    let claims = question.waiting.snapshot.claims.iter();
+    let found = claims.filter_map(|claim| {
+        Some(Release {
+            results: &claim.allocation.as_ref()?.results,
+            users: users(claim)?,
+        })
+    });
+    found.collect()
+}
+
+/// Pods whose eviction could release devices that matter on one node.
+struct NodeRoom {
+    /// Index of the node's view.
+    view: usize,
+    /// Indices of the pods, ascending.
+    pods: Vec<usize>,
+}
+
+impl NodeRoom {
+    fn new(
+        view: usize,
+        releases: &[Release<'_>],
+        demands: &[Demand<'_>],
+        state: &ClusterState<'_>,
+    ) -> Self {
+        let relevant = relevant(&state.views[view], demands, state);
+        let matters = |release: &&Release<'_>| {
+            let mut held = release.results.iter().filter(|result| !result.admin_access);
+            held.any(|result| {
+                let identity = state.identity(&result.device);
+                identity.is_some_and(|identity| relevant.contains(&identity))
+            })
+        };
+        let users = releases.iter().filter(matters).flat_map(|it| &it.users);
+        let pods: BTreeSet<usize> = users.copied().collect();
+        Self {
+            view,
+            pods: pods.into_iter().collect(),
+        }
+    }
 }
 
 /// A set on a node after whose eviction the claim can be placed.
-#[derive(Clone, Debug, PartialEq, Eq)]
 struct Candidate {
     cost: RoomCost,
-    /// The places of the pods in the question.
     evicted: Vec<usize>,
-    /// The place of the node in [`Finder::nodes`].
-    node: usize,
-    emptied: Vec<u32>,
+    view: usize,
     chosen: BTreeSet<u32>,
 }
 
-/// That the budget of the search is used up.
-struct Exhausted;
-
-struct Finder<'s, 'a> {
+struct Search<'s, 'a> {
     state: &'s ClusterState<'a>,
     spec: &'a ClaimSpec,
     demands: &'s [Demand<'a>],
-    occupancy: &'s Occupancy<'a>,
-    /// The devices that are empty once the pods have left that are terminating.
-    leaving: &'s [u32],
+    /// All that claims hold, and the devices that are reserved for other pods.
+    all: Holdings<'a>,
+    releases: &'s [Release<'a>],
     nodes: Vec<NodeRoom>,
     snapshot: &'a Snapshot,
     cost: &'s dyn Fn(&[usize]) -> RoomCost,
     unknown: BTreeSet<Unknown>,
-    /// How many sets may still be looked at, and allocations tried.
-    sets: u64,
+    /// Allocations that may still be tried for single pods and pairs.
     trials: u64,
 }
 
-impl Finder<'_, '_> {
-    fn find(&mut self, most: Tier) -> RoomSearch {
-        let mut found: Vec<Candidate> = Vec::new();
-        let mut is_proved = true;
-        self.drop_hopeless();
-        'tiers: for tier in Tier::ALL.into_iter().filter(|tier| *tier <= most) {
-            let sizes = self.nodes.iter().map(|node| node.pods.len()).max();
-            for size in 0..=sizes.unwrap_or_default() {
-                if self.of_size(tier, size, &mut found).is_err() {
-                    // Whoever is found from here on may not be the cheapest; a runner-up need not be.
-                    is_proved = !found.is_empty();
-                    if found.is_empty() {
-                        self.greedily(most, &mut found);
-                    }
-                    break 'tiers;
-                }
-                found = self.safe(found);
-                if distinct(&found).count() > 1 {
-                    break 'tiers;
+impl Search<'_, '_> {
+    fn cheapest(&mut self, most: RoomTier) -> Option<RoomSet> {
+        let nodes = std::mem::take(&mut self.nodes);
+        // A node on which the claim cannot be placed without all of them is out of the question.
+        let nodes: Vec<NodeRoom> = nodes
+            .into_iter()
+            .filter(|node| self.placed(node.view, &node.pods).is_some())
+            .collect();
+        for tier in RoomTier::ALL.into_iter().filter(|tier| *tier <= most) {
+            for size in 0..=2 {
+                let found = nodes
+                    .iter()
+                    .flat_map(|node| self.of_size(size, tier, node))
+                    .collect();
+                if let Some(best) = self.first_safe(found) {
+                    return Some(best);
                 }
             }
+            let found = nodes.iter().filter_map(|node| self.greedily(tier, node));
+            let found = found.collect();
+            if let Some(best) = self.first_safe(found) {
+                return Some(best);
+            }
         }
-        let found = self.safe(found);
-        let mut sets = distinct(&found).map(|candidate| self.set(candidate));
-        RoomSearch {
-            best: sets.next(),
-            runner_up: sets.next(),
-            // What could not be judged may have been cheaper.
-            is_proved: is_proved && self.unknown.is_empty(),
-            unknown: BTreeSet::new(),
-        }
+        None
     }
 
-    /// Leaves out the nodes on which the claim cannot be placed whoever is evicted.
-    fn drop_hopeless(&mut self) {
-        let places = 0..self.nodes.len();
-        let mut kept = Vec::new();
-        for node in places {
-            let all: Vec<usize> = (0..self.nodes[node].pods.len()).collect();
-            if self.placed_without(node, &all).is_some() {
-                kept.push(self.nodes[node].clone());
-            }
-        }
-        self.nodes = kept;
+    /// The pods of a node whose eviction alone respects the limit of the tier.
+    fn allowed(&self, tier: RoomTier, node: &NodeRoom) -> Vec<usize> {
+        let pods = node.pods.iter().copied();
+        pods.filter(|pod| (self.cost)(&[*pod]).tier <= tier)
+            .collect()
     }
 
-    /// The devices with which the claim is placed on the node once all of these pods have left that empty something.
-    fn placed_without(&mut self, node: usize, pods: &[usize]) -> Option<(Vec<u32>, BTreeSet<u32>)> {
-        let mut pods = pods.to_vec();
-        // Who empties nothing that matters, since somebody else stays on the device, does not count.
-        let emptied = loop {
-            if let Some(emptied) = self.nodes[node].emptied(&pods) {
-                break emptied;
-            }
-            let useful = self.nodes[node].useful(&pods);
-            if useful.len() == pods.len() {
-                return None;
-            }
-            pods = useful;
+    /// All sets of that size and tier on the node that make room.
+    fn of_size(&mut self, size: usize, tier: RoomTier, node: &NodeRoom) -> Vec<Candidate> {
+        let pods = self.allowed(tier, node);
+        let sets: Vec<Vec<usize>> = match size {
+            0 => vec![Vec::new()],
+            1 => pods.iter().map(|pod| vec![*pod]).collect(),
+            _ => pods
+                .iter()
+                .enumerate()
+                .flat_map(|(index, first)| {
+                    let others = pods[index.saturating_add(1)..].iter();
+                    others.map(|second| vec![*first, *second])
+                })
+                .collect(),
         };
-        let chosen = self.placed(node, &emptied)?;
-        Some((emptied, chosen))
+        let mut found = Vec::new();
+        for set in sets {
+            if (self.cost)(&set).tier > tier {
+                continue;
+            }
+            let Some(left) = self.trials.checked_sub(1) else {
+                break;
+            };
+            self.trials = left;
+            found.extend(self.candidate(node.view, set));
+        }
+        found
     }
 
-    /// Adds the sets of that size and tier, on all nodes.
-    fn of_size(
-        &mut self,
-        tier: Tier,
-        size: usize,
-        found: &mut Vec<Candidate>,
-    ) -> Result<(), Exhausted> {
-        for node in 0..self.nodes.len() {
-            let pods = &self.nodes[node].pods;
-            let places: Vec<usize> = (0..pods.len())
-                .filter(|place| (self.cost)(&[pods[*place]]).tier <= tier)
-                .collect();
-            let mut combinations = Combinations::new(places.len(), size);
-            while let Some(chosen) = combinations.next() {
-                self.sets = self.sets.checked_sub(1).ok_or(Exhausted)?;
-                let chosen: Vec<usize> = chosen.iter().map(|place| places[*place]).collect();
-                self.try_set(node, &chosen, tier, found)?;
+    /// A set on the node of which no pod can be left out, or none.
+    fn greedily(&mut self, tier: RoomTier, node: &NodeRoom) -> Option<Candidate> {
+        let mut pods = self.allowed(tier, node);
+        pods.sort_by_key(|pod| (self.cost)(&[*pod]));
+        let mut set: Vec<usize> = Vec::new();
+        for pod in pods {
+            let more = with(&set, pod);
+            if (self.cost)(&more).tier <= tier {
+                set = more;
             }
         }
-        Ok(())
+        let mut found = self.candidate(node.view, set)?;
+        let mut costliest = found.evicted.clone();
+        costliest.sort_by_key(|pod| std::cmp::Reverse((self.cost)(&[*pod])));
+        for pod in costliest {
+            let fewer = found.evicted.iter().copied().filter(|it| *it != pod);
+            let fewer = self.candidate(node.view, fewer.collect());
+            found = fewer.unwrap_or(found);
+        }
+        Some(found)
     }
 
-    fn try_set(
-        &mut self,
-        node: usize,
-        chosen: &[usize],
-        tier: Tier,
-        found: &mut Vec<Candidate>,
-    ) -> Result<(), Exhausted> {
-        let room = &self.nodes[node];
-        let Some(emptied) = room.emptied(chosen) else {
-            return Ok(());
-        };
-        let evicted: Vec<usize> = chosen.iter().map(|place| room.pods[*place]).collect();
-        let cost = (self.cost)(&evicted);
-        let contains = |known: &Candidate| {
-            known.node == node && known.evicted.iter().all(|pod| evicted.contains(pod))
-        };
-        if cost.tier != tier || found.iter().any(contains) {
-            return Ok(());
-        }
-        self.trials = self.trials.checked_sub(1).ok_or(Exhausted)?;
-        if let Some(chosen) = self.placed(node, &emptied) {
-            found.push(Candidate {
-                cost,
-                evicted,
-                node,
-                emptied,
-                chosen,
-            });
-        }
-        Ok(())
+    fn candidate(&mut self, view: usize, evicted: Vec<usize>) -> Option<Candidate> {
+        let chosen = self.placed(view, &evicted)?;
+        Some(Candidate {
+            cost: (self.cost)(&evicted),
+            evicted,
+            view,
+            chosen,
+        })
     }
 
-    /// The devices with which the claim is placed on the node once these are empty; `None` also where that is not known,
-    /// which is noted.
-    fn placed(&mut self, node: usize, emptied: &[u32]) -> Option<BTreeSet<u32>> {
-        let view = self.nodes[node].view;
-        let answer = self.place_on(view, emptied);
-        match answer {
-            Ok(chosen) if self.state.views[view].is_doubtful => {
-                if chosen.is_some() {
-                    let why = "the nodes of some devices are unknown".to_owned();
-                    self.unknown.insert(why.into());
-                }
+    /// The devices with which the claim is placed on the node once these pods have left; `None` also where that is
+    /// unknown, which is noted.
+    fn placed(&mut self, view: usize, evicted: &[usize]) -> Option<BTreeSet<u32>> {
+        match self.place_on(view, evicted) {
+            Ok(Some(_)) if self.state.views[view].is_doubtful => {
+                let why = "the nodes of some devices are unknown".to_owned();
+                self.unknown.insert(why.into());
                 None
             }
             Ok(chosen) => chosen,
@@ -273,15 +331,22 @@ impl Finder<'_, '_> {
         }
     }
 
-    fn place_on(&self, view: usize, emptied: &[u32]) -> Result<Option<BTreeSet<u32>>, SearchStop> {
-        let emptied: BTreeSet<u32> = self.leaving.iter().chain(emptied).copied().collect();
-        let own: Holdings<'_> = self.occupancy.given_back(emptied.into_iter(), self.state);
+    fn place_on(
+        &self,
+        view: usize,
+        evicted: &[usize],
+    ) -> Result<Option<BTreeSet<u32>>, SearchStop> {
+        let released = self.releases.iter().filter(|release| {
+            let mut users = release.users.iter();
+            users.all(|user| evicted.binary_search(user).is_ok())
+        });
+        let own = Holdings::of_results(released.flat_map(|it| it.results), self.state);
         let steps = Cell::new(STEPS);
         place(SearchTask {
             state: self.state,
             view: &self.state.views[view],
             usage: Usage {
-                all: &self.occupancy.all,
+                all: &self.all,
                 own: &own,
             },
             spec: self.spec,
@@ -291,75 +356,29 @@ impl Finder<'_, '_> {
         })
     }
 
-    /// A set on each node that none of its pods could be left out of, where all sets are too many to look at.
-    fn greedily(&mut self, most: Tier, found: &mut Vec<Candidate>) {
-        for node in 0..self.nodes.len() {
-            let pods = self.nodes[node].pods.clone();
-            let mut kept: Vec<usize> = (0..pods.len())
-                .filter(|place| (self.cost)(&[pods[*place]]).tier <= most)
-                .collect();
-            let mut costliest = kept.clone();
-            costliest.sort_by_key(|place| std::cmp::Reverse((self.cost)(&[pods[*place]])));
-            let mut placed = self.placed_without(node, &kept);
-            for place in costliest {
-                let fewer: Vec<usize> = kept.iter().copied().filter(|it| *it != place).collect();
-                if let Some(without) = self.placed_without(node, &fewer) {
-                    kept = fewer;
-                    placed = Some(without);
-                }
-            }
-            let Some((emptied, chosen)) = placed else {
-                continue;
-            };
-            let evicted: Vec<usize> = kept.iter().map(|place| pods[*place]).collect();
-            let cost = (self.cost)(&evicted);
-            if cost.tier <= most {
-                found.push(Candidate {
-                    cost,
-                    evicted,
-                    node,
-                    emptied,
-                    chosen,
-                });
+    /// The cheapest set after whose eviction the allocator fails on no node: the scheduler gives up the whole attempt
+    /// where it does, whatever other nodes have.
+    fn first_safe(&mut self, mut found: Vec<Candidate>) -> Option<RoomSet> {
+        found.sort_by(|left, right| {
+            let order = |it: &Candidate| (it.cost, it.evicted.clone(), it.view);
+            order(left).cmp(&order(right))
+        });
+        for candidate in found.iter().take(MOST_REJECTED) {
+            match self.failure(candidate) {
+                None => return Some(self.set(candidate)),
+                Some(why) => drop(self.unknown.insert(why)),
             }
         }
+        None
     }
 
-    /// The candidates in their order, without such after whose eviction the allocator fails on a node: the scheduler gives
-    /// up the whole attempt then, whatever other nodes have.
-    fn safe(&mut self, mut found: Vec<Candidate>) -> Vec<Candidate> {
-        found.sort_by(|left, right| order(left).cmp(&order(right)));
-        let (mut checked, mut rejected) = (0_usize, 0_usize);
-        found.retain(|candidate| {
-            // Only the first are shown. What fails for so many fails for the others, too.
-            if checked >= MOST_CHECKED {
-                return true;
-            }
-            if rejected >= MOST_REJECTED {
-                return false;
-            }
-            match self.failure(candidate) {
-                None => checked = checked.saturating_add(1),
-                Some(why) => {
-                    rejected = rejected.saturating_add(1);
-                    self.unknown.insert(why);
-                    return false;
-                }
-            }
-            true
-        });
-        found
-    }
-
-    /// Why the scheduler gives up after these evictions, if it does.
+    /// The error with which the scheduler gives up after these evictions, if it does.
     ///
     /// Upstream: `Filter` of the plugin `dynamicresources`, which returns the allocator's error for one node as that of
     /// the attempt.
     fn failure(&self, candidate: &Candidate) -> Option<Unknown> {
-        // On all nodes: a claim can hold devices of several.
-        let emptied = self.occupancy.emptied_by(&candidate.evicted);
         let views = 0..self.state.views.len();
-        let mut answers = views.map(|view| self.place_on(view, &emptied));
+        let mut answers = views.map(|view| self.place_on(view, &candidate.evicted));
         answers.find_map(|answer| match answer {
             Ok(_) | Err(SearchStop::Node | SearchStop::TooMany) => None,
             Err(SearchStop::Unknown(why)) => why.is_failure().then_some(why),
@@ -375,57 +394,36 @@ impl Finder<'_, '_> {
     }
 
     fn set(&self, candidate: &Candidate) -> RoomSet {
-        let node = &self.nodes[candidate.node];
         let state = self.state;
-        let pools = &state.views[node.view].pools;
-        let places = pools.iter().flat_map(|pool| {
+        let pools = state.views[candidate.view].pools.iter();
+        let devices = pools.flat_map(|pool| {
             let places = pool.devices.iter().chain(&pool.elsewhere);
             places.map(move |place| (pool.place, *place))
         });
-        let places: Vec<(u32, u32)> = places.collect();
-        let sets_of = |wanted: &BTreeSet<u32>| -> BTreeSet<(u32, &str)> {
-            let meant = places
-                .iter()
-                .filter(|(_, place)| wanted.contains(&state.at(*place).identity));
-            meant
-                .flat_map(|(pool, place)| counter_sets(*place, state).map(|set| (*pool, set)))
-                .collect()
-        };
-        let counters = sets_of(&candidate.chosen);
-        // The devices that draw from the counters of the chosen ones.
-        let beside: BTreeSet<u32> = places
+        let devices: Vec<(u32, u32)> = devices.collect();
+        let is_chosen = |place: u32| candidate.chosen.contains(&state.at(place).identity);
+        let counters: BTreeSet<(u32, &str)> = devices
             .iter()
-            .filter(|(pool, place)| {
-                counter_sets(*place, state).any(|set| counters.contains(&(*pool, set)))
-            })
-            .map(|(_, place)| state.at(*place).identity)
+            .filter(|(_, place)| is_chosen(*place))
+            .flat_map(|(pool, place)| counter_sets(*place, state).map(|set| (*pool, set)))
             .collect();
-        let mut emptied = BTreeSet::new();
-        for pod in &candidate.evicted {
-            let used = node.used_by(*pod, &candidate.emptied);
-            let of = |wanted: &BTreeSet<u32>| {
-                let wanted = used.iter().filter(|device| wanted.contains(device));
-                wanted.copied().collect::<Vec<u32>>()
-            };
-            let needed = [of(&candidate.chosen), of(&beside), used.clone()];
-            emptied.extend(
-                needed
-                    .into_iter()
-                    .find(|some| !some.is_empty())
-                    .into_iter()
-                    .flatten(),
-            );
-        }
-        let is_in_use = |device: &u32| self.occupancy.users(*device).is_some();
-        let free = beside.iter().filter(|device| !is_in_use(device));
-        let kept_free = candidate.chosen.iter().chain(free);
-        let kept_free: BTreeSet<u32> = kept_free
-            .filter(|device| !emptied.contains(device))
-            .copied()
-            .collect();
+        let released = self.releases.iter().filter(|release| {
+            let mut users = release.users.iter();
+            users.all(|user| candidate.evicted.contains(user))
+        });
+        let own = Holdings::of_results(released.flat_map(|it| it.results), state);
+        let usage = Usage {
+            all: &self.all,
+            own: &own,
+        };
+        let beside = devices.iter().filter(|(pool, place)| {
+            counter_sets(*place, state).any(|set| counters.contains(&(*pool, set)))
+        });
+        let beside = beside.map(|(_, place)| state.at(*place).identity);
+        let free = beside.filter(|device| !usage.is_held(*device));
+        let tainted = candidate.chosen.iter().copied().chain(free).collect();
         let devices = self.ids(&candidate.chosen);
-        let slices = self.snapshot.slices.iter();
-        let mut local = slices.flat_map(|slice| {
+        let mut local = self.snapshot.slices.iter().flat_map(|slice| {
             let known = slice
                 .devices
                 .iter()
@@ -435,8 +433,7 @@ impl Finder<'_, '_> {
         RoomSet {
             node: local.next().cloned(),
             evicted: candidate.evicted.clone(),
-            emptied: self.ids(&emptied),
-            kept_free: self.ids(&kept_free),
+            tainted: self.ids(&tainted),
             cost: candidate.cost,
             devices,
         }
@@ -444,24 +441,13 @@ impl Finder<'_, '_> {
 
     fn ids(&self, identities: &BTreeSet<u32>) -> BTreeSet<DeviceId> {
         let devices = self.state.devices.iter();
-        let meant = devices.filter(|at| identities.contains(&at.identity));
-        meant.map(|at| at.slice.id_of(at.device)).collect()
+        let found = devices.filter(|at| identities.contains(&at.identity));
+        found.map(|at| at.slice.id_of(at.device)).collect()
     }
 }
 
-/// By cost; of equal ones the order is that of their places, so that the same cluster gives the same answer.
-fn order(candidate: &Candidate) -> (RoomCost, &[usize], usize) {
-    (candidate.cost, &candidate.evicted, candidate.node)
-}
-
-/// Of candidates in their order, those that evict other pods than one before them, and do not contain it.
-fn distinct(found: &[Candidate]) -> impl Iterator<Item = &Candidate> {
-    found.iter().enumerate().filter_map(|(place, candidate)| {
-        let contains = |known: &Candidate| {
-            let mut pods = known.evicted.iter();
-            pods.all(|pod| candidate.evicted.contains(pod))
-        };
-        let mut before = found[..place].iter();
-        (!before.any(contains)).then_some(candidate)
-    })
+/// The set with one more pod, ascending.
+fn with(set: &[usize], pod: usize) -> Vec<usize> {
+    let more: BTreeSet<usize> = set.iter().copied().chain([pod]).collect();
+    more.into_iter().collect()
 }

@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{RoomCost, RoomQuestion, RoomSearch, relevant_devices, room};
+use super::{RoomCost, RoomQuestion, RoomSearch, RoomTier, relevant_devices, room};
 use crate::engine::Semantics;
 use crate::engine::allocator::tests::{asks, name, node, slice, terms};
 use crate::engine::allocator::{Completeness, PendingClaim, SearchBasis, is_placeable};
-use crate::engine::set_search::Tier;
 use crate::engine::testing;
 use crate::model::{
     Allocation, AllocationResult, ConsumerReference, CounterSet, CounterUse, DeviceClass, DeviceId,
@@ -33,12 +32,12 @@ impl Random {
     }
 }
 
-/// A cluster, and who of its pods may be evicted at what price.
+/// A cluster, the pods that may be evicted, and the tier of each.
 struct Case {
     snapshot: Snapshot,
     waiting: ResourceClaim,
     evictable: Vec<Uid>,
-    tiers: Vec<Tier>,
+    tiers: Vec<RoomTier>,
     /// Two pods of one budget that allows one disruption.
     coupled: Option<[usize; 2]>,
     leaving: BTreeSet<Uid>,
@@ -183,9 +182,9 @@ impl Case {
             }
             snapshot.claims.push(claim(&pod, results, &users));
         }
-        let tiers: Vec<Tier> = evictable
+        let tiers: Vec<RoomTier> = evictable
             .iter()
-            .map(|_| Tier::ALL[random.below(3)])
+            .map(|_| RoomTier::ALL[random.below(3)])
             .collect();
         let coupled = (evictable.len() > 2 && random.one_in(2)).then_some([0, 1]);
         let mut waiting = claim("waiting", Vec::new(), &[]);
@@ -210,10 +209,10 @@ impl Case {
             .coupled
             .is_some_and(|pods| pods.iter().all(|pod| set.contains(pod)))
         {
-            tier = Some(Tier::BudgetsViolated);
+            tier = Some(RoomTier::BudgetsViolated);
         }
         RoomCost {
-            tier: tier.unwrap_or_default(),
+            tier: tier.unwrap_or(RoomTier::ShortGrace),
             pods: set.len(),
             ..RoomCost::NONE
         }
@@ -233,7 +232,7 @@ impl Case {
         }
     }
 
-    fn search(&self, most: Tier) -> RoomSearch {
+    fn search(&self, most: RoomTier) -> RoomSearch {
         let semantics = Semantics::assumed();
         let question = RoomQuestion {
             waiting: self.pending(&self.snapshot, &semantics),
@@ -244,28 +243,16 @@ impl Case {
         room(&question, most, &|set| self.cost(set))
     }
 
-    /// Whether the claim can be placed once these pods are gone: by another cluster, in which they and their devices are
-    /// not there. A device is empty once all its users are gone, admins too.
+    /// Whether the claim can be placed once these pods are gone, in a cluster without the claims that are released.
     fn is_placed_without(&self, set: &[usize]) -> bool {
         let gone = |uid: &Uid| {
             self.leaving.contains(uid) || set.iter().any(|pod| self.evictable[*pod] == *uid)
         };
-        let stays = |device: &DeviceId| {
-            let mut users = self.snapshot.claims.iter().filter(|claim| {
-                let mut results = claim.allocation.iter().flat_map(|it| &it.results);
-                results.any(|result| result.device == *device)
-            });
-            users.any(|claim| {
-                claim.reserved_for.is_empty()
-                    || claim.reserved_for.iter().any(|user| !gone(&user.uid))
-            })
-        };
         let mut snapshot = self.snapshot.clone();
-        for claim in &mut snapshot.claims {
-            if let Some(allocation) = &mut claim.allocation {
-                allocation.results.retain(|result| stays(&result.device));
-            }
-        }
+        snapshot.claims.retain(|claim| {
+            let mut users = claim.reserved_for.iter();
+            claim.reserved_for.is_empty() || users.any(|user| !gone(&user.uid))
+        });
         let kept = self.reserved.iter().cloned();
         let kept: Vec<AllocationResult> = kept.map(|device| result(device, false)).collect();
         snapshot
@@ -275,7 +262,7 @@ impl Case {
     }
 
     /// The least cost of all sets, one by one.
-    fn brute_force(&self, most: Tier) -> Option<RoomCost> {
+    fn brute_force(&self, most: RoomTier) -> Option<RoomCost> {
         let all = 0_u32..1 << self.evictable.len();
         let sets = all.map(|bits| -> Vec<usize> {
             let places = 0..self.evictable.len();
@@ -289,62 +276,60 @@ impl Case {
 }
 
 #[test]
-fn no_set_of_a_lower_tier_or_of_fewer_pods_would_do() {
-    let (mut found, mut none, mut evicting) = (0, 0, 0_u64);
+fn single_pods_and_pairs_are_the_cheapest_and_larger_sets_have_no_superfluous_pod() {
+    let (mut small, mut large, mut missed, mut none) = (0_u64, 0_u64, 0_u64, 0_u64);
     let clusters = testing::tries(CLUSTERS);
     for seed in 1..=clusters {
         let case = Case::new(seed);
-        let most = Tier::ALL[usize::try_from(seed % 3).unwrap()];
+        let most = RoomTier::ALL[usize::try_from(seed % 3).unwrap()];
         let search = case.search(most);
         let expected = case.brute_force(most);
-        let best = search.best.as_ref();
         let cost = |cost: RoomCost| (cost.tier, cost.pods);
-        assert_eq!(
-            best.map(|set| cost(set.cost)),
-            expected.map(cost),
-            "{seed}: {search:#?}"
-        );
-        assert!(search.is_proved, "{seed}");
-        for set in search.best.iter().chain(&search.runner_up) {
-            assert!(case.is_placed_without(&set.evicted), "{seed}: {set:#?}");
-            assert_eq!(cost(case.cost(&set.evicted)), cost(set.cost), "{seed}");
-            assert!(set.emptied.is_disjoint(&set.kept_free), "{seed}: {set:#?}");
-            assert!(
-                set.devices
-                    .iter()
-                    .all(|device| set.emptied.contains(device) || set.kept_free.contains(device)),
-                "{seed}: {set:#?}"
-            );
-            assert!(set.devices.is_disjoint(&case.reserved), "{seed}: {set:#?}");
-            // Whoever is evicted leaves a device that gets the taint.
-            for pod in &set.evicted {
-                let uses = |claim: &&ResourceClaim| {
-                    let mut users = claim.reserved_for.iter();
-                    users.any(|user| user.uid == case.evictable[*pod])
-                };
-                let mut claims = case.snapshot.claims.iter().filter(uses);
-                let is_tainted = claims.any(|claim| {
-                    let mut results = claim.allocation.iter().flat_map(|it| &it.results);
-                    results.any(|result| set.emptied.contains(&result.device))
-                });
-                assert!(is_tainted, "{seed}: {set:#?}");
+        match (&search.best, expected) {
+            (None, None) => none += 1,
+            (Some(set), Some(expected)) if expected.pods <= 2 => {
+                assert_eq!(cost(set.cost), cost(expected), "{seed}: {search:#?}");
+                small += 1;
             }
+            (Some(set), Some(expected)) => {
+                assert!(set.cost.tier >= expected.tier, "{seed}: {search:#?}");
+                large += 1;
+            }
+            // Pods that share a budget may be in the way of each other.
+            (None, Some(expected)) => {
+                assert!(expected.pods > 2 && case.coupled.is_some(), "{seed}");
+                missed += 1;
+            }
+            (Some(set), None) => panic!("{seed}: {set:#?}"),
         }
-        match best {
-            Some(set) if !set.evicted.is_empty() => {
-                found += 1;
-                evicting += u64::try_from(set.evicted.len()).unwrap();
-            }
-            Some(_) => found += 1,
-            None => none += 1,
+        let Some(set) = &search.best else { continue };
+        assert!(set.cost.tier <= most, "{seed}: {set:#?}");
+        assert!(case.is_placed_without(&set.evicted), "{seed}: {set:#?}");
+        assert_eq!(cost(case.cost(&set.evicted)), cost(set.cost), "{seed}");
+        assert!(set.devices.is_subset(&set.tainted), "{seed}: {set:#?}");
+        assert!(set.devices.is_disjoint(&case.reserved), "{seed}: {set:#?}");
+        for pod in &set.evicted {
+            let others = set.evicted.iter().copied().filter(|other| other != pod);
+            let others: Vec<usize> = others.collect();
+            assert!(!case.is_placed_without(&others), "{seed}: {set:#?}");
+            // Each evicted pod leaves a device that gets the taint.
+            let uses = |claim: &&ResourceClaim| {
+                let mut users = claim.reserved_for.iter();
+                users.any(|user| user.uid == case.evictable[*pod])
+            };
+            let mut claims = case.snapshot.claims.iter().filter(uses);
+            let is_tainted = claims.any(|claim| {
+                let mut results = claim.allocation.iter().flat_map(|it| &it.results);
+                results.any(|result| set.tainted.contains(&result.device))
+            });
+            assert!(is_tainted, "{seed}: {set:#?}");
         }
     }
-    // A tenth of the clusters has fewer of these than a tenth.
-    let least = if testing::is_whole() { 100 } else { 5 };
     assert!(
-        found > clusters / 5 && none > clusters / 10 && evicting > least,
-        "{found} {none} {evicting}"
+        small > clusters / 5 && none > clusters / 10 && missed <= clusters / 100,
+        "{small} {large} {missed} {none}"
     );
+    assert!(large > 0 || !testing::is_whole(), "{large}");
 }
 
 #[test]
@@ -357,7 +342,7 @@ fn only_devices_that_could_serve_the_claim_are_asked_about() {
         vec![result(device_id(0, 0), false)],
         &["a".to_owned()],
     )];
-    let nobody = BTreeSet::new();
+    let none = BTreeSet::new();
     let kept = BTreeSet::new();
     let asked = |waiting: &ResourceClaim| {
         relevant_devices(&RoomQuestion {
@@ -366,7 +351,7 @@ fn only_devices_that_could_serve_the_claim_are_asked_about() {
                 ..case.pending(&snapshot, &semantics)
             },
             evictable: &[],
-            leaving: &nobody,
+            leaving: &none,
             reserved: &kept,
         })
     };
@@ -381,11 +366,11 @@ fn only_devices_that_could_serve_the_claim_are_asked_about() {
 }
 
 #[test]
-fn nobody_is_evicted_from_a_node_on_which_the_pod_may_not_be() {
+fn no_pod_is_evicted_from_a_node_on_which_the_pod_may_not_be() {
     let mut tried = 0;
     for seed in 1..=200 {
         let mut case = Case::new(seed);
-        let Some(best) = case.search(Tier::BudgetsViolated).best else {
+        let Some(best) = case.search(RoomTier::BudgetsViolated).best else {
             continue;
         };
         let Some(chosen) = best.node else { continue };
@@ -400,10 +385,9 @@ fn nobody_is_evicted_from_a_node_on_which_the_pod_may_not_be() {
                 }],
             }],
         }];
-        let found = case.search(Tier::BudgetsViolated);
-        let sets = found.best.iter().chain(&found.runner_up);
-        let nodes: Vec<_> = sets.map(|set| set.node.as_ref()).collect();
-        assert!(!nodes.contains(&Some(&chosen)), "{seed}");
+        let found = case.search(RoomTier::BudgetsViolated);
+        let node = found.best.and_then(|set| set.node);
+        assert_ne!(node, Some(chosen), "{seed}");
     }
     assert!(tried >= 20, "{tried}");
 }

@@ -1,4 +1,4 @@
-//! Whether a pod waits for devices at all, and whether evictions may give it some.
+//! The pod for which room is made: its name, and whether it waits for devices that evictions may free.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,52 @@ use crate::engine::closed_nodes::{ClosedNode, closed_nodes, other_nodes};
 use crate::engine::explain::explain_input::taints_of;
 use crate::engine::explain::{Chain, ExplainInput, PendingPod};
 use crate::error::Failure;
-use crate::model::{Kind, NamespacedName, NodeName, Pod, Reading, ResourceClaim, Uid};
+use crate::model::{
+    Kind, Namespace, NamespacedName, NodeName, ObjectName, Pod, Reading, ResourceClaim, Uid,
+};
 use crate::naming::phrase::few;
 
-/// What to do about a pod.
+/// Pod that was typed: a name, and its namespace if that is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoomTarget {
+    /// Namespace, if one was typed.
+    pub namespace: Option<Namespace>,
+    /// Name of the pod.
+    pub name: ObjectName,
+}
+
+impl RoomTarget {
+    /// Reads `pod/NAME` or `NAME`; both may have their namespace: `pod/NAMESPACE/NAME`.
+    ///
+    /// # Errors
+    ///
+    /// Something else than a pod was typed.
+    pub fn parse(text: &str, namespace: Option<&str>) -> Result<Self, Failure> {
+        let failure = || {
+            Failure::usage(format!("{text:?} is not a pod")).hint("specify pod/NAME -n NAMESPACE")
+        };
+        let parts: Vec<&str> = text.split('/').collect();
+        let (kind, own, name) = match parts.as_slice() {
+            [name] => ("pod", None, *name),
+            [kind, name] => (*kind, None, *name),
+            [kind, namespace, name] => (*kind, Some(*namespace), *name),
+            _ => return Err(failure()),
+        };
+        let is_pod = ["pod", "pods", "po"].contains(&kind.to_ascii_lowercase().as_str());
+        if !is_pod || name.is_empty() || own.is_some_and(str::is_empty) {
+            return Err(failure());
+        }
+        Ok(Self {
+            namespace: own.or(namespace).map(Namespace::from),
+            name: ObjectName::from(name),
+        })
+    }
+}
+
+/// State of a pod for which room is to be made.
 #[derive(Clone, Debug)]
 pub enum Eligibility {
-    /// It waits for devices that others hold.
+    /// It waits for devices that other pods hold.
     Waits(Box<WaitingPod>),
     /// It has this node already.
     Scheduled(NodeName),
@@ -26,15 +65,15 @@ pub enum Eligibility {
 /// A pod that waits for devices.
 #[derive(Clone, Debug)]
 pub struct WaitingPod {
-    /// All that it waits for, as one claim.
+    /// All its claims, as one.
     pub pending: PendingPod,
     /// The claims that hold nothing yet, by name.
     pub claims: Vec<NamespacedName>,
     /// The pods for which claims of it are reserved.
     pub sharing: BTreeSet<Uid>,
-    /// What the scheduler says of it; absent where it has said nothing.
+    /// Message of the scheduler, if there is one.
     pub scheduler: Option<String>,
-    /// The nodes on which it is not scheduled, whoever is evicted.
+    /// Nodes on which it is not scheduled, whichever pods are evicted.
     pub closed: Vec<ClosedNode>,
 }
 
@@ -65,12 +104,11 @@ impl WaitingPod {
     }
 }
 
-/// Whether the pod waits for devices that evictions may free.
+/// State of the pod: whether it waits for devices that evictions may free.
 ///
 /// # Errors
 ///
-/// It does not, for a reason of its own, in words and with those of the scheduler; or something that decides it was not
-/// read. Nothing was changed.
+/// It does not wait for devices, or data is missing that decides it.
 pub fn eligibility(pod: &Pod, basis: &DeviceBasis<'_>) -> Result<Eligibility, Failure> {
     if let Some(node) = &pod.node {
         return Ok(Eligibility::Scheduled(node.clone()));
@@ -137,11 +175,11 @@ pub fn eligibility(pod: &Pod, basis: &DeviceBasis<'_>) -> Result<Eligibility, Fa
     Ok(Eligibility::Waits(Box::new(waits)))
 }
 
-/// Refuses to choose among what is not known.
+/// Refuses to choose from incomplete data.
 ///
 /// # Errors
 ///
-/// Something that decides was not read.
+/// Data is missing that decides.
 fn refuse_unknown(basis: &DeviceBasis<'_>) -> Result<(), Failure> {
     if completeness(basis.reading) == Completeness::COMPLETE {
         return Ok(());
@@ -152,7 +190,7 @@ fn refuse_unknown(basis: &DeviceBasis<'_>) -> Result<(), Failure> {
     }))
 }
 
-/// Refuses to choose whom to evict where pods, claims or budgets could not be read.
+/// Refuses to choose pods to evict where pods, claims or budgets could not be read.
 ///
 /// # Errors
 ///
@@ -222,11 +260,11 @@ fn refused(pod: &Pod, why: &str) -> Failure {
     Failure::refused(format!("pod {} {why}; nothing was changed", pod.name))
 }
 
-/// The failure with what the scheduler says of the pod, if it has said anything.
+/// The failure with the message of the scheduler about the pod, if there is one.
 #[must_use]
 pub fn with_scheduler(failure: Failure, pod: &Pod) -> Failure {
     match pod.has_no_place() {
-        Some(said) => failure.detail(format!("scheduler message: {said}")),
+        Some(message) => failure.detail(format!("scheduler message: {message}")),
         None => failure,
     }
 }
@@ -238,7 +276,7 @@ mod tests {
     use crate::report::testing::reading;
 
     #[test]
-    fn whom_to_evict_is_not_chosen_where_something_that_decides_was_not_read() {
+    fn pods_are_not_chosen_from_incomplete_data() {
         let needed = [Kind::Pod, Kind::ResourceClaim, Kind::PodDisruptionBudget];
         let mut complete = reading();
         complete.known.extend(needed);
