@@ -129,17 +129,14 @@ func taint(slices []*resourceapi.ResourceSlice, rules []*taintRule) {
 		for index := range slice.Spec.Devices {
 			device := &slice.Spec.Devices[index]
 			for _, rule := range rules {
-				if selects(rule.Spec.DeviceSelector, slice, device.Name) {
-					device.Taints = append(device.Taints, rule.Spec.Taint)
+				selector := rule.Spec.DeviceSelector
+				if selector != nil && fits(selector.Driver, slice.Spec.Driver) &&
+					fits(selector.Pool, slice.Spec.Pool.Name) && fits(selector.Device, device.Name) {
+					device.Taints = append(device.Taints, taintOf(rule))
 				}
 			}
 		}
 	}
-}
-
-func selects(selector *resourceapi.DeviceTaintSelector, slice *resourceapi.ResourceSlice, device string) bool {
-	return selector != nil && fits(selector.Driver, slice.Spec.Driver) &&
-		fits(selector.Pool, slice.Spec.Pool.Name) && fits(selector.Device, device)
 }
 
 func fits(wanted *string, actual string) bool {

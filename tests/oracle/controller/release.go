@@ -36,6 +36,11 @@ type (
 
 var ruleGroupVersion = resourceapi.SchemeGroupVersion
 
+// taintOf gives the taint of a rule as devices have it.
+func taintOf(rule *taintRule) resourceapi.DeviceTaint {
+	return rule.Spec.Taint
+}
+
 func conditionsOf(rule *taintRule) []metav1.Condition {
 	return rule.Status.Conditions
 }

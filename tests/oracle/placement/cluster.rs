@@ -22,7 +22,28 @@ pub struct Cluster {
     devices: Vec<([String; 3], bool)>,
 }
 
+/// The field of devices that Kubernetes serves from 1.37 on.
+const GROUPS: &str = "compatibilityGroups";
+
 impl Cluster {
+    /// The cluster as a server of that minor version stores it: without fields that it does not know.
+    pub fn stored_by(mut self, minor: u32) -> Self {
+        fn drop_groups(value: &mut Value) {
+            match value {
+                Value::Object(fields) => {
+                    fields.remove(GROUPS);
+                    fields.values_mut().for_each(drop_groups);
+                }
+                Value::Array(all) => all.iter_mut().for_each(drop_groups),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+            }
+        }
+        if minor < 37 {
+            self.slices.iter_mut().for_each(drop_groups);
+        }
+        self
+    }
+
     /// Everything, as `--from` takes it.
     pub fn list(&self) -> Value {
         let kinds = [
@@ -232,7 +253,7 @@ fn new_device(name: &str, has_counters: bool, random: &mut Random) -> Map<String
         }
         let mut consumption = json!({"counterSet": set, "counters": counters});
         if random.percent(1) {
-            consumption["compatibilityGroups"] = json!(["together"]);
+            consumption[GROUPS] = json!(["together"]);
         }
         device.insert("consumesCounters".to_owned(), json!([consumption]));
     }

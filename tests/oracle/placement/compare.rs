@@ -45,7 +45,7 @@ pub fn compare(seed: u64, number: u64) {
         let clusters: Vec<(Cluster, Reading)> = seeds
             .iter()
             .map(|seed| {
-                let made = cluster(*seed);
+                let made = cluster(*seed).stored_by(semantics.version.minor);
                 let reading = read(&made);
                 (made, reading)
             })

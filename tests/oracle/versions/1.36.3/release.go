@@ -4,12 +4,14 @@ import (
 	"context"
 	"time"
 
+	resourceapi "k8s.io/api/resource/v1"
 	resourcebeta "k8s.io/api/resource/v1beta2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	dracel "k8s.io/dynamic-resource-allocation/cel"
+	"k8s.io/dynamic-resource-allocation/structured"
 	"k8s.io/kubernetes/pkg/controller/devicetainteviction"
 	"k8s.io/kubernetes/pkg/features"
 )
@@ -32,6 +34,17 @@ type (
 )
 
 var ruleGroupVersion = resourcebeta.SchemeGroupVersion
+
+// taintOf gives the taint of a rule as devices have it.
+func taintOf(rule *taintRule) resourceapi.DeviceTaint {
+	taint := rule.Spec.Taint
+	return resourceapi.DeviceTaint{
+		Key:       taint.Key,
+		Value:     taint.Value,
+		Effect:    resourceapi.DeviceTaintEffect(taint.Effect),
+		TimeAdded: taint.TimeAdded,
+	}
+}
 
 func conditionsOf(rule *taintRule) []metav1.Condition {
 	return rule.Status.Conditions
@@ -69,4 +82,20 @@ func compileExpression(expression string, listTypeAttributes bool) (dracel.Compi
 		EnableListTypeAttributes: listTypeAttributes,
 	})
 	return compiler.CompileCELExpression(expression, dracel.Options{}), nil
+}
+
+// allocatorFeatures are those that the scheduler turns on by default.
+//
+// Upstream: AllocatorFeatures in the plugin dynamicresources.
+func allocatorFeatures() structured.Features {
+	enabled := utilfeature.DefaultFeatureGate.Enabled
+	return structured.Features{
+		AdminAccess:            enabled(features.DRAAdminAccess),
+		PrioritizedList:        enabled(features.DRAPrioritizedList),
+		PartitionableDevices:   enabled(features.DRAPartitionableDevices),
+		DeviceTaints:           enabled(features.DRADeviceTaints),
+		DeviceBindingAndStatus: enabled(features.DRADeviceBindingConditions) && enabled(features.DRAResourceClaimDeviceStatus),
+		ConsumableCapacity:     enabled(features.DRAConsumableCapacity),
+		ListTypeAttributes:     enabled(features.DRAListTypeAttributes),
+	}
 }
