@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::tolerance::{covers, lacking};
-use crate::assess::do_not_disrupt;
+use crate::assess::{DeviceBasis, completeness, do_not_disrupt};
+use crate::engine::allocator::room::can_use;
+use crate::engine::allocator::{PendingClaim, SearchBasis};
 use crate::engine::claim_names;
 use crate::model::{DeviceId, Kind, NamespacedName, Phase, Pod, ResourceClaim, Snapshot, Uid};
 
@@ -167,21 +169,37 @@ fn movability(pod: &Pod, claims: &[&ResourceClaim], beneficiary: Beneficiary<'_>
         .map_or(Movability::Evictable, |(_, why)| Movability::Stays(why))
 }
 
-/// Pending pods that may get the devices although they are kept for the waiting pod: of the same priority or a higher one,
-/// with a claim that tolerates the taint and holds nothing yet.
+/// Pending pods that may get `devices` although they are kept for the waiting pod: of the same priority or a higher one,
+/// with a claim that holds nothing yet, tolerates the taint and can use one of the devices.
 #[must_use]
-pub fn rivals<'a>(waiting: &Pod, pending: &'a [Pod], claims: &[ResourceClaim]) -> Vec<&'a Pod> {
-    let tolerates = |pod: &Pod| {
-        let mut own = claims.iter().filter(|claim| {
+pub fn rivals(
+    waiting: &Pod,
+    pending: &[Pod],
+    devices: &BTreeSet<DeviceId>,
+    basis: &DeviceBasis<'_>,
+) -> Vec<Pod> {
+    let snapshot = &basis.reading.snapshot;
+    let competes = |pod: &Pod| {
+        let mut own = snapshot.claims.iter().filter(|claim| {
             let mut names = claim_names(pod);
             claim.name.namespace == pod.name.namespace
                 && names.any(|name| name == claim.name.name.as_str())
         });
         own.any(|claim| {
-            let requests = claim.spec.iter().flat_map(|spec| &spec.requests);
+            let pending = PendingClaim {
+                snapshot,
+                claim,
+                nodes: &[],
+                selectors: &[],
+                proposed: &[],
+                basis: SearchBasis {
+                    semantics: basis.semantics,
+                    completeness: completeness(basis.reading),
+                },
+            };
             claim.allocation.is_none()
-                && requests.count() > 0
                 && lacking(claim, &waiting.uid).is_empty()
+                && can_use(&pending, devices)
         })
     };
     let is_rival = |pod: &&Pod| {
@@ -189,7 +207,7 @@ pub fn rivals<'a>(waiting: &Pod, pending: &'a [Pod], claims: &[ResourceClaim]) -
             && pod.node.is_none()
             && pod.deletion.is_none()
             && pod.priority >= waiting.priority
-            && tolerates(pod)
+            && competes(pod)
     };
-    pending.iter().filter(is_rival).collect()
+    pending.iter().filter(is_rival).cloned().collect()
 }

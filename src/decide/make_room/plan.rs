@@ -1,7 +1,7 @@
 //! The set of pods that is evicted, or the reason why none would help.
 
 use std::collections::BTreeSet;
-use std::fmt::{self, Display, Formatter};
+use std::fmt::Display;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -240,7 +240,9 @@ impl<'a> Search<'a> {
         let failure = with_scheduler(failure, pod);
         match forced {
             Some(forced) => failure.hint(format!(
-                "to violate PodDisruptionBudgets, add --force: {forced}"
+                "to violate PodDisruptionBudgets, add --force: evicts {} on {}",
+                few(&texts(forced.pods.iter().map(|it| &it.name))),
+                forced.place()
             )),
             None => failure,
         }
@@ -258,25 +260,16 @@ fn more_than_shown(count: usize) -> Option<String> {
     Some(format!("and {}", counted(more, "more pod")))
 }
 
-/// Node, devices and pods in one line.
-impl Display for RoomPlan {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", few(&texts(&self.set.devices)))?;
-        if let Some(node) = &self.set.node {
-            write!(f, " on node {node}")?;
-        }
-        match self.pods.as_slice() {
-            [] => write!(f, ", evicts no pod"),
-            pods => write!(
-                f,
-                ", evicts {}",
-                few(&texts(pods.iter().map(|it| &it.name)))
-            ),
+impl RoomPlan {
+    /// The devices, and their node.
+    fn place(&self) -> String {
+        let devices = few(&texts(&self.set.devices));
+        match &self.set.node {
+            Some(node) => format!("{devices} on node {node}"),
+            None => devices,
         }
     }
-}
 
-impl RoomPlan {
     /// The question, without its mark.
     #[must_use]
     pub fn action(&self, pod: &NamespacedName) -> String {
@@ -288,7 +281,10 @@ impl RoomPlan {
     /// the devices first.
     #[must_use]
     pub fn lines(&self, pod: &NamespacedName, rivals: &[Pod], has_taint: bool) -> Vec<String> {
-        let mut lines = vec![format!("Room for pod {pod}: {self}")];
+        let mut lines = vec![format!("Room for pod {pod}: {}", self.place())];
+        if self.pods.is_empty() {
+            lines.push("evicts no pod".to_owned());
+        }
         lines.extend(self.pods.iter().take(SHOWN).map(PlannedEviction::line));
         lines.extend(more_than_shown(self.pods.len()));
         if !self.leaving.is_empty() {

@@ -207,7 +207,7 @@ fn pending_pods_of_the_same_priority_that_tolerate_the_taint_are_rivals() {
     let mut waiting = pod("team-a", "critical");
     waiting.node = None;
     waiting.priority = 100;
-    let mut own = claim(RequestKind::Exactly(request(vec![toleration(None)])));
+    let own = claim(RequestKind::Exactly(request(vec![toleration(None)])));
     let rival = |change: &dyn Fn(&mut Pod)| {
         let mut other = pod("team-a", "other");
         other.node = None;
@@ -219,20 +219,38 @@ fn pending_pods_of_the_same_priority_that_tolerate_the_taint_are_rivals() {
         change(&mut other);
         vec![other]
     };
-    let count = |pods: &[Pod], claim: &ResourceClaim| {
-        rivals(&waiting, pods, std::slice::from_ref(claim)).len()
+    let count = |pods: &[Pod], claim: &ResourceClaim, name: &str| {
+        let mut reading = reading();
+        let snapshot = &mut reading.snapshot;
+        snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
+        snapshot.nodes = vec![node("node-7")];
+        snapshot.classes = vec![DeviceClass {
+            name: "gpu".into(),
+            expressions: vec!["device.driver == 'gpu.example.com'".to_owned()],
+        }];
+        snapshot.claims = vec![claim.clone()];
+        let semantics = Semantics::assumed();
+        let basis = Basis::new(&reading, &semantics, now());
+        rivals(&waiting, pods, &[device(name)].into(), &basis).len()
     };
-    assert_eq!(count(&rival(&|_| {}), &own), 1);
-    assert_eq!(count(&rival(&|pod| pod.priority = 99), &own), 0);
-    assert_eq!(
-        count(&rival(&|pod| pod.node = Some("node-7".into())), &own),
-        0
-    );
-    assert_eq!(count(&rival(&|pod| pod.uid = waiting.uid.clone()), &own), 0);
-    own.allocation = claim_in_use(&waiting).allocation;
-    assert_eq!(count(&rival(&|_| {}), &own), 0);
+    assert_eq!(count(&rival(&|_| {}), &own, "gpu-0"), 1);
+    assert_eq!(count(&rival(&|_| {}), &own, "gpu-9"), 0, "another device");
+    let lower = rival(&|pod| pod.priority = 99);
+    let placed = rival(&|pod| pod.node = Some("node-7".into()));
+    let same = rival(&|pod| pod.uid = waiting.uid.clone());
+    for pods in [lower, placed, same] {
+        assert_eq!(count(&pods, &own, "gpu-0"), 0, "{pods:?}");
+    }
+    let mut allocated = own;
+    allocated.allocation = claim_in_use(&waiting).allocation;
+    assert_eq!(count(&rival(&|_| {}), &allocated, "gpu-0"), 0);
     let strict = claim(RequestKind::Exactly(request(vec![])));
-    assert_eq!(count(&rival(&|_| {}), &strict), 0);
+    assert_eq!(count(&rival(&|_| {}), &strict, "gpu-0"), 0);
+    // A class that was not read may select the device.
+    let mut unread = allocated;
+    unread.allocation = None;
+    unread.spec = None;
+    assert_eq!(count(&rival(&|_| {}), &unread, "gpu-0"), 1);
 }
 
 #[test]

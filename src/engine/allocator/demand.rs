@@ -1,7 +1,7 @@
 //! Requests of a claim as the allocator evaluates them on a node.
 
 use super::capacity::{CapacityError, is_left, taken};
-use super::cluster_state::ClusterState;
+use super::cluster_state::{ClusterState, DeviceAt};
 use super::completeness::Unknown;
 use super::expression_cache::ExpressionPlace;
 use super::pool::{NodeView, PoolStatus, is_for};
@@ -124,6 +124,14 @@ pub(super) fn demands<'a>(
         return Err("the claim has a constraint that this plugin does not know"
             .to_owned()
             .into());
+    }
+    let is_shared = |at: &DeviceAt<'_>| at.device.allow_multiple_allocations;
+    if !state.semantics.models_shared_devices && state.devices.iter().any(is_shared) {
+        return Err(
+            "devices that several claims share are not modelled before Kubernetes 1.37"
+                .to_owned()
+                .into(),
+        );
     }
     let requests = spec.requests.iter();
     requests

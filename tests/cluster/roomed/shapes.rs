@@ -38,7 +38,6 @@ fn partitions_are_left_and_kept_so_that_the_whole_device_is_free() {
         plane().create(&[counters, devices]).await;
     });
     scene.stage.nodes.push(node.clone());
-    scene.monitor(&node);
     let of = |slots: u8| {
         let expression = format!("device.attributes['{driver}'].slots == {slots}");
         json!({

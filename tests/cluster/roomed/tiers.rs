@@ -139,7 +139,7 @@ fn a_claim_that_does_not_tolerate_the_taint_is_refused_and_can_win_by_priority()
         .saying("--without-toleration");
     scene.without_rules();
     let run = scene.make_room("--yes --without-toleration");
-    let run = run.saying("may get the devices first");
+    let run = run.saying("another pod may get them first");
     // Which of the pending pods the scheduler tries first depends on their back-off: what is printed is what became of them.
     let replacement_won = run.code == 5;
     let run = run.ended(if replacement_won { 5 } else { 0 });

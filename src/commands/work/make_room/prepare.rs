@@ -7,7 +7,7 @@ use crate::cluster::{
     AccessQuery, NodeDetail, Permission, PodQuery, PodQueryResult, Purpose, WriteMode, evict,
 };
 use crate::commands::work::access::refuse_missing;
-use crate::commands::work::cluster_view::ClusterView;
+use crate::commands::work::cluster_view::{ClusterView, ReadState};
 use crate::commands::work::connect::failed;
 use crate::commands::work::mutation_context::MutationContext;
 use crate::decide::approval::EvictionMethod;
@@ -124,7 +124,6 @@ impl RoomRequest {
             let lacking = unallocated.iter().flat_map(|it| lacking(it, &pod.uid));
             refuse_lacking(&lacking.collect::<Vec<_>>())?;
         }
-        let rivals = self.rivals(&pod, &view).await?;
         let reserved = reserved(view.rules()?, &pod.uid);
         let relevant = relevant_devices(&RoomQuestion {
             waiting: waiting.question(&view.device_basis()),
@@ -158,6 +157,7 @@ impl RoomRequest {
             basis: &view.basis(),
         };
         let plan = plan(&pod, &input, self.limits)?;
+        let rivals = Box::pin(self.rivals(&pod, &plan, &view)).await?;
         let rules = view.rules()?;
         let steps = if self.has_taint {
             let drafts = drafts(&plan.set.tainted, &pod, view.now, self.timeout)?;
@@ -180,21 +180,26 @@ impl RoomRequest {
     }
 
     /// Pending pods that may get the devices although they are kept for this pod.
-    async fn rivals(&self, pod: &Pod, view: &ClusterView) -> Result<Vec<Pod>, Failure> {
+    async fn rivals(
+        &self,
+        pod: &Pod,
+        plan: &RoomPlan,
+        view: &ClusterView<impl ReadState>,
+    ) -> Result<Vec<Pod>, Failure> {
         if !self.has_taint {
             return Ok(Vec::new());
         }
         let waits = |other: &Pod| other.node.is_none() && !other.claims.is_empty();
         let pending = view.find_pods(PodQuery::Chosen(None, &waits)).await?;
         let pending = found(pending, "a pending pod")?;
-        let rivals = rivals(pod, &pending, &view.snapshot().claims);
+        let rivals = rivals(pod, &pending, &plan.set.devices, &view.device_basis());
         let names: Vec<String> = rivals.iter().map(|it| it.name.to_string()).collect();
         if self.yes && !self.limits.force && !names.is_empty() {
             let why = "pending pods that tolerate the taint may get the devices first";
             let why = format!("{why}: {}; nothing was changed", few(&names));
             return Err(Failure::refused(why).hint("to evict pods nevertheless, add --force"));
         }
-        Ok(rivals.into_iter().cloned().collect())
+        Ok(rivals)
     }
 }
 

@@ -17,4 +17,4 @@ pub mod search;
 mod tests;
 
 pub use question::{RoomCost, RoomQuestion, RoomSearch, RoomSet, RoomTier};
-pub use search::{relevant_devices, room};
+pub use search::{can_use, relevant_devices, room};

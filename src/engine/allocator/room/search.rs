@@ -9,6 +9,7 @@ use super::question::{RoomCost, RoomQuestion, RoomSearch, RoomSet, RoomTier};
 use crate::engine::allocator::cluster_state::ClusterState;
 use crate::engine::allocator::completeness::{Completeness, Unknown};
 use crate::engine::allocator::demand::{Choice, Demand, SearchStop, demands};
+use crate::engine::allocator::pending_claim::PendingClaim;
 use crate::engine::allocator::pool::{NodeView, PoolStatus};
 use crate::engine::allocator::search::{SearchTask, place};
 use crate::engine::allocator::usage::{Holdings, Usage};
@@ -39,6 +40,30 @@ pub fn relevant_devices(question: &RoomQuestion<'_>) -> Option<BTreeSet<DeviceId
         identity.is_some_and(|identity| wanted.contains(&identity))
     });
     Some(devices.cloned().collect())
+}
+
+/// Whether a request of the claim can be for one of `devices`; also where that is unknown.
+#[must_use]
+pub fn can_use(claim: &PendingClaim<'_>, devices: &BTreeSet<DeviceId>) -> bool {
+    let state = claim.state();
+    let Some(Ok(demands)) = claim
+        .claim
+        .spec
+        .as_deref()
+        .map(|spec| demands(spec, &state))
+    else {
+        return true;
+    };
+    let wanted: BTreeSet<u32> = devices.iter().filter_map(|id| state.identity(id)).collect();
+    let fits = |view: &NodeView<'_>, place: u32| {
+        let mut choices = demands.iter().flat_map(|demand| &demand.choices);
+        wanted.contains(&state.at(place).identity)
+            && choices.any(|choice| choice.selects(place, view, &state) != Ok(false))
+    };
+    state.views.iter().any(|view| {
+        let mut devices = view.pools.iter().flat_map(|pool| &pool.devices);
+        devices.any(|place| fits(view, *place))
+    })
 }
 
 /// Devices of a view that can serve the claim by their attributes, and those that draw from the same counters.

@@ -90,17 +90,15 @@ func compileExpression(expression string, listTypeAttributes bool) (dracel.Compi
 	return compiler.CompileCELExpression(expression, dracel.Options{}), nil
 }
 
-// allocatorFeatures are those that the scheduler turns on by default.
-//
-// Upstream: AllocatorFeatures in the plugin dynamicresources.
+// allocatorFeatures are those that newer versions have by default. In this one they are off, as device taints are: a
+// cluster that uses them has turned them on.
 func allocatorFeatures() structured.Features {
-	enabled := utilfeature.DefaultFeatureGate.Enabled
 	return structured.Features{
-		AdminAccess:            enabled(features.DRAAdminAccess),
-		PrioritizedList:        enabled(features.DRAPrioritizedList),
-		PartitionableDevices:   enabled(features.DRAPartitionableDevices),
-		DeviceTaints:           enabled(features.DRADeviceTaints),
-		DeviceBindingAndStatus: enabled(features.DRADeviceBindingConditions) && enabled(features.DRAResourceClaimDeviceStatus),
-		ConsumableCapacity:     enabled(features.DRAConsumableCapacity),
+		AdminAccess:            true,
+		PrioritizedList:        true,
+		PartitionableDevices:   true,
+		DeviceTaints:           true,
+		DeviceBindingAndStatus: true,
+		ConsumableCapacity:     true,
 	}
 }
