@@ -5,10 +5,9 @@ use serde::Serialize;
 
 use super::change::DryRun;
 use super::metadata::{API_VERSION, Cluster, Metadata};
-use super::plan::CostTier;
 use super::reference::ObjectReference;
 use super::table::{Section, View};
-use crate::engine::allocator::room::RoomSet;
+use crate::engine::allocator::room::{RoomSet, Tier};
 
 /// Report of `make-room`: the evicted pods, the devices, and whether the waiting pod is scheduled.
 ///
@@ -73,6 +72,32 @@ pub enum RoomOutcome {
     Reversed,
     /// The command was refused, or it failed before or while pods were evicted; `error` has the reason.
     Failed,
+}
+
+/// Tier of a cost, the lowest cost first.
+//
+// The tiers are those of the Rescheduler design.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub enum CostTier {
+    /// No PodDisruptionBudget is violated, and every grace period is at most 10 seconds.
+    ShortGrace,
+    /// No PodDisruptionBudget is violated, and a grace period is longer than 10 seconds.
+    WithinBudgets,
+    /// A PodDisruptionBudget is violated.
+    BudgetsViolated,
+    /// It is unknown whether a PodDisruptionBudget is violated.
+    Unknown,
+}
+
+impl From<Tier> for CostTier {
+    fn from(tier: Tier) -> Self {
+        match tier {
+            Tier::ShortGrace => Self::ShortGrace,
+            Tier::WithinBudgets => Self::WithinBudgets,
+            Tier::BudgetsViolated => Self::BudgetsViolated,
+            Tier::Unknown => Self::Unknown,
+        }
+    }
 }
 
 /// A set of pods, and the devices that their eviction gives to the waiting pod.

@@ -8,9 +8,9 @@ use crate::assess::Basis;
 use crate::assess::room::RoomCosts;
 use crate::decide::proposal::Escalation;
 use crate::engine::Impact;
+use crate::engine::allocator::room::Tier;
 use crate::engine::allocator::room::{RoomQuestion, RoomSearch, RoomSet, room};
 use crate::engine::closed_nodes::ClosedNode;
-use crate::engine::set_search::Tier;
 use crate::model::{Controller, DeviceId, NamespacedName, NodeName, Pod, Uid};
 
 /// At what price pods may be evicted.

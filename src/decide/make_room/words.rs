@@ -3,8 +3,8 @@
 use super::plan::{NothingHelps, PlannedEviction, PlannedRoom, RoomPlan};
 use super::tolerance::Mechanism;
 use crate::assess::closed_line;
+use crate::engine::allocator::room::Tier;
 use crate::engine::closed_nodes::ClosedNode;
-use crate::engine::set_search::Tier;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, NamespacedName};
 use crate::naming::phrase::{counted, few};

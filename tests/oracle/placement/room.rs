@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use kubectl_devicetaint::assess::completeness;
 use kubectl_devicetaint::engine::Semantics;
-use kubectl_devicetaint::engine::allocator::room::{RoomCost, RoomQuestion, RoomSet, room};
+use kubectl_devicetaint::engine::allocator::room::{RoomCost, RoomQuestion, RoomSet, Tier, room};
 use kubectl_devicetaint::engine::allocator::{PendingClaim, SearchBasis};
-use kubectl_devicetaint::engine::set_search::Tier;
 use kubectl_devicetaint::model::{Reading, Uid};
 use serde_json::{Value, json};
 

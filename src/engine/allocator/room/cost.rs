@@ -4,7 +4,29 @@
 //! pods, lowest priority, smallest requests (of devices: CPU and memory are not compared), and pods without a controller
 //! last.
 
-use crate::engine::set_search::Tier;
+/// Guarantees of the evictions of a set, the most considerate first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tier {
+    /// No PodDisruptionBudget is violated, and every grace period is at most 10 seconds.
+    #[default]
+    ShortGrace,
+    /// No PodDisruptionBudget is violated.
+    WithinBudgets,
+    /// A PodDisruptionBudget is violated.
+    BudgetsViolated,
+    /// The budgets or the evicted pods are unknown.
+    Unknown,
+}
+
+impl Tier {
+    /// Every tier, the most considerate first.
+    pub const ALL: [Self; 4] = [
+        Self::ShortGrace,
+        Self::WithinBudgets,
+        Self::BudgetsViolated,
+        Self::Unknown,
+    ];
+}
 
 /// What the eviction of a set of pods costs; lower is better, and the order of the fields is the order of the
 /// comparison.

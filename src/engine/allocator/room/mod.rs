@@ -30,6 +30,6 @@ pub mod search;
 #[cfg(test)]
 mod tests;
 
-pub use cost::RoomCost;
+pub use cost::{RoomCost, Tier};
 pub use question::{RoomQuestion, RoomSearch, RoomSet};
 pub use search::{relevant_devices, room};

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use super::combinations::Combinations;
-use super::cost::RoomCost;
+use super::cost::{RoomCost, Tier};
 use super::node_room::{NodeRoom, counter_sets, relevant};
 use super::occupancy::Occupancy;
 use super::question::{RoomQuestion, RoomSearch, RoomSet};
@@ -13,7 +13,6 @@ use crate::engine::allocator::completeness::{Completeness, Unknown};
 use crate::engine::allocator::demand::{Demand, SearchStop, demands};
 use crate::engine::allocator::search::{SearchTask, place};
 use crate::engine::allocator::usage::{Holdings, Usage};
-use crate::engine::set_search::Tier;
 use crate::model::{ClaimSpec, DeviceId, Snapshot};
 
 /// How many sets are looked at for one answer.

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{RoomCost, RoomQuestion, RoomSearch, relevant_devices, room};
 use crate::engine::Semantics;
+use crate::engine::allocator::room::Tier;
 use crate::engine::allocator::tests::{asks, name, node, slice, terms};
 use crate::engine::allocator::{Completeness, PendingClaim, SearchBasis, is_placeable};
-use crate::engine::set_search::Tier;
 use crate::engine::testing;
 use crate::model::{
     Allocation, AllocationResult, ConsumerReference, CounterSet, CounterUse, DeviceClass, DeviceId,
