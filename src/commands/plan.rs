@@ -105,7 +105,7 @@ impl PlanArgs {
 
     /// The devices to choose from.
     fn choice(&self) -> Result<Choice, Failure> {
-        parse(DeviceArguments {
+        parse(&DeviceArguments {
             arguments: self.devices.clone(),
             filters: self.filters.filters(),
             ..DeviceArguments::default()
@@ -117,7 +117,7 @@ impl PlanArgs {
         if self.exclude.is_empty() {
             return Ok(None);
         }
-        let excluded = parse(DeviceArguments {
+        let excluded = parse(&DeviceArguments {
             arguments: self.exclude.clone(),
             ..DeviceArguments::default()
         });
@@ -162,8 +162,8 @@ pub(super) async fn run(args: PlanArgs, context: &Context) -> Result<ExitStatus,
 }
 
 /// Understands arguments that name devices, and no taint: plans are made for the taint of a drain.
-fn parse(typed: DeviceArguments) -> Result<Choice, Failure> {
-    let choice = Choice::parse(&typed, choice::Purpose::Plan)?;
+fn parse(typed: &DeviceArguments) -> Result<Choice, Failure> {
+    let choice = Choice::parse(typed, choice::Purpose::Plan)?;
     match &choice.taint {
         Some(taint) => Err(Failure::usage(format!(
             "{:?} is a taint, not a device",

@@ -2,7 +2,7 @@
 
 use super::choose::Choice;
 use super::*;
-use crate::assess::{PodAssessment, Severity};
+use crate::assess::Severity;
 use crate::model::{
     BudgetStatus, ClaimSource, Controller, CounterSet, Deletion, Gap, Job, Kind, LabelOperator,
     LabelRequirement, LabelSelector, Phase, Pod, PodClaim, PodDisruptionBudget, PodGroup, Reading,
@@ -327,7 +327,6 @@ fn swap_replaces_a_unit_that_was_cheapest_at_its_turn_only() {
 
 #[test]
 fn each_number_decides_where_all_before_it_are_equal() {
-    type Change = fn(&mut Reading);
     let rows: [(&str, Change); 5] = [
         ("a budget is violated", |reading| {
             reading.snapshot.budgets.push(budget("first", 0));
@@ -388,7 +387,7 @@ fn budget_is_shared_by_its_pods_and_those_that_are_not_ready_leave_first() {
 
 #[test]
 fn unknown_cost_is_above_every_known_cost() {
-    let rows: [(&str, fn(&mut Reading)); 3] = [
+    let rows: [(&str, Change); 3] = [
         ("budgets", |reading| {
             reading.known.remove(&Kind::PodDisruptionBudget);
         }),
@@ -444,6 +443,9 @@ fn violated_budgets_are_unknown_where_budgets_were_not_read() {
     assert!(!plan.gaps.is_empty());
 }
 
+/// A change of a cluster.
+type Change = fn(&mut Reading);
+
 /// A claim that holds a device, and is reserved for no pod.
 fn without_pods(name: &str, device: usize) -> ResourceClaim {
     let mut claim = testing::claim_in_use(&pod(name));
@@ -454,7 +456,7 @@ fn without_pods(name: &str, device: usize) -> ResourceClaim {
 
 #[test]
 fn device_is_free_only_if_all_users_of_its_claims_leave() {
-    let rows: [(&str, fn(&mut Reading), usize); 8] = [
+    let rows: [(&str, Change, usize); 8] = [
         ("the pod of a template", |_| {}, 1),
         (
             "a claim without users",
