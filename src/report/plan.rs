@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::answer::Answer;
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
 use super::table::{Column, Headers, Heading, Section, Table, View, first_of, optional};
-use crate::assess::{self, Basis, PlannedUnit};
+use crate::assess::{self, Basis, Hazard, PlannedUnit};
 use crate::model::UNKNOWN;
 
 /// Report of `plan`: the devices or nodes that cost least to drain, and the evictions of their drain.
@@ -30,7 +30,7 @@ pub struct PlanReport {
     pub warnings: Vec<Warning>,
     /// Data that could not be read or evaluated.
     pub incomplete: Vec<Incomplete>,
-    /// Whether tables have headers; without them, only the chosen units are listed.
+    /// Headers of tables; without them, only the chosen units are listed.
     #[serde(skip)]
     headers: Headers,
 }
@@ -106,15 +106,16 @@ fn table(units: &[PlannedUnit]) -> Table {
 }
 
 fn cells(unit: &PlannedUnit) -> Vec<String> {
-    let hazards = unit.hazards.iter();
-    let hazards: Vec<String> = hazards.map(|hazard| hazard.code().to_owned()).collect();
-    let budgets = unit.violated_budgets.as_deref().map(first_of);
+    let code = |hazard: &Hazard| hazard.code().to_owned();
+    let hazards = unit.hazards.as_ref();
+    let hazards = hazards.map(|all| all.iter().map(code).collect::<Vec<String>>());
+    let listed = |names: Option<&[String]>| names.map_or_else(|| UNKNOWN.to_owned(), first_of);
     vec![
         unit.unit.clone(),
         optional(unit.node.as_deref()),
         unit.evicted_pod_count.to_string(),
-        first_of(&hazards),
-        budgets.unwrap_or_else(|| UNKNOWN.to_owned()),
+        listed(hazards.as_deref()),
+        listed(unit.violated_budgets.as_deref()),
         format!("{} of {}", unit.free_device_count, unit.devices.len()),
     ]
 }

@@ -50,7 +50,7 @@ kind: List
 items:
 - apiVersion: resource.k8s.io/v1
   kind: ResourceSlice
-  metadata: {{name: a}}
+  metadata: {{name: a, creationTimestamp: \"2025-11-18T00:00:00Z\"}}
   spec:
     driver: d.example.com
     nodeName: n1

@@ -117,8 +117,8 @@ impl SharedLoss {
         }
     }
 
-    /// Whether further evictions of up to `widest` pods cost the same after `lost` and `other` losses: none exceeds
-    /// the limit, or each does.
+    /// Reports that further evictions of up to `widest` pods cost the same after `lost` and after `other` losses: none
+    /// exceeds the limit, or each does.
     pub(super) fn is_linear(self, lost: usize, other: usize, widest: usize) -> bool {
         let (fewer, more) = (lost.min(other), lost.max(other));
         fewer > self.harmless || more.saturating_add(widest) <= self.harmless

@@ -42,7 +42,7 @@ impl<'a> DeviceRelease<'a> {
         Self {
             blocked: pools.blocked(|device| holders.contains_key(device)),
             terminating: pods(|pod| pod.verdict == Verdict::Terminating),
-            releasing: pods(|pod| pod.is_evicted() && gives_claims_back(pod)),
+            releasing: pods(|pod| pod.is_evicted() && releases_claims(pod)),
             holders,
             pools,
         }
@@ -76,10 +76,10 @@ impl<'a> DeviceRelease<'a> {
     }
 }
 
-/// Whether the claims of the evicted pod are released, and its devices with them.
+/// Release of the claims of an evicted pod, and of its devices with them.
 //
 // A DaemonSet's pod stays in a drain, unless the user includes it.
-fn gives_claims_back(pod: &PodImpact<'_>) -> bool {
+fn releases_claims(pod: &PodImpact<'_>) -> bool {
     let owner = pod.pod.controller.as_ref();
     let is_of_daemon_set = owner.is_some_and(|owner| &*owner.kind == "DaemonSet");
     !is_of_daemon_set && !replacement_takes_claim(pod)

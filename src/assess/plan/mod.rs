@@ -51,7 +51,7 @@ pub struct PlanUnit {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
-    /// The chosen units, in the order of the choice.
+    /// The chosen units, ordered by name.
     pub planned_units: Vec<PlannedUnit>,
     /// The unit that would be chosen next, as if it were drained, too; null if no other unit is left.
     pub next_unit: Option<PlannedUnit>,
@@ -76,8 +76,9 @@ pub struct PlannedUnit {
     /// Pods that would be evicted from these devices, now or later. A pod that uses devices of several units counts for
     /// each of them.
     pub evicted_pod_count: usize,
-    /// Hazards of these pods, the worst first, each once. `help hazards` explains them.
-    pub hazards: Vec<Hazard>,
+    /// Hazards of these pods, the worst first, each once. `help hazards` explains them. Null if none is known, but data
+    /// is missing; `incomplete` has the reason.
+    pub hazards: Option<Vec<Hazard>>,
     /// PodDisruptionBudgets of these pods that the drain of all chosen units would violate, as NAMESPACE/NAME. Null if
     /// that is unknown; `incomplete` has the reason.
     pub violated_budgets: Option<Vec<String>>,
@@ -92,7 +93,9 @@ pub fn plan(units: &[PlanUnit], count: usize, taint: &Taint, basis: &Basis<'_>) 
     let proposed = proposed_taints(units, taint, basis.now);
     let impact = impact(&proposed, basis);
     let costs = EvictionCosts::new(&impact, basis);
-    let choice = choose(&evictions(units, &impact, basis), count, &costs);
+    let mut choice = choose(&evictions(units, &impact, basis), count, &costs);
+    // The order of the choice means nothing after the swaps.
+    choice.chosen.sort_unstable();
     let unit = |index: &usize| units.get(*index);
     let mut chosen: Vec<&PlanUnit> = choice.chosen.iter().filter_map(unit).collect();
     let mut plan = Plan::default();
@@ -199,11 +202,15 @@ impl Plan {
                 node: unit.devices.first().and_then(|id| nodes.get(id)).cloned(),
                 devices: unit.devices.iter().map(ToString::to_string).collect(),
                 free_device_count: unit.devices.iter().filter(|id| free.contains(id)).count(),
+                hazards: Some(Vec::new()),
                 violated_budgets: Some(Vec::new()),
                 ..PlannedUnit::default()
             })
             .collect();
-        let knows_budgets = assessed.completeness.is_complete(CountSubject::Budgets);
+        let is_complete = |subject: &CountSubject| assessed.completeness.is_complete(*subject);
+        let knows_budgets = is_complete(&CountSubject::Budgets);
+        let mut read = Hazard::ALL.iter().flat_map(|hazard| hazard.reads());
+        let knows_hazards = read.all(is_complete);
         let budgets = facts.disruption.budgets.iter();
         let violated: Vec<_> = budgets.filter(|budget| budget.is_violated()).collect();
         for pod in assessed.pods.iter().filter(|pod| pod.impact.is_evicted()) {
@@ -216,8 +223,8 @@ impl Plan {
             for unit in index.units_of(pod.impact) {
                 let row = &mut rows[unit];
                 row.evicted_pod_count = row.evicted_pod_count.saturating_add(1);
-                row.hazards
-                    .extend(pod.findings.iter().map(|found| found.hazard));
+                let hazards = pod.findings.iter().map(|found| found.hazard);
+                row.hazards.get_or_insert_default().extend(hazards);
                 match &mut row.violated_budgets {
                     Some(budgets) if knows_budgets => budgets.extend(names.clone()),
                     budgets => *budgets = None,
@@ -225,8 +232,12 @@ impl Plan {
             }
         }
         for row in &mut rows {
-            row.hazards.sort_by_key(|hazard| hazard.rank());
-            row.hazards.dedup();
+            let is_known = knows_hazards || row.evicted_pod_count == 0;
+            row.hazards = row.hazards.take().filter(|all| is_known || !all.is_empty());
+            if let Some(hazards) = &mut row.hazards {
+                hazards.sort_by_key(|hazard| hazard.rank());
+                hazards.dedup();
+            }
             if let Some(budgets) = &mut row.violated_budgets {
                 budgets.sort();
                 budgets.dedup();
