@@ -67,11 +67,11 @@ pub fn refuse_unread(reading: &Reading) -> Result<(), Failure> {
 pub fn drain_command<'u>(size: PlanSize, units: impl IntoIterator<Item = &'u str>) -> String {
     let flag = match size {
         PlanSize::Devices(_) => "",
-        PlanSize::Nodes(_) => " --node",
+        PlanSize::Nodes(_) => "--node ",
     };
     let units = units.into_iter();
-    let units: String = units.map(|unit| format!("{flag} {}", word(unit))).collect();
-    format!("kubectl devicetaint drain{units}")
+    let units: Vec<String> = units.map(|unit| format!("{flag}{}", word(unit))).collect();
+    format!("kubectl devicetaint drain {}", units.join(" "))
 }
 
 /// The candidate units: each of the `candidates`, or each node that has one of them, with all of its devices. A unit

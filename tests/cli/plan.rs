@@ -70,7 +70,7 @@ items:
 }
 
 #[test]
-fn devices_that_claims_without_pods_hold_are_planned_last() {
+fn device_that_a_claim_without_pods_holds_is_planned_last() {
     for (metadata, users) in [
         ("", ""),
         (
@@ -85,7 +85,7 @@ fn devices_that_claims_without_pods_hold_are_planned_last() {
         assert_eq!(run("--count 1 -o name").stdout, "d.example.com/n1/gpu-1\n");
         let rows = run("--count 2 --no-headers").stdout;
         let free: Vec<bool> = rows.lines().map(|row| row.ends_with("1 of 1")).collect();
-        assert_eq!(free, [true, false], "{rows}");
+        assert_eq!(free, [false, true], "{rows}");
     }
 }
 

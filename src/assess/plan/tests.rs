@@ -1,12 +1,17 @@
 //! Plans of small clusters, and costs of random sets against the assessment of each set.
 
-use super::choose::Choice;
+use std::collections::BTreeSet;
+
+use super::choose::{Choice, UnitEvictions, choose};
+use super::units::{evictions, impact};
 use super::*;
-use crate::assess::Severity;
+use crate::assess::hazard::Hazard;
+use crate::assess::{Assessed, Basis, DisruptionFacts, Limits, Severity};
 use crate::model::{
-    BudgetStatus, ClaimSource, Controller, CounterSet, Deletion, Gap, Job, Kind, LabelOperator,
-    LabelRequirement, LabelSelector, Phase, Pod, PodClaim, PodDisruptionBudget, PodGroup, Reading,
-    ReplicaSet, ResourceClaim, ResourceSlice, SliceTerms, UnhealthyPodEvictionPolicy,
+    BudgetStatus, ClaimSource, Controller, CounterSet, Deletion, DeviceId, Gap, Job, Kind,
+    LabelOperator, LabelRequirement, LabelSelector, Phase, Pod, PodClaim, PodDisruptionBudget,
+    PodGroup, Reading, ReplicaSet, ResourceClaim, ResourceSlice, SliceTerms,
+    UnhealthyPodEvictionPolicy,
 };
 use crate::report::testing;
 
