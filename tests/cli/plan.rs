@@ -56,7 +56,7 @@ items:
     nodeName: n1
     pool: {{name: n1, generation: 1, resourceSliceCount: 1}}
     devices: [{{name: gpu-0}}, {{name: gpu-1}}]
-- {{apiVersion: v1, kind: PodList, items: []}}
+- {{apiVersion: v1, kind: Pod, metadata: {{name: other, namespace: t, uid: o1}}, spec: {{}}, status: {{phase: Running}}}}
 - apiVersion: resource.k8s.io/v1
   kind: ResourceClaim
   metadata: {{name: held, namespace: t, uid: x1{metadata}}}
