@@ -47,16 +47,19 @@ fn held_by(metadata: &str, users: &str) -> Folder {
     let text = format!(
         "apiVersion: v1
 kind: List
+metadata:
+  annotations:
+    devicetaint.dev/observed-at: \"2025-11-18T00:00:00Z\"
+    devicetaint.dev/kinds: ResourceSlice,ResourceClaim,DeviceTaintRule,Pod
 items:
 - apiVersion: resource.k8s.io/v1
   kind: ResourceSlice
-  metadata: {{name: a, creationTimestamp: \"2025-11-18T00:00:00Z\"}}
+  metadata: {{name: a}}
   spec:
     driver: d.example.com
     nodeName: n1
     pool: {{name: n1, generation: 1, resourceSliceCount: 1}}
     devices: [{{name: gpu-0}}, {{name: gpu-1}}]
-- {{apiVersion: v1, kind: Pod, metadata: {{name: other, namespace: t, uid: o1}}, spec: {{}}, status: {{phase: Running}}}}
 - apiVersion: resource.k8s.io/v1
   kind: ResourceClaim
   metadata: {{name: held, namespace: t, uid: x1{metadata}}}
@@ -82,7 +85,13 @@ fn device_that_a_claim_without_pods_holds_is_planned_last() {
         let run = |flags: &str| {
             folder.devicetaint(&format!("plan d.example.com {flags} --from cluster.yaml"))
         };
-        assert_eq!(run("--count 1 -o name").stdout, "d.example.com/n1/gpu-1\n");
+        let first = run("--count 1 -o name");
+        assert_eq!(
+            first.stdout,
+            "d.example.com/n1/gpu-1\n",
+            "{}",
+            first.shown()
+        );
         let rows = run("--count 2 --no-headers").stdout;
         let free: Vec<bool> = rows.lines().map(|row| row.ends_with("1 of 1")).collect();
         assert_eq!(free, [false, true], "{rows}");
