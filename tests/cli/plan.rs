@@ -51,6 +51,7 @@ metadata:
   annotations:
     devicetaint.dev/observed-at: \"2025-11-18T00:00:00Z\"
     devicetaint.dev/kinds: ResourceSlice,ResourceClaim,DeviceTaintRule,Pod
+    devicetaint.dev/server-version: v1.37.0
 items:
 - apiVersion: resource.k8s.io/v1
   kind: ResourceSlice
@@ -60,6 +61,7 @@ items:
     nodeName: n1
     pool: {{name: n1, generation: 1, resourceSliceCount: 1}}
     devices: [{{name: gpu-0}}, {{name: gpu-1}}]
+- {{apiVersion: v1, kind: Pod, metadata: {{name: other, namespace: t, uid: o1}}, spec: {{}}}}
 - apiVersion: resource.k8s.io/v1
   kind: ResourceClaim
   metadata: {{name: held, namespace: t, uid: x1{metadata}}}
