@@ -17,10 +17,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use kubectl_devicetaint::assess::plan::search_problem;
+use kubectl_devicetaint::assess::plan::plan;
 use kubectl_devicetaint::assess::{Basis, PlanUnit};
 use kubectl_devicetaint::engine::expression::DeviceExpression;
-use kubectl_devicetaint::engine::set_search::search;
 use kubectl_devicetaint::engine::{ProposedTaint, Semantics, preview};
 use kubectl_devicetaint::model::{
     Allocation, AllocationResult, AttributeValue, BudgetStatus, ClaimSource, ConsumerReference,
@@ -70,7 +69,7 @@ fn main() {
         }
     }
     choose_by_expression();
-    plan_sets(cluster.clone());
+    plan_units(cluster.clone());
     println!("peak memory: {} MB, cluster and answers included", peak());
     let [_, one_asked, many_asked, one_beside, many_beside, _] =
         measurements.map(Measurement::fastest);
@@ -132,8 +131,8 @@ fn choose_by_expression() {
     }
 }
 
-/// A plan among 40,000 devices, each with two pods, in workloads of eight and under 200 budgets: at most 1 s.
-fn plan_sets(mut cluster: Snapshot) {
+/// A plan among 40,000 devices, each with two pods, in workloads of eight and under 200 budgets.
+fn plan_units(mut cluster: Snapshot) {
     for (place, pod) in cluster.pods.iter_mut().enumerate() {
         // A few pods without an owner, the rest in replicas of eight on eight nodes.
         pod.controller = (!place.is_multiple_of(97)).then(|| Controller {
@@ -171,7 +170,6 @@ fn plan_sets(mut cluster: Snapshot) {
     for (what, units, count) in [
         ("20 of 40,000 devices", &devices, 20),
         ("1,000 of 40,000 devices", &devices, 1_000),
-        ("20,000 of 40,000 devices", &devices, 20_000),
         ("6 of 5,000 nodes", &nodes, 6),
     ] {
         let units = units.iter().map(|devices| PlanUnit {
@@ -180,21 +178,8 @@ fn plan_sets(mut cluster: Snapshot) {
         });
         let units: Vec<PlanUnit> = units.collect();
         let began = Instant::now();
-        let all = [proposed(None, None)];
-        let impact = preview(&reading.snapshot, &all, start(), &semantics);
-        let problem = search_problem(&units, count, &impact, &basis);
-        let prepared = began.elapsed();
-        let result = search(black_box(&problem));
-        let optimal = if result.is_optimal() {
-            "optimal"
-        } else {
-            "bounded"
-        };
-        println!(
-            "plan of {what}: {:.1?}, of which the search {:.1?} ({optimal})",
-            began.elapsed(),
-            began.elapsed() - prepared
-        );
+        black_box(plan(&units, count, &taint(), &basis));
+        println!("plan of {what}: {:.1?}", began.elapsed());
     }
 }
 

@@ -3,6 +3,9 @@
 //! A row is all that a hazard needs. Its code is what reports, `help hazards`, the documentation and the
 //! legend of tables name; its function finds it in the [`HazardEvidence`].
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::completeness::CountSubject;
 use super::evidence::{self, HazardEvidence, HazardReason};
 use super::severity::Severity;
@@ -28,31 +31,11 @@ enum After {
     Lost,
 }
 
-/// What decides whether a pod has a hazard: the pod by itself, or what else is lost at the same time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DecidedBy {
-    /// The pod, its node and its owners.
-    Pod,
-    /// How many pods of its PodDisruptionBudget are lost.
-    Budget,
-    /// How many pods of its workload are lost.
-    Workload,
-    /// How many pods of its group are lost.
-    Group,
-    /// How many pods of its Job are lost.
-    Job,
-    /// Which other pods of the same hardware are lost.
-    Hardware,
-    /// Which devices are left for its claims.
-    Allocation,
-}
-
 /// All there is to say about a hazard.
 struct Row {
     code: &'static str,
     severity: Severity,
     rank: u8,
-    decided_by: DecidedBy,
     of: Of,
     after: After,
     reads: &'static [CountSubject],
@@ -68,7 +51,6 @@ macro_rules! hazards {
             code: $code:literal,
             severity: $severity:ident,
             rank: $rank:literal,
-            decided_by: $decided_by:ident,
             of: $of:ident,
             after: $after:ident,
             reads: [$($subject:ident),+],
@@ -79,7 +61,9 @@ macro_rules! hazards {
         /// Something about a pod that makes its eviction, or the lack of one, remarkable.
         ///
         /// Codes are stable; new ones may be added within a schema version.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema,
+        )]
         pub enum Hazard {
             $($(#[$doc])* $name,)+
         }
@@ -94,7 +78,6 @@ macro_rules! hazards {
                         code: $code,
                         severity: Severity::$severity,
                         rank: $rank,
-                        decided_by: DecidedBy::$decided_by,
                         of: Of::$of,
                         after: After::$after,
                         reads: &[$(CountSubject::$subject),+],
@@ -118,7 +101,6 @@ hazards! {
         code: "pdb-violated",
         severity: Danger,
         rank: 10,
-        decided_by: Budget,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Budgets],
@@ -130,7 +112,6 @@ hazards! {
         code: "pdb-ambiguous",
         severity: Danger,
         rank: 20,
-        decided_by: Budget,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Budgets],
@@ -142,7 +123,6 @@ hazards! {
         code: "last-replica",
         severity: Danger,
         rank: 30,
-        decided_by: Workload,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
@@ -154,7 +134,6 @@ hazards! {
         code: "gang",
         severity: Danger,
         rank: 40,
-        decided_by: Group,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
@@ -166,7 +145,6 @@ hazards! {
         code: "no-replacement",
         severity: Warning,
         rank: 50,
-        decided_by: Allocation,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Replacements],
@@ -178,7 +156,6 @@ hazards! {
         code: "job-fails",
         severity: Danger,
         rank: 45,
-        decided_by: Job,
         of: EvictedRunning,
         after: Lost,
         reads: [Workloads],
@@ -190,7 +167,6 @@ hazards! {
         code: "job-restart",
         severity: Warning,
         rank: 70,
-        decided_by: Pod,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
@@ -202,7 +178,6 @@ hazards! {
         code: "do-not-disrupt",
         severity: Warning,
         rank: 80,
-        decided_by: Pod,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Pods],
@@ -214,7 +189,6 @@ hazards! {
         code: "node-not-ready",
         severity: Warning,
         rank: 90,
-        decided_by: Pod,
         of: Evicted,
         after: MadeAgain,
         reads: [Nodes],
@@ -226,7 +200,6 @@ hazards! {
         code: "driver-down",
         severity: Warning,
         rank: 100,
-        decided_by: Pod,
         of: Evicted,
         after: MadeAgain,
         reads: [Inventory],
@@ -238,7 +211,6 @@ hazards! {
         code: "node-maintenance",
         severity: Notice,
         rank: 140,
-        decided_by: Pod,
         of: Evicted,
         after: MadeAgain,
         reads: [Nodes],
@@ -250,7 +222,6 @@ hazards! {
         code: "unmanaged",
         severity: Warning,
         rank: 60,
-        decided_by: Pod,
         of: EvictedRunning,
         after: Lost,
         reads: [Workloads],
@@ -258,11 +229,11 @@ hazards! {
         find: HazardEvidence::unmanaged,
     }
     /// A DaemonSet manages it.
+    #[serde(rename = "Daemonset")]
     DaemonSet {
         code: "daemonset",
         severity: Notice,
         rank: 150,
-        decided_by: Pod,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Pods],
@@ -274,7 +245,6 @@ hazards! {
         code: "critical",
         severity: Danger,
         rank: 0,
-        decided_by: Pod,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Pods],
@@ -286,7 +256,6 @@ hazards! {
         code: "local-data",
         severity: Notice,
         rank: 120,
-        decided_by: Pod,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Pods],
@@ -298,7 +267,6 @@ hazards! {
         code: "long-grace",
         severity: Notice,
         rank: 130,
-        decided_by: Pod,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Pods],
@@ -310,7 +278,6 @@ hazards! {
         code: "extended-resource",
         severity: Notice,
         rank: 190,
-        decided_by: Pod,
         of: All,
         after: MadeAgain,
         reads: [Pods],
@@ -322,7 +289,6 @@ hazards! {
         code: "sibling-in-use",
         severity: Notice,
         rank: 170,
-        decided_by: Hardware,
         of: Evicted,
         after: MadeAgain,
         reads: [Holders],
@@ -334,7 +300,6 @@ hazards! {
         code: "terminal-still-reserved",
         severity: Notice,
         rank: 180,
-        decided_by: Pod,
         of: All,
         after: MadeAgain,
         reads: [Pods],
@@ -346,7 +311,6 @@ hazards! {
         code: "tolerates-schedule-only",
         severity: Warning,
         rank: 110,
-        decided_by: Pod,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
@@ -358,7 +322,6 @@ hazards! {
         code: "claim-stays-allocated",
         severity: Warning,
         rank: 112,
-        decided_by: Pod,
         of: EvictedRunning,
         after: MadeAgain,
         reads: [Workloads],
@@ -370,7 +333,6 @@ hazards! {
         code: "foreign-taint",
         severity: Notice,
         rank: 160,
-        decided_by: Pod,
         of: All,
         after: MadeAgain,
         reads: [Taints],
@@ -405,11 +367,6 @@ impl Hazard {
     #[must_use]
     pub const fn rank(self) -> u8 {
         self.row().rank
-    }
-
-    /// What decides whether a pod has it.
-    pub(super) const fn decided_by(self) -> DecidedBy {
-        self.row().decided_by
     }
 
     /// What has to be known so that it is known whether a pod has it.

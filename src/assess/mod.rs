@@ -6,8 +6,8 @@
 //!
 //! Whom a change hits, as somebody agrees to it, is [`ImpactFacts`], of the moment or of a report that was read back.
 //!
-//! Hazards (`hazard`) and the signals of guards ([`guard`]) are tables: a row is all that a new one needs. What the loss of
-//! devices costs, so that a plan can choose among them, is made from the same rows ([`plan`]).
+//! Hazards (`hazard`) and the signals of guards ([`guard`]) are tables: a row is all that a new one needs. Plans
+//! ([`mod@plan`]) compute the cost of evictions from the same rows.
 
 mod assessment;
 mod basis;
@@ -43,7 +43,7 @@ pub use guard::{Guard, GuardError, GuardOutcome, Limits, Signal, Wholes};
 pub use hazard::{Finding, Hazard};
 pub use impact_facts::{DeviceFacts, ImpactFacts, PodFacts};
 pub use outcome::Outcome;
-pub use plan::PlanUnit;
+pub use plan::{Plan, PlanUnit, PlannedUnit, plan};
 pub use pod::PodAssessment;
 pub use replacements::{
     AvailableDevices, ClaimReplacement, Replacements, RequestReplacement, completeness,

@@ -1,79 +1,69 @@
-//! `plan`: which devices or nodes hurt least if they are taken out of service.
+//! `plan`: the devices or nodes that cost least to drain.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 
 use super::context::Context;
 use super::flags::device_filters::DeviceFilterArgs;
-use super::flags::output::PageArgs;
+use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
 use super::profile::{CommandProfile, NamespaceFilter, PODS_OF_EVERY_NAMESPACE};
-use super::work::cluster_view::{ClusterView, Disruption, ReadState};
+use super::work::cluster_view::ClusterView;
 use super::work::hypothesis::Hypothesis;
 use super::work::present::present;
-use crate::assess::PlanUnit;
-use crate::assess::plan::search_problem;
-use crate::cluster::{self, Detail};
+use crate::assess;
+use crate::assess::plan::proposed_taints;
+use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
-use crate::decide::choice::{
-    Choice, ChoiceBasis, DeviceArguments, Purpose, UnmatchedNames, collapsed, refuse_unmatched,
-};
-use crate::decide::drain::{needed_inclusions, pods_of};
-use crate::decide::plan::{
-    PlanSize, devices_of, drain_command, plan_units, refuse_unread, shared_hardware_last,
-};
-use crate::engine::set_search::search;
+use crate::decide::choice::{self, Choice, DeviceArguments, UnmatchedNames, refuse_unmatched};
+use crate::decide::plan::{PlanSize, drain_command, drain_taint, plan_units, refuse_unread};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceId, DeviceSelector, Effect};
+use crate::model::DeviceId;
 use crate::report::PlanReport;
-use crate::report::plan::{PlanFindings, RequestedPlan, UnitKind};
 
 /// Find the devices or nodes that cost least to drain
 ///
-/// Changes nothing. From the devices that you select by arguments and flags, chooses a set so that the eviction of its
-/// pods costs least. --count sets the number of devices in the set, --nodes the number of whole nodes. With --nodes,
-/// the set has all devices of the chosen nodes, including devices that you did not select. The report shows whether it is proven that no set costs less. If not, the report shows a
-/// lower bound: no set can cost less than this bound.
+/// Changes nothing. Chooses from the devices that arguments and flags select: --count single devices, or --nodes whole
+/// nodes, with all of their devices. Shows the chosen ones, the next best one, and the command that drains the chosen
+/// ones.
 ///
-/// Pods are evaluated as if the devices had a NoExecute taint. Two sets are compared in these steps; the first
-/// difference decides:
+/// These numbers are compared in this order, and the first difference decides: violated PodDisruptionBudgets, hazards
+/// of severity danger, hazards of severity warning, evicted pods, and devices that are not free after the drain.
+/// `help hazards` explains the hazards; no-replacement and sibling-in-use are shown, but not compared. A cost that is
+/// unknown is higher than any known cost. Pods that tolerate the taint of a drain (devicetaint.dev/drain) stay.
 ///
-/// 1. A set whose evictions violate no PodDisruptionBudget costs less than a set that violates one.
-///
-/// 2. If both sets violate none, a set in which the grace periods of all evicted pods are at most 10s costs less than
-///    a set with a longer grace period.
-///
-/// 3. Then these numbers are compared in this order, and the set with the lower number costs less: hazards with
-///    severity danger, hazards with severity warning, hazards with severity notice, evicted pods, devices that these
-///    pods claim, and evicted pods without a controller. `help hazards` explains the hazards; the hazard
-///    no-replacement is not counted.
+/// The choice is made unit by unit, and each choice is checked once more at the end. In rare cases, another set
+/// costs less.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 #[command(group = clap::ArgGroup::new("size").required(true).args(["count", "nodes"]))]
 pub(super) struct PlanArgs {
-    /// Devices to choose from, and the taint they would get
+    /// Devices to choose from: DRIVER, DRIVER/POOL/DEVICE, UUID, serial number or PCI address
     ///
-    /// As in `preview`: DRIVER, DRIVER/POOL/DEVICE with `*` for any, UUID, serial number or PCI address.
-    /// Without TAINT, assumes a taint that only wildcard tolerations (without a key) match. The plan assumes
-    /// effect NoExecute, whatever effect TAINT has.
-    #[arg(value_name = "DEVICE|TAINT", add = Values::DevicesThenTaint)]
-    targets: Vec<String>,
+    /// `*` as driver, pool or device matches any.
+    #[arg(value_name = "DEVICE", add = Values::Devices)]
+    devices: Vec<String>,
 
     /// Choose this many devices
     #[arg(long, value_name = "N", help_heading = "Plan")]
-    count: Option<usize>,
+    count: Option<NonZeroUsize>,
 
     /// Choose this many nodes, each with all of its devices
     ///
     /// A node is considered if at least one of its devices is selected. All devices of a chosen node would be drained,
     /// including devices that are not selected, such as those of another driver.
     #[arg(long, value_name = "N", help_heading = "Plan")]
-    nodes: Option<usize>,
+    nodes: Option<NonZeroUsize>,
 
     /// Devices that must not be chosen; repeatable
     ///
     /// With --nodes, a node that has such a device is not chosen.
     #[arg(long, value_name = "DEVICE", help_heading = "Plan", add = Values::Devices)]
     exclude: Vec<String>,
+
+    /// Omit the header line, and the next best device or node
+    #[arg(long, help_heading = "Output")]
+    no_headers: bool,
 
     #[command(flatten)]
     filters: DeviceFilterArgs,
@@ -82,7 +72,7 @@ pub(super) struct PlanArgs {
     source: SourceArgs,
 
     #[command(flatten)]
-    output: PageArgs,
+    output: OutputArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -96,36 +86,73 @@ Examples:
   # Drain the devices of a plan
   kubectl devicetaint drain $(kubectl devicetaint plan gpu.example.com --count 2 -o name)";
 
-/// The plan request, before anything was read from a cluster.
-struct Question {
-    size: PlanSize,
-    choice: Choice,
-    excluded: Option<Choice>,
-}
-
-/// The chosen plan.
-struct ChosenPlan {
-    view: ClusterView<Disruption>,
-    report: PlanReport,
-    /// The command that drains the set.
-    drain: String,
-}
-
 impl PlanArgs {
-    /// What it does with clusters, and who stops it.
+    /// Access to clusters, and the meaning of a namespace.
     pub(super) fn profile(&self) -> CommandProfile {
-        CommandProfile::of(cluster::Purpose::Plan)
+        CommandProfile::of(Purpose::Plan)
             .with_namespace(NamespaceFilter::Meaningless(PODS_OF_EVERY_NAMESPACE))
+    }
+
+    /// The number of devices or nodes; clap requires exactly one of them.
+    fn size(&self) -> Result<PlanSize, Failure> {
+        let devices = self.count.map(|number| PlanSize::Devices(number.get()));
+        let nodes = self.nodes.map(|number| PlanSize::Nodes(number.get()));
+        let size = devices.or(nodes);
+        size.ok_or_else(|| {
+            Failure::usage("the size of the plan is missing: set --count or --nodes")
+        })
+    }
+
+    /// The devices to choose from.
+    fn choice(&self) -> Result<Choice, Failure> {
+        parse(&DeviceArguments {
+            arguments: self.devices.clone(),
+            filters: self.filters.filters(),
+            ..DeviceArguments::default()
+        })
+    }
+
+    /// The devices that must not be chosen.
+    fn excluded(&self) -> Result<Option<Choice>, Failure> {
+        if self.exclude.is_empty() {
+            return Ok(None);
+        }
+        let excluded = parse(&DeviceArguments {
+            arguments: self.exclude.clone(),
+            ..DeviceArguments::default()
+        });
+        excluded
+            .map(Some)
+            .map_err(|failure| failure.context("--exclude"))
     }
 }
 
 pub(super) async fn run(args: PlanArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let question = args.question()?;
-    let ChosenPlan {
-        view,
-        report,
-        drain,
-    } = chosen(&question, &args, context).await?;
+    let size = args.size()?;
+    let (choice, excluded) = (args.choice()?, args.excluded()?);
+    let view = ClusterView::open_for_impact(&args.source.source(), context, Detail::Terms).await?;
+    refuse_unread(&view.reading)?;
+    let (mut view, candidates) = Box::pin(devices(view, &choice, context)).await?;
+    let mut without = BTreeSet::new();
+    if let Some(excluded) = &excluded {
+        (view, without) = Box::pin(devices(view, excluded, context)).await?;
+    }
+    let units = plan_units(
+        size,
+        &candidates,
+        &without,
+        view.snapshot(),
+        &view.semantics,
+    )?;
+    let taint = drain_taint();
+    let proposed = proposed_taints(&units, &taint, view.now);
+    let view = view.with_pods_for(&proposed, &[]).await?;
+    // Pods were read after the first check, and costs are counted from them.
+    refuse_unread(&view.reading)?;
+    let plan = assess::plan::plan(&units, size.number(), &taint, &view.basis());
+    let chosen = plan.planned_units.iter().map(|unit| unit.unit.as_str());
+    let drain = drain_command(size, chosen);
+    let report = PlanReport::new(plan, &view.basis(), args.no_headers.into());
     let wanted = args.output.wanted();
     let status = present(&report, &view.into_view_warnings(), wanted, context)?;
     if wanted.format.is_for_people() {
@@ -134,204 +161,31 @@ pub(super) async fn run(args: PlanArgs, context: &Context) -> Result<ExitStatus,
     Ok(status)
 }
 
-impl PlanArgs {
-    /// The request; finds all errors that can be found without a cluster.
-    fn question(&self) -> Result<Question, Failure> {
-        let sizes = [
-            self.count.map(PlanSize::Devices),
-            self.nodes.map(PlanSize::Nodes),
-        ];
-        // clap requires exactly one of them.
-        let size = sizes.into_iter().flatten().next();
-        let size = size.ok_or_else(|| {
-            Failure::usage("the size of the plan is missing: set --count or --nodes")
-        })?;
-        size.check()?;
-        let typed = DeviceArguments {
-            arguments: self.targets.clone(),
-            filters: self.filters.filters(),
-            ..DeviceArguments::default()
-        };
-        Ok(Question {
-            size,
-            choice: Choice::parse(&typed, Purpose::Plan)?,
-            excluded: self.excluded()?,
-        })
-    }
-
-    fn excluded(&self) -> Result<Option<Choice>, Failure> {
-        if self.exclude.is_empty() {
-            return Ok(None);
-        }
-        let typed = DeviceArguments {
-            arguments: self.exclude.clone(),
-            ..DeviceArguments::default()
-        };
-        let choice =
-            Choice::parse(&typed, Purpose::Plan).map_err(|failure| failure.context("--exclude"))?;
-        match &choice.taint {
-            Some(taint) => Err(Failure::usage(format!(
-                "--exclude {:?} is a taint, not a device",
-                taint.to_string()
-            ))),
-            None => Ok(Some(choice)),
-        }
+/// Understands arguments that name devices, and no taint: plans are made for the taint of a drain.
+fn parse(typed: &DeviceArguments) -> Result<Choice, Failure> {
+    let choice = Choice::parse(typed, choice::Purpose::Plan)?;
+    match &choice.taint {
+        Some(taint) => Err(Failure::usage(format!(
+            "{:?} is a taint, not a device",
+            taint.to_string()
+        ))),
+        None => Ok(Choice {
+            taint: Some(drain_taint()),
+            ..choice
+        }),
     }
 }
 
-/// The choice with effect NoExecute, since a drain evicts the pods regardless of the given effect.
-fn evicting(choice: &Choice) -> Choice {
-    let mut choice = choice.clone();
-    if let Some(taint) = &mut choice.taint {
-        taint.effect = Effect::NoExecute;
-    }
-    choice
-}
-
-/// A choice of devices by name, with the taint of `choice`.
-fn of_devices(devices: impl IntoIterator<Item = DeviceId>, choice: &Choice) -> Choice {
-    let selectors = devices.into_iter().map(DeviceSelector::from);
-    Choice {
-        by: ChoiceBasis::Selectors(selectors.collect()),
-        taint: choice.taint.clone(),
-    }
-}
-
-/// Reads the required data, and computes the plan.
-async fn chosen(
-    question: &Question,
-    args: &PlanArgs,
-    context: &Context,
-) -> Result<ChosenPlan, Failure> {
-    let view = ClusterView::open_for_impact(&args.source.source(), context, Detail::Terms).await?;
-    refuse_unread(&view.reading)?;
-    let (view, units) = Box::pin(candidates(question, view, context)).await?;
-    let choice = evicting(&question.choice);
-    let all = of_devices(devices_of(&units), &choice);
-    let proposed = proposed(&all, &view)?;
-    let view = view.with_pods_for(&proposed, &[]).await?;
-    // Pods were read after the first check, and the cost of a set is counted from them.
-    refuse_unread(&view.reading)?;
-    let impact = view.impact(&proposed);
-    let problem = search_problem(&units, question.size.number(), &impact, &view.basis());
-    let result = search(&problem);
-    let Some(best) = &result.best else {
-        return Err(Failure::refused(
-            "found no set: the search ended before all sets were compared",
-        ));
-    };
-    let findings = PlanFindings {
-        units: &units,
-        problem: &problem,
-        result: &result,
-        requested: requested(question, units.len()),
-    };
-    let nodes: BTreeMap<String, String> = impact
-        .devices
-        .iter()
-        .filter_map(|device| Some((device.id.to_string(), device.node?.to_string())))
-        .collect();
-    let places = findings.in_order(best);
-    let chosen: Vec<&PlanUnit> = places
-        .iter()
-        .filter_map(|place| units.get(*place))
-        .collect();
-    let devices = chosen.iter().flat_map(|unit| unit.devices.clone());
-    let named = of_devices(devices, &choice);
-    let set = set(question, named, &view);
-    let proposed = self::proposed(&set, &view)?;
-    let inclusions = needed_inclusions(&pods_of(&view.impact(&proposed), &view.basis()));
-    let names: Vec<String> = chosen.iter().map(|unit| unit.name.clone()).collect();
-    let drain = drain_command(question.size, &names, &inclusions);
-    let assessed = view.report(&proposed, &[]);
-    let report = PlanReport::new(findings, best, assessed, &nodes);
-    Ok(ChosenPlan {
-        view,
-        report,
-        drain,
-    })
-}
-
-/// The candidate units.
-async fn candidates(
-    question: &Question,
-    view: ClusterView,
-    context: &Context,
-) -> Result<(ClusterView, Vec<PlanUnit>), Failure> {
-    let choice = evicting(&question.choice);
-    let (mut view, candidates) = Box::pin(devices(&choice, view, context)).await?;
-    let mut excluded = BTreeSet::new();
-    if let Some(choice) = &question.excluded {
-        let found;
-        (view, found) = Box::pin(devices(choice, view, context)).await?;
-        excluded = found;
-    }
-    // The warning about the taint is printed once, for the candidates.
-    let warning = question.choice.warning();
-    view.reading.warnings.extend(warning);
-    let units = plan_units(
-        question.size,
-        &candidates,
-        &excluded,
-        view.snapshot(),
-        &view.semantics,
-    )?;
-    let units = shared_hardware_last(units, view.snapshot());
-    Ok((view, units))
-}
-
-/// The devices of a choice.
+/// The devices of a choice that exist.
 async fn devices(
-    choice: &Choice,
     view: ClusterView,
+    choice: &Choice,
     context: &Context,
 ) -> Result<(ClusterView, BTreeSet<DeviceId>), Failure> {
-    let warnings = view.reading.warnings.clone();
     // Refused below: a device that does not exist yet cannot be chosen.
     let later = UnmatchedNames::Allowed;
-    let Hypothesis {
-        mut view, proposed, ..
-    } = Hypothesis::new(view, choice, &[], later, context).await?;
+    let Hypothesis { view, proposed } = Hypothesis::new(view, choice, &[], later, context).await?;
     refuse_unmatched(&proposed, &view.reading, &view.semantics)?;
-    view.reading.warnings = warnings;
     let devices = view.selected(&proposed).devices;
     Ok((view, devices))
-}
-
-/// The proposed taints of a choice of devices by name.
-fn proposed(
-    choice: &Choice,
-    view: &ClusterView<impl ReadState>,
-) -> Result<Vec<crate::engine::ProposedTaint>, Failure> {
-    choice.proposed(&[], |name| view.rule(name), view.snapshot(), view.now)
-}
-
-/// The devices of the set as the assessment names them: nodes by their pools, if all devices of the
-/// pools are in the set.
-fn set(question: &Question, choice: Choice, view: &ClusterView<Disruption>) -> Choice {
-    match (question.size, choice.by) {
-        (PlanSize::Nodes(_), ChoiceBasis::Selectors(selectors)) => {
-            let selectors = collapsed(selectors, &view.reading, &view.semantics);
-            Choice {
-                by: ChoiceBasis::Selectors(selectors),
-                taint: choice.taint,
-            }
-        }
-        (PlanSize::Devices(_) | PlanSize::Nodes(_), by) => Choice {
-            by,
-            taint: choice.taint,
-        },
-    }
-}
-
-/// The request, as reports show it.
-fn requested(question: &Question, candidates: usize) -> RequestedPlan {
-    RequestedPlan {
-        unit_kind: match question.size {
-            PlanSize::Devices(_) => UnitKind::Device,
-            PlanSize::Nodes(_) => UnitKind::Node,
-        },
-        unit_count: question.size.number(),
-        candidate_unit_count: candidates,
-    }
 }

@@ -13,7 +13,7 @@
 //! | Selection of devices from what was typed | [`choice`] |
 //! | Pods, devices and rules given to `explain` | [`explain_targets`] |
 //! | Filters of listed devices | [`list_filter`] |
-//! | What a plan is asked for, the units that it chooses among, and the limits of a choice | [`plan`] |
+//! | Candidate units of a plan, and the command that drains the chosen ones | [`plan`] |
 //! | The rules requested by a command, before existing rules are known | [`drafts`] |
 //! | `add`: the changes that make the requested rules exist | [`mod@add`] |
 //! | Proposed changes of a command, a row for each rule | [`proposal`] |

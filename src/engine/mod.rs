@@ -31,7 +31,6 @@
 //! | Nodes that a pod cannot be scheduled on | [`closed_nodes`] |
 //! | Identification of a kubelet's node | [`kubelet_node`] |
 //! | Claims and templates, not allocated yet, that tolerate the taints of a device | [`tolerant`] |
-//! | Search for the set of devices or nodes whose loss costs least | [`set_search`] |
 //!
 //! Upstream: `pkg/controller/devicetainteviction` of Kubernetes.
 
@@ -67,7 +66,6 @@ mod select;
 mod selection;
 mod selector_scope;
 pub mod semantics;
-pub mod set_search;
 pub mod settle;
 pub mod termination_blocker;
 #[cfg(test)]

@@ -7,7 +7,7 @@
 //! | what | module |
 //! |---|---|
 //! | Impact report: the pods a taint evicts, and when | [`impact`] |
-//! | Plan: the set of devices or nodes whose loss costs least | [`plan`] |
+//! | Plan: the devices or nodes that cost least to drain | [`plan`] |
 //! | Previews of proposed taints on a reading: selected devices, impact and report | `question` |
 //! | Explanations of pods, devices and rules, link by link | [`explain`] |
 //! | Report of devices and their users | [`devices`] |

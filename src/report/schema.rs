@@ -17,7 +17,7 @@ use super::drains::DrainList;
 use super::explain::view::Explanation;
 use super::impact::view::ImpactReport;
 use super::in_use::PodResourcesReport;
-use super::plan::view::PlanReport;
+use super::plan::PlanReport;
 use super::tolerations::TolerationReport;
 use super::version::VersionReport;
 use super::wait::WaitReport;

@@ -441,9 +441,13 @@ fn starts_with(module: &[String], parser: &[&str]) -> bool {
     module.len() >= parser.len() && module.iter().zip(parser).all(|(one, other)| one == other)
 }
 
-/// Where something is decided by one hazard: counts of their own, and when devices are free again.
-const DECIDED_BY_HAZARDS: [&[&str]; 2] =
-    [&["assess", "totals"], &["report", "impact", "release_time"]];
+/// Where something is decided by one hazard: counts of their own, losses that pods share, and when devices are free
+/// again.
+const DECIDED_BY_HAZARDS: [&[&str]; 3] = [
+    &["assess", "plan", "cost"],
+    &["assess", "totals"],
+    &["report", "impact", "release_time"],
+];
 
 /// Whoever asks the table for all of them needs no change for a new one.
 #[test]

@@ -1,24 +1,25 @@
-//! What the loss of devices costs, as a problem that can be searched.
+//! Plans: the units (devices, or whole nodes) that cost least to drain.
 //!
-//! Takes the units of a plan (devices, or whole nodes) and the engine's verdicts for all of them, and gives the
-//! [`SearchProblem`](crate::engine::set_search::SearchProblem) of which
-//! [`search`](crate::engine::set_search::search) finds the cheapest set. Costs are made from the rows of hazards, so
-//! that a plan and the assessment of its set cannot disagree about what is worse.
+//! Takes the candidate units, and gives a [`Plan`]: the chosen units and the next best, each with the evictions of its
+//! drain. Pods are judged as if all devices of the chosen units had a taint with effect NoExecute.
+//!
+//! ```text
+//! units ─▶ verdicts on all their pods ─▶ cost of each set ─▶ choice ─▶ verdicts on the pods of the chosen units
+//! ```
 //!
 //! | what | module |
 //! |---|---|
-//! | Units of a plan, and the problem of choosing among them | `problem` |
-//! | What the loss of each pod costs by itself | `pod_burden` |
-//! | What several pods have in common: budgets, workloads, groups, Jobs, hardware | `couplings` |
-//!
-//! The hazard `no-replacement` is left out of the cost, and is in the assessment of the set that is found: whether claims
-//! can be placed again depends on every device that is left, and not on the set alone. Pods that are not ready, and that no
-//! budget counts, are taken to leave before the others, as in a drain; a preview lets all leave at once, by name.
+//! | Costs of evicting sets of pods, from the rows of hazards | [`cost`] |
+//! | Choice of the units that cost least | `choose` |
+//! | Devices that are free once pods are evicted | `free` |
+//! | Units, and the plan that is made of them | `units` |
 
-mod couplings;
-mod pod_burden;
-mod problem;
+mod choose;
+pub mod cost;
+mod free;
 #[cfg(test)]
 mod tests;
+mod units;
 
-pub use problem::{PlanUnit, pod_problem, search_problem};
+pub use cost::{EvictionCost, EvictionCosts};
+pub use units::{Plan, PlanUnit, PlannedUnit, plan, proposed_taints};

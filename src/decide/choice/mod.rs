@@ -11,7 +11,6 @@
 //! | The taints a command proposes, from its arguments or by default, and warnings about them | `taints` |
 //! | Explanations and suggestions when no device matches | `no_match`; named nodes without devices: [`mod@idle`] |
 //! | Hardware numbers that match more than one device | [`mod@ambiguous`] |
-//! | Collapsing devices into one selector of their pool or driver | [`collapse`] |
 //! | Devices to be listed, from arguments | [`mod@shown`] |
 //! | Devices that do not exist, with similar names | `unknown` |
 //! | Names that match nothing because their driver publishes no devices | `unpublished` |
@@ -20,7 +19,6 @@
 
 pub mod all_devices;
 pub mod ambiguous;
-pub mod collapse;
 mod device_arguments;
 pub mod device_filters;
 pub mod idle;
@@ -35,7 +33,6 @@ mod unpublished;
 
 pub use all_devices::refuse_wide;
 pub use ambiguous::{AmbiguousNumber, NumberUse, SharedNumber};
-pub use collapse::collapsed;
 pub use device_arguments::DeviceArguments;
 pub use device_filters::{DeviceFilter, DeviceFilterFlags, FilterResult, not_compared};
 pub use idle::IdleNode;

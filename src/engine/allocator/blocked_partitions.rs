@@ -25,20 +25,58 @@ pub fn blocked_partitions(snapshot: &Snapshot) -> BTreeSet<DeviceId> {
     for claim in &snapshot.claims {
         held.extend(claim.exclusive_results().map(|result| &result.device));
     }
-    let mut pools: BTreeMap<(&str, &str), Vec<&ResourceSlice>> = BTreeMap::new();
-    for slice in current_slices(&snapshot.slices) {
-        pools.entry(pool_of(slice)).or_default().push(slice);
-    }
-    let blocked = pools.values().flat_map(|slices| of_pool(slices, &held));
-    blocked.collect()
+    PartitionedPools::new(&snapshot.slices).blocked(|device| held.contains(device))
 }
 
-fn of_pool(slices: &[&ResourceSlice], held: &HashSet<&DeviceId>) -> Vec<DeviceId> {
+/// Pools whose devices consume shared counters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PartitionedPools<'a> {
+    by_name: BTreeMap<(&'a str, &'a str), Vec<&'a ResourceSlice>>,
+}
+
+impl<'a> PartitionedPools<'a> {
+    /// Those of `slices`; counters have to be read for it.
+    #[must_use]
+    pub fn new(slices: &'a [ResourceSlice]) -> Self {
+        let mut by_name: BTreeMap<_, Vec<&ResourceSlice>> = BTreeMap::new();
+        for slice in current_slices(slices) {
+            by_name.entry(pool_of(slice)).or_default().push(slice);
+        }
+        by_name.retain(|_, slices| {
+            let mut devices = slices.iter().flat_map(|slice| &slice.devices);
+            devices.any(takes_anything)
+        });
+        Self { by_name }
+    }
+
+    /// The blocked devices, as [`blocked_partitions`], where `is_held` holds for those in use.
+    #[must_use]
+    pub fn blocked(&self, is_held: impl Fn(&DeviceId) -> bool) -> BTreeSet<DeviceId> {
+        let pools = self.by_name.values();
+        pools.flat_map(|slices| of_pool(slices, &is_held)).collect()
+    }
+
+    /// The blocked devices of the pools of `devices`.
+    #[must_use]
+    pub fn blocked_in<'d>(
+        &self,
+        devices: impl Iterator<Item = &'d DeviceId>,
+        is_held: impl Fn(&DeviceId) -> bool,
+    ) -> BTreeSet<DeviceId> {
+        let pools: BTreeSet<(&str, &str)> = devices
+            .map(|id| (id.driver.as_str(), id.pool.as_str()))
+            .collect();
+        let pools = pools.iter().filter_map(|pool| self.by_name.get(pool));
+        pools.flat_map(|slices| of_pool(slices, &is_held)).collect()
+    }
+}
+
+fn of_pool(slices: &[&ResourceSlice], is_held: &impl Fn(&DeviceId) -> bool) -> Vec<DeviceId> {
     let devices = slices.iter().flat_map(|slice| {
         let devices = slice.devices.iter().filter(|device| takes_anything(device));
         devices.map(|device| (slice.id_of(device), device))
     });
-    let (in_use, idle): (Vec<_>, Vec<_>) = devices.partition(|(id, _)| held.contains(id));
+    let (in_use, idle): (Vec<_>, Vec<_>) = devices.partition(|(id, _)| is_held(id));
     if idle.is_empty() {
         return Vec::new();
     }

@@ -84,7 +84,7 @@ mod tests;
 
 pub use allocation_session::replacement;
 pub use available::Available;
-pub use blocked_partitions::blocked_partitions;
+pub use blocked_partitions::{PartitionedPools, blocked_partitions};
 pub use candidate_claims::{CandidateClaim, candidate_claims};
 pub use completeness::{Completeness, Range, SearchBasis, Unknown};
 pub use diagnosis::{Diagnosis, diagnose};
