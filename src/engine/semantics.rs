@@ -24,9 +24,9 @@ pub struct Semantics {
     pub evicts_extended_resources: bool,
     /// Whether a toleration without effect tolerates `NoExecute` (since 1.38), or only counts for the scheduler.
     pub effectless_tolerates_no_execute: bool,
-    /// Whether the allocation of devices that several claims share is modelled (since 1.37): before, errors about
-    /// capacities leave a device out instead of ending the attempt, and requests for all devices leave out full ones.
-    pub models_shared_devices: bool,
+    /// Whether a request for all devices also needs those of which no capacity is left, and so fails (since 1.37);
+    /// before, it leaves them out.
+    pub all_has_full_devices: bool,
     /// Whether the scheduler allocates devices as 1.38 does: a capacity has one name, with the driver or without;
     /// a device with shares is not allocated exclusively; versions are equal by semver; a request for all devices
     /// skips a node with an incomplete or invalid pool instead of ending the attempt; a negative consumed capacity
@@ -89,7 +89,7 @@ impl Semantics {
             stale_reservation_hides: minor <= 35,
             evicts_extended_resources: at_least(37, 2),
             effectless_tolerates_no_execute: minor >= 38,
-            models_shared_devices: minor >= 37,
+            all_has_full_devices: minor >= 37,
             allocates_as_1_38: minor >= 38,
             honours_pod_groups: false,
         }
@@ -184,8 +184,8 @@ mod tests {
                 [false, false, false, false, false, true],
             ),
             (
-                "shared devices",
-                |s| s.models_shared_devices,
+                "all devices, full ones too",
+                |s| s.all_has_full_devices,
                 [false, false, true, true, true, true],
             ),
             (

@@ -1,7 +1,7 @@
 //! Requests of a claim as the allocator evaluates them on a node.
 
 use super::capacity::{CapacityError, is_left, taken};
-use super::cluster_state::{ClusterState, DeviceAt};
+use super::cluster_state::ClusterState;
 use super::completeness::Unknown;
 use super::expression_cache::ExpressionPlace;
 use super::pool::{NodeView, PoolStatus, is_for};
@@ -124,14 +124,6 @@ pub(super) fn demands<'a>(
         return Err("the claim has a constraint that this plugin does not know"
             .to_owned()
             .into());
-    }
-    let is_shared = |at: &DeviceAt<'_>| at.device.allow_multiple_allocations;
-    if !state.semantics.models_shared_devices && state.devices.iter().any(is_shared) {
-        return Err(
-            "devices that several claims share are not modelled before Kubernetes 1.37"
-                .to_owned()
-                .into(),
-        );
     }
     let requests = spec.requests.iter();
     requests
@@ -317,6 +309,10 @@ impl Choice<'_> {
                     continue;
                 }
                 let device = state.at(*place).device;
+                if device.allow_multiple_allocations && !state.semantics.all_has_full_devices {
+                    let why = "before Kubernetes 1.37, a request for all devices leaves out shared devices that are full";
+                    return Err(SearchStop::Unknown(why.to_owned().into()));
+                }
                 let names = state.capacity_names(*place);
                 let Some(taken) = taken(&self.terms.capacity, device, names)? else {
                     continue;

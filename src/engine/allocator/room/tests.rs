@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{RoomCost, RoomQuestion, RoomSearch, RoomTier, relevant_devices, room};
 use crate::engine::Semantics;
-use crate::engine::allocator::room::Tier;
 use crate::engine::allocator::tests::{asks, name, node, slice, terms};
 use crate::engine::allocator::{Completeness, PendingClaim, SearchBasis, is_placeable};
 use crate::engine::testing;
