@@ -64,6 +64,6 @@ pub use traffic::Traffic;
 pub use watch::Watched;
 pub use write::{
     AccessQuery, ChangeDoubt, ChangeResult, ConflictAction, EvictionAnswer, Listed, ObjectChange,
-    ObjectVersion, Objects, Removal, RestartAnswer, Stored, WriteMode, evict, is_allowed, restart,
-    run_uid, user_name,
+    ObjectVersion, Objects, Removal, RestartAnswer, Stored, TrialResult, WriteMode, evict,
+    is_allowed, restart, run_uid, try_creation, user_name,
 };

@@ -1,32 +1,28 @@
-//! `undedicate`: end a dedication, the other way round than it was made.
+//! `undedicate`: the end of a dedication.
 
 use serde_json::Value;
 
 use super::context::Context;
 use super::flags::change::ChangeArgs;
 use super::profile::{CommandProfile, NamespaceFilter, OF_A_DEDICATION};
-use super::remove::{self, RemoveArgs};
 use super::work::connect::{connect, failed};
 use super::work::consent::{ask, introduce};
-use super::work::policies::PolicyObjects;
-use super::work::policy_changer::{ChangeLines, PolicyChanger};
+use super::work::dedication_objects::{DedicationObjects, DedicationWriter, name};
 use super::work::stopped::stopped;
-use crate::cluster::{Purpose, WriteMode};
+use crate::cluster::{Purpose, Removal, WriteMode};
 use crate::decide::Question;
 use crate::decide::choice::no_such_dedication;
-use crate::decide::dedication::{
-    PolicyKind, Terms, is_our_rule, members_of_rules, object_name, removable,
-};
+use crate::decide::dedication::{ObjectKind, Terms, is_of};
+use crate::decide::ledger::RuleGoal;
 use crate::error::{ExitStatus, Failure};
-use crate::model::DeviceTaintRule;
+use crate::model::{RuleMetadata, Taint};
 use crate::naming::phrase::counted;
 
 /// End a dedication: remove its taint, then its admission policies
 ///
-/// A dedication consists of rules and admission policies that `dedicate` creates, so that only claims of some
-/// namespaces can use the devices. Removes only rules and admission policies that `dedicate` created and that still
-/// have its label, also if others changed them since. Claims keep the toleration that the admission policy has added to
-/// them. If the command is interrupted, run it again: it removes what is left.
+/// Removes all rules and admission policies with the label devicetaint.dev/dedication=NAME, which `dedicate` sets.
+/// Claims and claim templates keep the toleration that was added to them. If the command is interrupted, run it again:
+/// it removes what is left.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct UndedicateArgs {
@@ -47,7 +43,7 @@ pub(super) struct UndedicateArgs {
 const EXAMPLES: &str = "\
 Examples:
   # What would be removed
-  kubectl devicetaint undedicate research --dry-run
+  kubectl devicetaint undedicate research --dry-run=server
 
   # End the dedication
   kubectl devicetaint undedicate research";
@@ -58,126 +54,103 @@ impl UndedicateArgs {
         CommandProfile::of(Purpose::Undedicate)
             .with_namespace(NamespaceFilter::Meaningless(OF_A_DEDICATION))
     }
-}
 
-pub(super) async fn run(args: UndedicateArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    Terms::check_name(&args.name)?;
-    let live = connect(context).await?;
-    let objects = PolicyObjects::of(&live).await?;
-    let policies = args.policies(&objects).await?;
-    let listed = live.rules()?.list().await.map_err(failed)?;
-    // One that cannot be understood may be of the dedication.
-    if let Some(odd) = listed.odd.into_iter().next() {
-        return Err(failed(odd).detail("nothing was changed"));
-    }
-    let rules: Vec<DeviceTaintRule> = listed
-        .objects
-        .into_iter()
-        .map(|stored| stored.fact)
-        .collect();
-    let (ours, left): (Vec<&DeviceTaintRule>, Vec<&DeviceTaintRule>) =
-        members_of_rules(&args.name, &rules).partition(|rule| is_our_rule(rule));
-    for rule in left {
-        let line = format!("rule {} was not created by `dedicate` and stays", rule.name);
-        context.printer.note(&line);
-    }
-    if ours.is_empty() && policies.is_empty() {
-        let known = rules.iter().filter_map(|rule| rule.taint.dedication());
-        return Err(no_such_dedication(&args.name, known.map(str::to_owned)));
-    }
-    args.agree(&ours, &policies, context)?;
-    args.try_removal(&objects, &policies).await?;
-    let rules: Vec<String> = ours.iter().map(|rule| rule.name.to_string()).collect();
-    args.remove(rules, &objects, &policies, context).await
-}
-
-impl UndedicateArgs {
-    /// The policies that were made for the dedication, in the order in which they are removed.
-    async fn policies(&self, objects: &PolicyObjects) -> Result<Vec<(PolicyKind, Value)>, Failure> {
-        let mut found = Vec::new();
-        for kind in PolicyKind::ALL {
-            match objects.get(kind, &object_name(&self.name)).await {
-                Ok(object) => found.extend(object.map(|object| (kind, object))),
-                // Without the API there are none.
-                Err(crate::cluster::ClusterError::NotServed { .. }) => {}
-                Err(error) => return Err(failed(error).detail("nothing was changed")),
-            }
-        }
-        Ok(removable(&found, &self.name))
-    }
-
-    fn agree(
-        &self,
-        rules: &[&DeviceTaintRule],
-        policies: &[(PolicyKind, Value)],
-        context: &Context,
-    ) -> Result<(), Failure> {
-        let name = &self.name;
+    fn approve(&self, found: &[(ObjectKind, Value)], context: &Context) -> Result<(), Failure> {
         let action = format!(
-            "End dedication {name}: remove {} and {}",
-            counted(rules.len(), "rule"),
-            counted(policies.len(), "admission object"),
+            "End dedication {}: remove {}",
+            self.name,
+            counted(found.len(), "object")
         );
         if self.yes {
             context.printer.note(&action);
             return Ok(());
         }
-        let named = policies.iter().map(|(kind, object)| {
-            let name = object["metadata"]["name"].as_str().unwrap_or_default();
-            format!("  {}", kind.full_name(name))
-        });
-        let rules = rules.iter().map(|rule| format!("  rule {}", rule.name));
-        introduce(&rules.chain(named).collect::<Vec<_>>(), context);
-        ask(
-            &Question::Yes { action },
-            self.change.change().dry_run,
-            context,
-        )
-        .map(drop)
+        let names = found
+            .iter()
+            .map(|(kind, object)| format!("  {}", kind.full_name(name(object))));
+        introduce(&names.collect::<Vec<_>>(), context);
+        let dry_run = self.change.change().dry_run;
+        ask(&Question::Yes { action }, dry_run, context).map(drop)
     }
+}
 
-    /// What the server would refuse halfway, it refuses before anything is removed.
-    async fn try_removal(
-        &self,
-        objects: &PolicyObjects,
-        policies: &[(PolicyKind, Value)],
-    ) -> Result<(), Failure> {
-        if self.change.change().mode() != Some(WriteMode::Store) {
-            return Ok(());
-        }
-        // A dry run finds what would stop the removal halfway, such as a missing permission.
-        for (kind, found) in policies {
-            let tried = objects
-                .delete(*kind, found, &self.name, WriteMode::DryRun)
-                .await;
-            tried.map_err(|failure| failure.detail("nothing was changed"))?;
-        }
-        Ok(())
+pub(super) async fn run(args: UndedicateArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    Terms::check_name(&args.name)?;
+    let live = connect(context).await?;
+    let rules = live.rules()?.list().await.map_err(failed)?.objects;
+    let objects = DedicationObjects::of(&live).await?;
+    let mut found = Vec::new();
+    // The taint goes first: without policies, any claim that tolerates it could use the devices.
+    for kind in ObjectKind::ALL.into_iter().rev() {
+        let labelled = objects.labelled(kind, &args.name).await;
+        let labelled = labelled.map_err(|error| failed(error).detail("nothing was changed"))?;
+        found.extend(labelled.into_iter().map(|object| (kind, object)));
     }
+    if found.is_empty() {
+        let labels = rules.iter().map(|rule| &rule.fact.metadata.labels);
+        let known = labels.filter_map(|labels| labels.get(RuleMetadata::DEDICATION).cloned());
+        return Err(no_such_dedication(&args.name, known));
+    }
+    for rule in &rules {
+        let is_tainting = rule.fact.taint.dedication() == Some(&args.name);
+        if is_tainting && !is_of(&rule.object, &args.name) {
+            context.printer.warn(&format!(
+                "rule {} taints devices with {}={}, but lacks the label of the dedication, and stays",
+                rule.fact.name,
+                Taint::DEDICATED,
+                args.name
+            ));
+        }
+    }
+    args.approve(&found, context)?;
+    let writer = DedicationWriter {
+        objects: &objects,
+        dedication: &args.name,
+        change: args.change.change(),
+        prints_lines: true,
+        context,
+    };
+    // A dry run finds what would stop the removal halfway, such as a missing permission.
+    if writer.change.mode() == Some(WriteMode::Store) {
+        for (kind, object) in &found {
+            let tried = objects.delete(*kind, object, &args.name, WriteMode::DryRun);
+            tried
+                .await
+                .map_err(|error| failed(error).detail("nothing was changed"))?;
+        }
+    }
+    remove(&writer, &found)
+        .await
+        .map_err(|failure| stopped(failure, context))?;
+    Ok(ExitStatus::Success)
+}
 
-    async fn remove(
-        self,
-        rules: Vec<String>,
-        objects: &PolicyObjects,
-        policies: &[(PolicyKind, Value)],
-        context: &Context,
-    ) -> Result<ExitStatus, Failure> {
-        let change = self.change.change();
-        // Rules go first. A tainted device without its policies would be open to any claim that tolerates the
-        // taint.
-        if !rules.is_empty() {
-            let args = RemoveArgs::agreed(rules, true, self.change);
-            Box::pin(remove::run(args, context)).await?;
+async fn remove(
+    writer: &DedicationWriter<'_>,
+    found: &[(ObjectKind, Value)],
+) -> Result<(), Failure> {
+    let goals = found.iter().map(|(kind, object)| {
+        let full_name = kind.full_name(name(object));
+        (full_name, RuleGoal::Deleted)
+    });
+    writer.plan(goals);
+    let mut held = None;
+    for (kind, object) in found {
+        if let Some(rule) = held.filter(|_| *kind != ObjectKind::Rule) {
+            return Err(Failure::new(
+                ExitStatus::TryAgain,
+                format!(
+                    "rule {} still taints its devices until its finalizers are removed, so the policies stay",
+                    name(rule)
+                ),
+            ));
         }
-        let changer = PolicyChanger {
-            objects,
-            dedication: &self.name,
-            change,
-            told: ChangeLines::Lines,
-            context,
-        };
-        let removed = changer.remove(policies).await;
-        removed.map_err(|failure| stopped(failure, context))?;
-        Ok(ExitStatus::Success)
+        match writer.delete(*kind, object).await? {
+            Removal::Requested | Removal::Leaving if *kind == ObjectKind::Rule => {
+                held = Some(object);
+            }
+            Removal::Requested | Removal::Leaving | Removal::Deleted | Removal::Gone => {}
+        }
     }
+    Ok(())
 }

@@ -17,6 +17,7 @@ mod restart;
 mod review;
 mod run;
 mod stored;
+mod trial;
 
 pub use access::{AccessQuery, is_allowed};
 pub use eviction::{EvictionAnswer, evict};
@@ -27,3 +28,4 @@ pub use removal::Removal;
 pub use restart::{RestartAnswer, restart};
 pub use run::run_uid;
 pub use stored::{ObjectVersion, Stored};
+pub use trial::{TrialResult, try_creation};
