@@ -3,7 +3,9 @@
 use super::proposal::ProposedRule;
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
+use crate::naming::device;
 use crate::naming::phrase::counted;
+use crate::naming::shell::word;
 
 /// How much an effect does, more being worse for pods; `None` for an effect that this plugin does not
 /// know, of which nobody can say that it does less or more.
@@ -57,7 +59,10 @@ pub fn refuse_dedicated(rule: &DeviceTaintRule, to: &Effect) -> Result<(), Failu
             "rule {} belongs to dedication {name}, and its effect stays NoSchedule; nothing was changed",
             rule.name
         ))
-        .hint("to evict pods from the devices: kubectl devicetaint drain DEVICE...")),
+        .hint(format!(
+            "to evict pods from the devices: kubectl devicetaint drain {}",
+            word(&device::format(&rule.selector.clone().unwrap_or_default()))
+        ))),
     }
 }
 
