@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use clap::ArgGroup;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -10,18 +11,18 @@ use super::flags::change::ChangeArgs;
 use super::profile::{CommandProfile, NamespaceFilter, OF_A_DEDICATION};
 use super::work::connect::failed;
 use super::work::consent::{ask, introduce};
-use super::work::dedication_objects::{DedicationObjects, DedicationWriter};
+use super::work::dedication::{DedicationObjects, with_policies};
 use super::work::mutation_context::MutationContext;
 use super::work::stopped::stopped;
 use crate::assess::{Consent, defects};
-use crate::cluster::{ClusterError, Purpose, TrialResult, WriteMode, user_name};
+use crate::cluster::{Purpose, TrialResult, WriteMode, user_name};
 use crate::completion::Values;
-use crate::decide::approval::{ApprovalFacts, EvictionMethod, ImpactLimit};
+use crate::decide::approval::{ApprovalFacts, ImpactLimit};
 use crate::decide::choice::{
     self, Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, NumberUse,
 };
 use crate::decide::dedication::{
-    DesiredObject, Findings, NamespaceFact, Namespaces, ObjectKind, Step, Terms, other_dedication,
+    DesiredObject, NamespaceFact, Namespaces, Step, Terms, findings, full_name, other_dedication,
     refuse_overlap, refuse_shared_counters,
 };
 use crate::decide::ledger::RuleGoal;
@@ -39,6 +40,8 @@ use crate::report::rules::ObjectList;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Time between two trials of the policies.
 const PAUSE: Duration = Duration::from_millis(250);
+/// Up to so many findings are listed.
+const LISTED: usize = 20;
 /// Versions of manifests that are printed without a cluster: those of Kubernetes 1.37.
 const NEWEST: [&str; 2] = ["admissionregistration.k8s.io/v1", "resource.k8s.io/v1"];
 
@@ -61,7 +64,7 @@ const NEWEST: [&str; 2] = ["admissionregistration.k8s.io/v1", "resource.k8s.io/v
 /// `--dry-run=client -o yaml` prints the objects in this order, for `kubectl diff -f -` or `kubectl apply -f -`. It
 /// checks nothing; `--dry-run=server` makes all checks.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, group = ArgGroup::new("namespaces").required(true).args(["to", "namespace_selector"]))]
 pub(super) struct DedicateArgs {
     /// DRIVER, DRIVER/POOL/DEVICE, UUID, serial number or PCI address
     ///
@@ -151,27 +154,15 @@ impl DedicateArgs {
 
     /// The terms without the devices.
     fn terms(&self) -> Result<Terms, Failure> {
-        let namespaces = match (&self.to[..], &self.namespace_selector) {
-            ([], None) => {
-                return Err(Failure::usage("no namespaces specified")
-                    .hint("add --to NAMESPACE, or --namespace-selector SELECTOR"));
-            }
-            ([], Some(selector)) => Namespaces::Labelled(selector.clone()),
-            (names, None) => Namespaces::Named(names.iter().cloned().collect()),
-            (_, Some(_)) => {
-                return Err(Failure::usage(
-                    "--to and --namespace-selector cannot be used together",
-                ));
-            }
+        let namespaces = match &self.namespace_selector {
+            Some(selector) => Namespaces::Labelled(selector.clone()),
+            None => Namespaces::Named(self.to.iter().cloned().collect()),
         };
         let name = match (&self.name, &self.to[..]) {
-            (Some(name), _) => name.clone(),
-            (None, [only]) => only.clone(),
+            (Some(name), _) | (None, [name]) => name.clone(),
             (None, _) => {
-                return Err(
-                    Failure::usage("without --name, exactly one --to NAMESPACE is needed")
-                        .hint("add --name NAME"),
-                );
+                let failure = "without --name, exactly one --to NAMESPACE is needed";
+                return Err(Failure::usage(failure).hint("add --name NAME"));
             }
         };
         Terms::check_name(&name)?;
@@ -185,18 +176,15 @@ impl DedicateArgs {
     }
 
     fn choice(&self, terms: &Terms) -> Result<Choice, Failure> {
-        let mut arguments = self.targets.clone();
-        // As if it had been typed, so that a second taint is refused.
-        arguments.push(terms.taint().to_string());
+        // The taint as if it had been typed, so that a second one is refused.
+        let taint = terms.taint().to_string();
         let typed = DeviceArguments {
-            arguments,
-            all_devices: false,
+            arguments: self.targets.iter().cloned().chain([taint]).collect(),
             filters: DeviceFilterFlags {
                 with_partitions: self.with_partitions,
                 ..DeviceFilterFlags::default()
             },
-            rules: Vec::new(),
-            filenames: Vec::new(),
+            ..DeviceArguments::default()
         };
         Choice::parse(&typed, choice::Purpose::Add)
     }
@@ -205,18 +193,48 @@ impl DedicateArgs {
         let format = self.output.as_deref().map(str::parse::<Format>);
         Ok(format.transpose()?)
     }
+
+    /// Prints objects, or the lines of a dry run.
+    fn print(&self, objects: &[DesiredObject], context: &Context) -> Result<ExitStatus, Failure> {
+        let page = |format| Page {
+            format,
+            width: None,
+            height: None,
+        };
+        let text = match self.format()? {
+            Some(format) => {
+                let all = objects.iter().map(|one| one.object.clone()).collect();
+                render(&ObjectList(all), page(format))?
+            }
+            None => {
+                let suffix = self.change.change().dry_run.suffix();
+                let lines = objects.iter().map(DesiredObject::full_name);
+                lines
+                    .map(|name| format!("{name} created{suffix}\n"))
+                    .collect()
+            }
+        };
+        context.printer.emit(&text)?;
+        Ok(ExitStatus::Success)
+    }
+}
+
+fn selectors(choice: Choice) -> Vec<DeviceSelector> {
+    match choice.by {
+        ChoiceBasis::Selectors(selectors) => selectors,
+        ChoiceBasis::Filtered(..) | ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_) => Vec::new(),
+    }
 }
 
 pub(super) async fn run(args: DedicateArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let mut terms = args.terms()?;
     let choice = args.choice(&terms)?;
-    let format = args.format()?;
+    let prints_lines = args.format()?.is_none();
     let change = args.change.change();
     if change.mode().is_none() && choice.filter().is_none() {
         terms.devices = selectors(choice);
         let [mutating, rules] = NEWEST;
-        let objects = terms.objects(mutating, rules);
-        return print(&objects, format, &args, context);
+        return args.print(&terms.objects(mutating, rules), context);
     }
     let mutation = MutationContext::open(context).await?;
     let (mutation, choice) = Box::pin(mutation.with_numbers_of(choice)).await?;
@@ -227,324 +245,233 @@ pub(super) async fn run(args: DedicateArgs, context: &Context) -> Result<ExitSta
         context.printer.note(note);
     }
     terms.devices = selectors(resolved.choice);
-    let objects = DedicationObjects::of(&mutation.live).await?;
-    let mutating = objects.version_of(ObjectKind::MutatingPolicy)?;
-    let desired = terms.objects(mutating, mutation.rules.api_version());
+    let objects = DedicationObjects {
+        live: with_policies(&mutation.live).await?,
+        dedication: &terms.name,
+        change,
+        prints_lines,
+        context,
+    };
+    let policies = objects.of(Kind::MutatingAdmissionPolicy).map_err(failed)?;
+    let desired = terms.objects(policies.api_version(), mutation.rules.api_version());
     if change.mode().is_none() {
-        return print(&desired, format, &args, context);
+        return args.print(&desired, context);
     }
+    let namespaces = objects.list(Kind::NamespaceObject).await.map_err(failed)?;
     let dedication = Dedication {
         terms: &terms,
         args: &args,
         objects: &objects,
-        mutation: &mutation,
-        namespaces: objects.namespaces().await?,
+        namespaces: namespaces.iter().map(NamespaceFact::from).collect(),
         context,
     };
-    Box::pin(dedication.make(desired, format)).await
+    Box::pin(dedication.make(desired, &mutation)).await
 }
 
-fn selectors(choice: Choice) -> Vec<DeviceSelector> {
-    match choice.by {
-        ChoiceBasis::Selectors(selectors) => selectors,
-        ChoiceBasis::Filtered(..) | ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_) => Vec::new(),
-    }
-}
-
-/// Prints what would be created, as objects or as lines.
-fn print(
-    objects: &[DesiredObject],
-    format: Option<Format>,
-    args: &DedicateArgs,
-    context: &Context,
-) -> Result<ExitStatus, Failure> {
-    match format {
-        Some(format) => print_objects(objects, format, context)?,
-        None => {
-            let suffix = args.change.change().dry_run.suffix();
-            for object in objects {
-                let line = format!("{} created{suffix}\n", object.full_name());
-                context.printer.emit(&line)?;
-            }
-        }
-    }
-    Ok(ExitStatus::Success)
-}
-
-fn print_objects(
-    objects: &[DesiredObject],
-    format: Format,
-    context: &Context,
-) -> Result<(), Failure> {
-    let all: Vec<Value> = objects.iter().map(|one| one.object.clone()).collect();
-    let page = Page {
-        format,
-        width: None,
-        height: None,
-    };
-    Ok(context.printer.emit(&render(&ObjectList(all), page)?)?)
-}
-
-/// A dedication that is made in a cluster as it was read.
+/// A dedication that is made in a cluster.
 struct Dedication<'a> {
     terms: &'a Terms,
     args: &'a DedicateArgs,
-    objects: &'a DedicationObjects,
-    mutation: &'a MutationContext,
+    objects: &'a DedicationObjects<'a>,
     namespaces: Vec<NamespaceFact>,
     context: &'a Context,
 }
 
+type Planned = Vec<(DesiredObject, Step)>;
+
 impl Dedication<'_> {
-    /// Checks, asks, applies the policies, waits until they are in effect, applies the rules, and looks again.
     async fn make(
         &self,
         desired: Vec<DesiredObject>,
-        format: Option<Format>,
+        mutation: &MutationContext,
     ) -> Result<ExitStatus, Failure> {
-        let view = &self.mutation.view;
-        self.terms.refuse_namespaces(&self.namespaces)?;
-        let proposed: Vec<ProposedTaint> = self
-            .terms
-            .devices
-            .iter()
-            .map(|device| ProposedTaint::hypothetical(device.clone(), self.terms.taint(), view.now))
-            .collect();
-        view.refuse_missing(&proposed)?;
-        refuse_overlap(self.terms, view.rules()?)
-            .map_err(|failure| failure.detail("nothing was changed"))?;
-        refuse_shared_counters(view.snapshot(), &view.selected(&proposed).devices)?;
-        let before = self.findings(self.mutation, &proposed).await?;
-        let planned = self
-            .planned(desired)
-            .await
-            .map_err(|failure| failure.detail("nothing was changed"))?;
+        let checked = self.check(desired, mutation).await;
+        let (planned, found) = checked.map_err(|failure| failure.detail("nothing was changed"))?;
         if planned.iter().any(|(_, step)| *step != Step::Keep) {
-            // Without permission to try the policies, they are not created.
-            self.is_in_effect()
-                .await
-                .map_err(|error| failed(error).detail("nothing was changed"))?;
-            self.approve(&planned, &before)?;
+            self.approve(&planned, &found, mutation)?;
         }
-        let writer = DedicationWriter {
-            objects: self.objects,
-            dedication: &self.terms.name,
-            change: self.args.change.change(),
-            prints_lines: format.is_none(),
-            context: self.context,
-        };
-        self.apply(&writer, &planned)
-            .await
-            .map_err(|failure| stopped(failure, self.context))?;
-        if let Some(format) = format {
+        let made = self.apply(&planned).await;
+        made.map_err(|failure| stopped(failure, self.context))?;
+        if !self.objects.prints_lines {
             let objects: Vec<DesiredObject> = planned.into_iter().map(|(one, _)| one).collect();
-            print_objects(&objects, format, self.context)?;
+            self.args.print(&objects, self.context)?;
         }
-        if writer.change.dry_run.is_real() {
-            self.look_again(&before, &proposed)
-                .await
-                .map_err(|failure| stopped(failure, self.context))?;
+        if self.objects.change.dry_run.is_real() {
+            let seen = self.look_again(&found, mutation).await;
+            seen.map_err(|failure| stopped(failure, self.context))?;
         }
-        view.tell(&self.context.printer);
+        mutation.view.tell(&self.context.printer);
         Ok(ExitStatus::Success)
     }
 
-    /// What the dedication does not keep off its devices.
-    async fn findings(
-        &self,
-        mutation: &MutationContext,
-        proposed: &[ProposedTaint],
-    ) -> Result<Findings, Failure> {
-        let view = mutation.view.clone().with_templates().await?;
-        for kind in [Kind::ResourceClaim, Kind::ResourceClaimTemplate] {
-            if let Some(gap) = view.reading.without(kind) {
-                return Err(Failure::new(
-                    ExitStatus::Failed,
-                    format!("cannot read {}: {}", gap.what, gap.why),
-                ));
-            }
-        }
-        let daemon_sets = self.objects.daemon_sets().await?;
-        let selected = view.selected(proposed).devices;
-        Ok(Findings::of(
-            self.terms,
-            view.snapshot(),
-            &selected,
-            &self.namespaces,
-            &daemon_sets,
-        ))
+    fn proposed(&self, mutation: &MutationContext) -> Vec<ProposedTaint> {
+        let devices = self.terms.devices.iter();
+        let now = mutation.view.now;
+        let taint = |device: &DeviceSelector| {
+            ProposedTaint::hypothetical(device.clone(), self.terms.taint(), now)
+        };
+        devices.map(taint).collect()
     }
 
-    /// What is done about each object; the server takes all of it, or nothing is done.
-    async fn planned(
+    /// What is done about each object, and findings to be shown. The server takes all of it, or nothing is done.
+    async fn check(
         &self,
         desired: Vec<DesiredObject>,
-    ) -> Result<Vec<(DesiredObject, Step)>, Failure> {
-        let user = user_name(&self.mutation.live.client).await;
-        let mut planned = Vec::new();
+        mutation: &MutationContext,
+    ) -> Result<(Planned, Vec<String>), Failure> {
+        self.terms.refuse_namespaces(&self.namespaces)?;
+        let proposed = self.proposed(mutation);
+        mutation.view.refuse_missing(&proposed)?;
+        refuse_overlap(self.terms, mutation.view.rules()?)?;
+        let selected = mutation.view.selected(&proposed).devices;
+        refuse_shared_counters(mutation.view.snapshot(), &selected)?;
+        let found = self.findings(mutation).await?;
+        let user = user_name(&mutation.live.client).await;
+        let mut planned = Planned::new();
         for wanted in desired {
-            let found = self.objects.get(wanted.kind, &wanted.name).await;
-            let found = found.map_err(failed)?;
-            let step = wanted.step(found.as_ref(), &self.terms.name)?;
-            let wanted = wanted.created_by(user.as_deref(), found.as_ref());
+            let listed = self.objects.list(wanted.kind).await.map_err(failed)?;
+            let name = wanted.full_name();
+            let is_it = |object: &&Value| full_name(wanted.kind, object) == name;
+            let existing = listed.iter().find(is_it);
+            let step = wanted.step(existing, &self.terms.name)?;
+            let wanted = wanted.created_by(user.as_deref(), existing);
             if step != Step::Keep {
-                let applied = self.objects.apply(&wanted, WriteMode::DryRun).await;
+                let applied = self.objects.send(&wanted, WriteMode::DryRun).await;
                 wanted.check_applied(&applied.map_err(failed)?)?;
             }
             planned.push((wanted, step));
         }
-        Ok(planned)
+        // Without permission to try the policies, they are not created.
+        self.is_in_effect().await?;
+        Ok((planned, found))
+    }
+
+    /// What the dedication does not keep off its devices.
+    async fn findings(&self, mutation: &MutationContext) -> Result<Vec<String>, Failure> {
+        let view = mutation.view.clone().with_templates().await?;
+        for kind in [Kind::ResourceClaim, Kind::ResourceClaimTemplate] {
+            if let Some(gap) = view.reading.without(kind) {
+                let failure = format!("cannot read {}: {}", gap.what, gap.why);
+                return Err(Failure::new(ExitStatus::Failed, failure));
+            }
+        }
+        let selected = view.selected(&self.proposed(mutation)).devices;
+        let daemon_sets = self.objects.list(Kind::DaemonSet).await.map_err(failed)?;
+        let namespaces = &self.namespaces;
+        let snapshot = view.snapshot();
+        Ok(findings(
+            self.terms,
+            snapshot,
+            &selected,
+            namespaces,
+            &daemon_sets,
+        ))
     }
 
     fn approve(
         &self,
-        planned: &[(DesiredObject, Step)],
-        findings: &Findings,
+        planned: &Planned,
+        found: &[String],
+        mutation: &MutationContext,
     ) -> Result<(), Failure> {
-        let defect = defects::of_rules(self.mutation.view.release());
+        let defect = defects::of_rules(mutation.view.release());
         if let Some(defect) = &defect {
-            let line = Warning::from(defect).line();
-            self.context.printer.warn(&line);
+            self.context.printer.warn(&Warning::from(defect).line());
         }
         let changed = planned.iter().filter(|(_, step)| *step == Step::Configure);
         let changed = changed.map(|(one, _)| format!("changes {}", one.full_name()));
-        let lines: Vec<String> = changed.chain(findings.lines()).collect();
-        let action = match self.terms.devices.as_slice() {
-            [only] => format!("Dedicate {}", crate::naming::device::format(only)),
-            several => format!("Dedicate {}", counted(several.len(), "device")),
-        };
+        let more = found.len().saturating_sub(LISTED);
+        let lines: Vec<String> = changed
+            .chain(found.iter().take(LISTED).cloned())
+            .chain((more > 0).then(|| format!("and {more} more")))
+            .collect();
+        let (devices, to) = (self.terms.devices.len(), self.terms.namespaces_text());
+        let action = format!("Dedicate devices of {} to {to}", counted(devices, "rule"));
+        let yes = self.args.yes;
         let facts = ApprovalFacts {
-            // The taint evicts no pod, but claims are mutated and rejected from then on.
+            // The taint evicts no pod, but claims are changed and rejected from then on.
             impact: Consent::Yes,
-            pods: Some(0),
-            is_unknown: false,
-            changes_others: false,
-            defect: defect.as_ref(),
-            eviction: EvictionMethod::Taint,
-            yes: self.args.yes,
-            limit: ImpactLimit::Unsupported,
+            ..ApprovalFacts::without_evictions(defect.as_ref(), yes, ImpactLimit::Unsupported)
         };
-        let action = format!("{action} to {}", self.terms.namespaces_text());
+        introduce(&lines, self.context);
         match facts.question(&action, CountedPods::Evicted)? {
-            None => {
-                for line in &lines {
-                    self.context.printer.note(line);
-                }
-                Ok(())
-            }
-            Some(question) => {
-                introduce(&lines, self.context);
-                ask(&question, self.args.change.change().dry_run, self.context).map(drop)
-            }
+            None => Ok(()),
+            Some(question) => ask(&question, self.objects.change.dry_run, self.context).map(drop),
         }
     }
 
-    async fn apply(
-        &self,
-        writer: &DedicationWriter<'_>,
-        planned: &[(DesiredObject, Step)],
-    ) -> Result<(), Failure> {
-        writer.plan(planned.iter().filter_map(|(wanted, step)| {
-            let goal = match step {
-                Step::Create => RuleGoal::Created,
-                Step::Configure => RuleGoal::Changed,
-                Step::Keep => return None,
-            };
-            Some((wanted.full_name(), goal))
-        }));
-        let is_open = planned.iter().any(|(_, step)| *step != Step::Keep);
-        let (rules, policies): (Vec<_>, Vec<_>) = planned
-            .iter()
-            .partition(|(wanted, _)| wanted.kind == ObjectKind::Rule);
+    /// Applies the policies, waits until they are in effect, and applies the rules.
+    async fn apply(&self, planned: &Planned) -> Result<(), Failure> {
+        let open = planned.iter().filter_map(|(wanted, step)| match step {
+            Step::Create => Some((wanted.full_name(), RuleGoal::Created)),
+            Step::Configure => Some((wanted.full_name(), RuleGoal::Changed)),
+            Step::Keep => None,
+        });
+        self.objects.plan(open);
+        let is_rule = |(wanted, _): &&(DesiredObject, Step)| wanted.kind == Kind::DeviceTaintRule;
+        let (rules, policies): (Vec<_>, Vec<_>) = planned.iter().partition(is_rule);
         for (wanted, step) in policies {
-            writer.apply(wanted, *step).await?;
+            self.objects.apply(wanted, *step).await?;
         }
-        // An earlier run may have been stopped before the policies were in effect.
-        if is_open && writer.change.dry_run.is_real() {
-            self.wait_for_policies().await?;
+        let started = Instant::now();
+        // Also if all exist: an earlier run may have been stopped before they were in effect.
+        while self.objects.change.dry_run.is_real() && !self.is_in_effect().await? {
+            if started.elapsed() >= PATIENCE {
+                return Err(Failure::new(
+                    ExitStatus::TryAgain,
+                    format!(
+                        "the admission policies of dedication {} are not in effect after {}s",
+                        self.terms.name,
+                        PATIENCE.as_secs()
+                    ),
+                ));
+            }
+            tokio::time::sleep(PAUSE).await;
         }
         for (wanted, step) in rules {
-            writer.apply(wanted, *step).await?;
+            self.objects.apply(wanted, *step).await?;
         }
         Ok(())
     }
 
-    async fn wait_for_policies(&self) -> Result<(), Failure> {
-        let started = Instant::now();
-        loop {
-            match self.is_in_effect().await {
-                Ok(true) => return Ok(()),
-                Err(error) if started.elapsed() >= PATIENCE => return Err(failed(error)),
-                Ok(false) if started.elapsed() >= PATIENCE => {
-                    return Err(Failure::new(
-                        ExitStatus::TryAgain,
-                        format!(
-                            "the admission policies of dedication {} are not in effect after {}s",
-                            self.terms.name,
-                            PATIENCE.as_secs()
-                        ),
-                    ));
-                }
-                Ok(false) | Err(_) => tokio::time::sleep(PAUSE).await,
-            }
+    /// Whether the server rejects the toleration in a namespace outside, according to a claim that it does not
+    /// store.
+    async fn is_in_effect(&self) -> Result<bool, Failure> {
+        let mut outside = self.namespaces.iter().filter(|one| !one.is_terminating);
+        let Some(namespace) = outside.find(|one| !self.terms.accepts(one)) else {
+            return Ok(true);
+        };
+        let claims = self.objects.of(Kind::ResourceClaim).map_err(failed)?;
+        let probe = self.terms.probe(claims.api_version(), &namespace.name);
+        let tried = claims.try_creation(&namespace.name, &probe).await;
+        match tried.map_err(failed)? {
+            TrialResult::Accepted => Ok(false),
+            TrialResult::Rejected(message) => Ok(self.terms.is_rejection(&message)),
         }
-    }
-
-    /// Whether the server adds the toleration in a namespace of the dedication, and rejects it in another,
-    /// according to claims that it does not store.
-    async fn is_in_effect(&self) -> Result<bool, ClusterError> {
-        let probe = |namespace: &NamespaceFact, is_tolerating: bool| {
-            let name = namespace.name.clone();
-            async move {
-                let claim = |version: &str| self.terms.probe(version, &name, is_tolerating);
-                self.objects.try_claim(&name, claim).await
-            }
-        };
-        let mut open = self.namespaces.iter().filter(|one| !one.is_terminating);
-        let inside = open
-            .clone()
-            .find(|one| self.terms.has(&one.name, &one.labels));
-        let outside = open.find(|one| !self.terms.accepts(one));
-        let is_added = match inside {
-            None => true,
-            Some(namespace) => match probe(namespace, false).await? {
-                TrialResult::Accepted(claim) => self.terms.is_tolerated(&claim),
-                TrialResult::Rejected(_) => false,
-            },
-        };
-        let is_rejected = match outside {
-            None => true,
-            Some(namespace) => match probe(namespace, true).await? {
-                TrialResult::Accepted(_) => false,
-                TrialResult::Rejected(message) => self.terms.is_rejection(&message),
-            },
-        };
-        Ok(is_added && is_rejected)
     }
 
     /// Claims may have been created before the policies were in effect, and another dedication meanwhile.
     async fn look_again(
         &self,
-        before: &Findings,
-        proposed: &[ProposedTaint],
+        before: &[String],
+        mutation: &MutationContext,
     ) -> Result<(), Failure> {
-        let now = self.mutation.again().await?;
-        for line in self.findings(&now, proposed).await?.since(before).lines() {
-            self.context.printer.warn(&line);
+        let now = mutation.again().await?;
+        for line in self.findings(&now).await? {
+            if !before.contains(&line) {
+                self.context.printer.warn(&line);
+            }
         }
-        match other_dedication(self.terms, now.view.rules()?) {
-            None => Ok(()),
-            Some((rule, name)) => Err(Failure::new(
-                ExitStatus::Failed,
-                format!(
-                    "dedication {name} was created meanwhile, and has some of the devices (rule {})",
-                    rule.name
-                ),
-            )
-            .hint(format!(
-                "end one of both: kubectl devicetaint undedicate {}",
-                self.terms.name
-            ))),
-        }
+        let Some((rule, name)) = other_dedication(self.terms, now.view.rules()?) else {
+            return Ok(());
+        };
+        let failure = format!(
+            "rule {} of dedication {name} was created meanwhile, and selects some of the devices",
+            rule.name
+        );
+        Err(Failure::new(ExitStatus::Failed, failure).hint(format!(
+            "end one of both: kubectl devicetaint undedicate {}",
+            self.terms.name
+        )))
     }
 }

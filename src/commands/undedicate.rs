@@ -7,15 +7,15 @@ use super::flags::change::ChangeArgs;
 use super::profile::{CommandProfile, NamespaceFilter, OF_A_DEDICATION};
 use super::work::connect::{connect, failed};
 use super::work::consent::{ask, introduce};
-use super::work::dedication_objects::{DedicationObjects, DedicationWriter, name};
+use super::work::dedication::{DedicationObjects, with_policies};
 use super::work::stopped::stopped;
-use crate::cluster::{Purpose, Removal, WriteMode};
+use crate::cluster::{ClusterError, Purpose, Removal};
 use crate::decide::Question;
 use crate::decide::choice::no_such_dedication;
-use crate::decide::dedication::{ObjectKind, Terms, is_of};
+use crate::decide::dedication::{KINDS, Terms, full_name, is_of};
 use crate::decide::ledger::RuleGoal;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{RuleMetadata, Taint};
+use crate::model::{Kind, RuleMetadata};
 use crate::naming::phrase::counted;
 
 /// End a dedication: remove its taint, then its admission policies
@@ -55,19 +55,16 @@ impl UndedicateArgs {
             .with_namespace(NamespaceFilter::Meaningless(OF_A_DEDICATION))
     }
 
-    fn approve(&self, found: &[(ObjectKind, Value)], context: &Context) -> Result<(), Failure> {
-        let action = format!(
-            "End dedication {}: remove {}",
-            self.name,
-            counted(found.len(), "object")
-        );
+    fn approve(&self, found: &[(Kind, Value)], context: &Context) -> Result<(), Failure> {
+        let objects = counted(found.len(), "object");
+        let action = format!("End dedication {}: remove {objects}", self.name);
         if self.yes {
             context.printer.note(&action);
             return Ok(());
         }
         let names = found
             .iter()
-            .map(|(kind, object)| format!("  {}", kind.full_name(name(object))));
+            .map(|(kind, object)| format!("  {}", full_name(*kind, object)));
         introduce(&names.collect::<Vec<_>>(), context);
         let dry_run = self.change.change().dry_run;
         ask(&Question::Yes { action }, dry_run, context).map(drop)
@@ -77,77 +74,55 @@ impl UndedicateArgs {
 pub(super) async fn run(args: UndedicateArgs, context: &Context) -> Result<ExitStatus, Failure> {
     Terms::check_name(&args.name)?;
     let live = connect(context).await?;
-    let rules = live.rules()?.list().await.map_err(failed)?.objects;
-    let objects = DedicationObjects::of(&live).await?;
-    let mut found = Vec::new();
-    // The taint goes first: without policies, any claim that tolerates it could use the devices.
-    for kind in ObjectKind::ALL.into_iter().rev() {
-        let labelled = objects.labelled(kind, &args.name).await;
-        let labelled = labelled.map_err(|error| failed(error).detail("nothing was changed"))?;
-        found.extend(labelled.into_iter().map(|object| (kind, object)));
-    }
-    if found.is_empty() {
-        let labels = rules.iter().map(|rule| &rule.fact.metadata.labels);
-        let known = labels.filter_map(|labels| labels.get(RuleMetadata::DEDICATION).cloned());
-        return Err(no_such_dedication(&args.name, known));
-    }
-    for rule in &rules {
-        let is_tainting = rule.fact.taint.dedication() == Some(&args.name);
-        if is_tainting && !is_of(&rule.object, &args.name) {
-            context.printer.warn(&format!(
-                "rule {} taints devices with {}={}, but lacks the label of the dedication, and stays",
-                rule.fact.name,
-                Taint::DEDICATED,
-                args.name
-            ));
-        }
-    }
-    args.approve(&found, context)?;
-    let writer = DedicationWriter {
-        objects: &objects,
+    let objects = DedicationObjects {
+        live: with_policies(&live).await?,
         dedication: &args.name,
         change: args.change.change(),
         prints_lines: true,
         context,
     };
-    // A dry run finds what would stop the removal halfway, such as a missing permission.
-    if writer.change.mode() == Some(WriteMode::Store) {
-        for (kind, object) in &found {
-            let tried = objects.delete(*kind, object, &args.name, WriteMode::DryRun);
-            tried
-                .await
-                .map_err(|error| failed(error).detail("nothing was changed"))?;
+    let mut labelled = Vec::new();
+    // The taint goes first: without policies, any claim that tolerates it could use the devices.
+    for kind in KINDS.into_iter().rev() {
+        match objects.list(kind).await {
+            Ok(listed) => labelled.extend(listed.into_iter().map(|object| (kind, object))),
+            Err(ClusterError::NotServed { .. }) => {}
+            Err(error) => return Err(failed(error).detail("nothing was changed")),
         }
     }
-    remove(&writer, &found)
+    labelled.retain(|(_, object)| label(object).is_some());
+    let known: Vec<String> = labelled.iter().filter_map(|one| label(&one.1)).collect();
+    labelled.retain(|(_, object)| is_of(object, &args.name));
+    if labelled.is_empty() {
+        return Err(no_such_dedication(&args.name, known));
+    }
+    args.approve(&labelled, context)?;
+    remove(&objects, &labelled)
         .await
         .map_err(|failure| stopped(failure, context))?;
     Ok(ExitStatus::Success)
 }
 
-async fn remove(
-    writer: &DedicationWriter<'_>,
-    found: &[(ObjectKind, Value)],
-) -> Result<(), Failure> {
-    let goals = found.iter().map(|(kind, object)| {
-        let full_name = kind.full_name(name(object));
-        (full_name, RuleGoal::Deleted)
-    });
-    writer.plan(goals);
+fn label(object: &Value) -> Option<String> {
+    let label = object["metadata"]["labels"][RuleMetadata::DEDICATION].as_str();
+    label.map(str::to_owned)
+}
+
+async fn remove(objects: &DedicationObjects<'_>, found: &[(Kind, Value)]) -> Result<(), Failure> {
+    let goals = found.iter();
+    objects.plan(goals.map(|(kind, object)| (full_name(*kind, object), RuleGoal::Deleted)));
     let mut held = None;
     for (kind, object) in found {
-        if let Some(rule) = held.filter(|_| *kind != ObjectKind::Rule) {
+        let is_rule = *kind == Kind::DeviceTaintRule;
+        if let Some(rule) = held.as_ref().filter(|_| !is_rule) {
             return Err(Failure::new(
                 ExitStatus::TryAgain,
-                format!(
-                    "rule {} still taints its devices until its finalizers are removed, so the policies stay",
-                    name(rule)
-                ),
+                format!("{rule} still taints devices until its finalizers are removed"),
             ));
         }
-        match writer.delete(*kind, object).await? {
-            Removal::Requested | Removal::Leaving if *kind == ObjectKind::Rule => {
-                held = Some(object);
+        match objects.delete(*kind, object).await? {
+            Removal::Requested | Removal::Leaving if is_rule => {
+                held = Some(full_name(*kind, object));
             }
             Removal::Requested | Removal::Leaving | Removal::Deleted | Removal::Gone => {}
         }

@@ -9,14 +9,13 @@ use super::budget::Budget;
 use super::contain::contains;
 use super::objects::Objects;
 use super::removal::{self, DeletionReply, ObservedObject, Removal, RemovalVerdict};
-use super::stored::{ObjectVersion, Stored};
+use super::stored::{Known, ObjectVersion, Stored};
 use crate::cluster::client::request::{self, JSON, Read};
 use crate::cluster::client::write::WriteOutcome;
 use crate::cluster::error::ClusterError;
 use crate::cluster::path::path_of;
 use crate::cluster::permission::Permission;
 use crate::model::RuleMetadata;
-use crate::wire::Fact;
 
 /// The whole of what an object is to be, for server-side apply.
 const APPLY_PATCH: &str = "application/apply-patch+yaml";
@@ -129,7 +128,7 @@ enum ServerReply<T> {
     Denied(DeletionReply, ClusterError),
 }
 
-impl<T: Fact> Objects<T> {
+impl<T: Known> Objects<T> {
     /// Makes the change `first` of the object called `name`.
     ///
     /// When the object is not as it was decided on, `again` decides on what is there by then, `None`

@@ -27,5 +27,5 @@ pub use objects::{Listed, Objects};
 pub use removal::Removal;
 pub use restart::{RestartAnswer, restart};
 pub use run::run_uid;
-pub use stored::{ObjectVersion, Stored};
-pub use trial::{TrialResult, try_creation};
+pub use stored::{Known, ObjectVersion, Stored, Untyped};
+pub use trial::TrialResult;

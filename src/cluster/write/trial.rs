@@ -3,55 +3,52 @@
 use http::Method;
 use serde_json::Value;
 
-use crate::cluster::client::api::ApiClient;
+use super::objects::Objects;
+use super::stored::Untyped;
 use crate::cluster::client::request::{Change, JSON, Read};
-use crate::cluster::client::retry::AttemptFailure;
 use crate::cluster::client::write::WriteOutcome;
 use crate::cluster::error::ClusterError;
 use crate::cluster::path::path_of;
 use crate::cluster::permission::Permission;
-use crate::wire::Version;
 
 /// What admission does with an object.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrialResult {
-    /// The object as it would be stored.
-    Accepted(Value),
+    /// It would be stored.
+    Accepted,
     /// Rejected, in the server's words.
     Rejected(String),
 }
 
-/// Tries to create an object of this kind and version in a namespace: the server does everything but
-/// storing it.
-///
-/// # Errors
-///
-/// When the server does not say, such as when a permission is missing.
-pub async fn try_creation(
-    client: &ApiClient,
-    version: &Version,
-    namespace: &str,
-    object: &Value,
-) -> Result<TrialResult, ClusterError> {
-    let target = Read {
-        path: format!("{}?dryRun=All", path_of(version, Some(namespace))),
-        accept: JSON,
-        permission: Permission::new("create", version.kind),
-    };
-    let change = Change {
-        method: Method::POST,
-        content_type: JSON,
-        body: object.to_string().into_bytes(),
-    };
-    match client.write(&target, &change).await {
-        WriteOutcome::Done(body) => serde_json::from_slice(&body)
-            .map(TrialResult::Accepted)
-            .map_err(|error| client.error(&target, AttemptFailure::Unreadable(error.to_string()))),
-        WriteOutcome::Refused(ClusterError::Invalid { message, .. }) => {
-            Ok(TrialResult::Rejected(message))
-        }
-        WriteOutcome::Refused(error) | WriteOutcome::Unmade(error) | WriteOutcome::Lost(error) => {
-            Err(error)
+impl Objects<Untyped> {
+    /// Tries to create an object in a namespace: the server does everything but storing it.
+    ///
+    /// # Errors
+    ///
+    /// When the server does not say, such as when a permission is missing.
+    pub async fn try_creation(
+        &self,
+        namespace: &str,
+        object: &Value,
+    ) -> Result<TrialResult, ClusterError> {
+        let target = Read {
+            path: format!("{}?dryRun=All", path_of(self.version, Some(namespace))),
+            accept: JSON,
+            permission: Permission::new("create", self.version.kind),
+        };
+        let change = Change {
+            method: Method::POST,
+            content_type: JSON,
+            body: object.to_string().into_bytes(),
+        };
+        match self.client.write(&target, &change).await {
+            WriteOutcome::Done(_) => Ok(TrialResult::Accepted),
+            WriteOutcome::Refused(ClusterError::Invalid { message, .. }) => {
+                Ok(TrialResult::Rejected(message))
+            }
+            WriteOutcome::Refused(error)
+            | WriteOutcome::Unmade(error)
+            | WriteOutcome::Lost(error) => Err(error),
         }
     }
 }

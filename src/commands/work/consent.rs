@@ -4,9 +4,9 @@
 
 use std::path::PathBuf;
 
-use crate::assess::{Consent, Guard, ImpactFacts};
+use crate::assess::{Guard, ImpactFacts};
 use crate::commands::context::Context;
-use crate::decide::approval::{ApprovalFacts, EvictionMethod, ImpactLimit};
+use crate::decide::approval::{ApprovalFacts, ImpactLimit};
 use crate::decide::proposal::ApprovalResult;
 use crate::decide::question::{
     Audience, CountedPods, QuestionOutcome, check_count, check_unknown, may_ask,
@@ -86,16 +86,7 @@ impl SafetyLimits {
         dry_run: DryRun,
         context: &Context,
     ) -> Result<ApprovalResult, Failure> {
-        let facts = ApprovalFacts {
-            impact: Consent::Nothing,
-            pods: Some(0),
-            is_unknown: false,
-            changes_others: false,
-            defect,
-            eviction: EvictionMethod::Taint,
-            yes: self.yes,
-            limit: self.limit(),
-        };
+        let facts = ApprovalFacts::without_evictions(defect, self.yes, self.limit());
         match facts.question(action, CountedPods::Evicted)? {
             None => Ok(ApprovalResult::Unasked),
             Some(question) => ask(&question, dry_run, context),

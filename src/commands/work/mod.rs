@@ -9,7 +9,7 @@ pub(crate) mod changer;
 pub(crate) mod cluster_view;
 pub(crate) mod connect;
 pub(crate) mod consent;
-pub(crate) mod dedication_objects;
+pub(crate) mod dedication;
 pub(crate) mod deletion;
 pub(crate) mod drain;
 pub(crate) mod dry_run;

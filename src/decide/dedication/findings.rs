@@ -9,166 +9,77 @@ use super::tolerating::{Tolerance, Tolerant, TolerantKind, tolerants, unreadable
 use crate::model::{DeviceId, Effect, NamespacedName, Snapshot, Taint};
 use crate::naming::phrase::few;
 
-/// Up to so many claims and templates are listed.
-const LISTED: usize = 10;
+/// The names of DaemonSets by the claims and templates that their pods use.
+type DaemonSets<'a> = BTreeMap<(TolerantKind, &'a str, &'a str), Vec<String>>;
 
-/// The claims that the pods of a DaemonSet use.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DaemonSetClaims {
-    name: NamespacedName,
-    claims: BTreeSet<(TolerantKind, String)>,
+/// A line for each pod on the devices, which stays, and for each claim and template outside that tolerates the
+/// taint: those that exist may use the devices, and new ones are rejected.
+///
+/// `snapshot` has claims and templates, the terms select the devices `selected`, and `daemon_sets` are the objects
+/// of the cluster.
+#[must_use]
+pub fn findings(
+    terms: &Terms,
+    snapshot: &Snapshot,
+    selected: &BTreeSet<DeviceId>,
+    namespaces: &[NamespaceFact],
+    daemon_sets: &[Value],
+) -> Vec<String> {
+    let accepted = namespaces.iter().filter(|one| terms.accepts(one));
+    let accepted: BTreeSet<&str> = accepted.map(|one| one.name.as_str()).collect();
+    let is_outside = |name: &NamespacedName| !accepted.contains(name.namespace.as_str());
+    let holding = snapshot.claims.iter().filter(|claim| {
+        let mut results = claim.allocation.iter().flat_map(|found| &found.results);
+        results.any(|result| selected.contains(&result.device))
+    });
+    let pods: BTreeSet<NamespacedName> = holding.flat_map(|claim| claim.reserving_pods()).collect();
+    // Claims that tolerate NoExecute alone cannot use the devices, but new ones are rejected, too.
+    let taints = [Effect::NoSchedule, Effect::NoExecute].map(|effect| Taint {
+        effect,
+        ..terms.taint()
+    });
+    let daemon_sets = by_claim(daemon_sets);
+    let tolerants = tolerants(snapshot, &taints);
+    let outside = tolerants.iter().filter(|one| is_outside(&one.name));
+    let unknown = unreadable(snapshot).into_iter();
+    let unknown = unknown.filter(|name| is_outside(name));
+    let pods = pods
+        .iter()
+        .map(|pod| format!("pod {pod} stays on its device"));
+    pods.chain(outside.map(|one| line(one, &daemon_sets)))
+        .chain(unknown.map(|name| format!("{name}: tolerations unknown")))
+        .collect()
 }
 
-impl DaemonSetClaims {
-    /// Those that the object names in its pod template.
-    #[must_use]
-    pub fn of(object: &Value) -> Self {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let named = &object["spec"]["template"]["spec"]["resourceClaims"];
-        let fields = [
-            (TolerantKind::Claim, "resourceClaimName"),
-            (TolerantKind::Template, "resourceClaimTemplateName"),
-        ];
-        let claims = named.as_array().into_iter().flatten().flat_map(|claim| {
-            fields.map(|(kind, field)| {
-                claim[field]
-                    .is_string()
-                    .then(|| (kind, text(&claim[field])))
-            })
-        });
-        let metadata = &object["metadata"];
-        Self {
-            name: NamespacedName {
-                namespace: text(&metadata["namespace"]).as_str().into(),
-                name: text(&metadata["name"]).as_str().into(),
-            },
-            claims: claims.flatten().collect(),
-        }
-    }
-}
-
-/// Pods on the devices that stay, and claims and templates outside that tolerate the taint.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Findings {
-    staying: BTreeSet<NamespacedName>,
-    outside: Vec<(Tolerant, Vec<NamespacedName>)>,
-    unknown: Vec<NamespacedName>,
-}
-
-impl Findings {
-    /// Looks through a snapshot with claims and templates, where the terms select the devices `selected`.
-    #[must_use]
-    pub fn of(
-        terms: &Terms,
-        snapshot: &Snapshot,
-        selected: &BTreeSet<DeviceId>,
-        namespaces: &[NamespaceFact],
-        daemon_sets: &[DaemonSetClaims],
-    ) -> Self {
-        let accepted: BTreeSet<&str> = namespaces
-            .iter()
-            .filter(|one| terms.accepts(one))
-            .map(|one| one.name.as_str())
-            .collect();
-        let is_outside = |name: &NamespacedName| !accepted.contains(name.namespace.as_str());
-        // Claims that tolerate NoExecute alone cannot use the devices, but new ones are rejected, too.
-        let taints = [Effect::NoSchedule, Effect::NoExecute].map(|effect| Taint {
-            effect,
-            ..terms.taint()
-        });
-        let outside = tolerants(snapshot, &taints).into_iter();
-        let outside = outside.filter(|one| is_outside(&one.name)).map(|one| {
-            let uses = |set: &&DaemonSetClaims| {
-                let key = (one.kind, one.name.name.to_string());
-                set.name.namespace == one.name.namespace && set.claims.contains(&key)
-            };
-            let sets = daemon_sets.iter().filter(uses);
-            let sets = sets.map(|set| set.name.clone()).collect();
-            (one, sets)
-        });
-        let holds = |device: &DeviceId| selected.contains(device);
-        let staying = snapshot.claims.iter().filter(|claim| {
-            let mut results = claim.allocation.iter().flat_map(|found| &found.results);
-            results.any(|result| holds(&result.device))
-        });
-        let unknown = unreadable(snapshot).into_iter();
-        Self {
-            staying: staying.flat_map(|claim| claim.reserving_pods()).collect(),
-            outside: outside.collect(),
-            unknown: unknown.filter(|name| is_outside(name)).cloned().collect(),
-        }
-    }
-
-    /// Claims and templates outside that were not found `before`, or hold other devices since.
-    #[must_use]
-    pub fn since(&self, before: &Self) -> Self {
-        let is_new = |one: &&(Tolerant, Vec<NamespacedName>)| {
-            let tolerants = before.outside.iter().map(|(tolerant, _)| tolerant);
-            tolerants.into_iter().all(|other| *other != one.0)
-        };
-        let outside = self.outside.iter().filter(is_new);
-        let unknown = self.unknown.iter();
-        Self {
-            staying: BTreeSet::new(),
-            outside: outside.cloned().collect(),
-            unknown: unknown
-                .filter(|name| !before.unknown.contains(name))
-                .cloned()
-                .collect(),
-        }
-    }
-
-    /// The findings as lines; none where there is nothing to say.
-    #[must_use]
-    pub fn lines(&self) -> Vec<String> {
-        let mut lines = Vec::new();
-        let names = |all: &mut dyn Iterator<Item = &NamespacedName>| {
-            few(&all.map(ToString::to_string).collect::<Vec<_>>())
-        };
-        if !self.staying.is_empty() {
-            let pods = names(&mut self.staying.iter());
-            lines.push(format!("pods that stay on the devices: {pods}"));
-        }
-        if !self.outside.is_empty() {
-            lines.push(
-                "outside the dedication, these tolerate the taint and may use the devices; new ones are \
-                 rejected, unless --allow NAMESPACE is given:"
-                    .to_owned(),
-            );
-            lines.extend(self.outside.iter().take(LISTED).map(line));
-            let more = self.outside.len().saturating_sub(LISTED);
-            if more > 0 {
-                let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-                for (one, _) in self.outside.iter().skip(LISTED) {
-                    let count = counts.entry(one.name.namespace.as_str()).or_default();
-                    *count = count.saturating_add(1);
+fn by_claim(objects: &[Value]) -> DaemonSets<'_> {
+    let mut found = DaemonSets::new();
+    for object in objects {
+        let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+        let claims = &object["spec"]["template"]["spec"]["resourceClaims"];
+        for claim in claims.as_array().into_iter().flatten() {
+            for (kind, field) in [
+                (TolerantKind::Claim, "resourceClaimName"),
+                (TolerantKind::Template, "resourceClaimTemplateName"),
+            ] {
+                if let Some(name) = claim[field].as_str() {
+                    let key = (kind, text("namespace"), name);
+                    found.entry(key).or_default().push(text("name").to_owned());
                 }
-                let counts: Vec<String> = counts
-                    .iter()
-                    .map(|(name, count)| format!("{name} ({count})"))
-                    .collect();
-                lines.push(format!("  and {more} more in {}", few(&counts)));
             }
         }
-        if !self.unknown.is_empty() {
-            let claims = names(&mut self.unknown.iter());
-            lines.push(format!("tolerations unknown: {claims}"));
-        }
-        lines
     }
+    found
 }
 
-fn line((one, daemon_sets): &(Tolerant, Vec<NamespacedName>)) -> String {
-    let list = |what: &str, names: Vec<String>| {
-        (!names.is_empty()).then(|| format!("{what}{}", few(&names)))
-    };
-    let sets = daemon_sets.iter().map(|set| set.name.to_string()).collect();
-    let devices = one.devices.iter().map(ToString::to_string).collect();
+fn line(one: &Tolerant, daemon_sets: &DaemonSets<'_>) -> String {
+    let NamespacedName { namespace, name } = &one.name;
+    let sets = daemon_sets.get(&(one.kind, namespace.as_str(), name.as_str()));
+    let devices: Vec<String> = one.devices.iter().map(ToString::to_string).collect();
     let notes = [
         (one.tolerance == Tolerance::Wildcard).then(|| "wildcard".to_owned()),
         one.admin_access.then(|| "admin access".to_owned()),
-        list("DaemonSet ", sets),
-        list("holds ", devices),
+        sets.map(|sets| format!("DaemonSet {}", few(sets))),
+        (!devices.is_empty()).then(|| format!("holds {}", few(&devices))),
     ];
     let notes: Vec<String> = notes.into_iter().flatten().collect();
     let notes = if notes.is_empty() {
@@ -176,7 +87,11 @@ fn line((one, daemon_sets): &(Tolerant, Vec<NamespacedName>)) -> String {
     } else {
         format!(" ({})", notes.join(", "))
     };
-    format!("  {} {}{notes}", one.kind.word(), one.name)
+    format!(
+        "{} {} tolerates the taint{notes}",
+        one.kind.word(),
+        one.name
+    )
 }
 
 #[cfg(test)]
@@ -187,7 +102,8 @@ mod tests {
     use crate::decide::dedication::testing::{claim, held, namespace, terms};
     use crate::model::ResourceClaimTemplate;
 
-    fn of(snapshot: &Snapshot, allowed: &[&str]) -> Findings {
+    /// The objects that a snapshot's findings are about, in order.
+    fn of(snapshot: &Snapshot, allowed: &[&str]) -> Vec<String> {
         let mut terms = terms("research", &["research"]);
         terms.allowed = allowed.iter().map(|&name| name.to_owned()).collect();
         let monitor = json!({
@@ -197,78 +113,46 @@ mod tests {
             ]}}},
         });
         let namespaces = ["research", "web", "monitoring"].map(|name| namespace(name, ""));
-        let device = held("web/a", "gpu-0").allocation.unwrap().results[0]
-            .device
-            .clone();
-        let sets = [DaemonSetClaims::of(&monitor)];
-        Findings::of(&terms, snapshot, &[device].into(), &namespaces, &sets)
+        let holder = held("web/a", "gpu-0").allocation.unwrap();
+        let selected = [holder.results[0].device.clone()].into();
+        findings(&terms, snapshot, &selected, &namespaces, &[monitor])
     }
 
-    fn snapshot() -> Snapshot {
+    #[test]
+    fn pods_on_the_devices_and_what_tolerates_the_taint_outside_are_found() {
         let template = |name: &str, toleration: &str| ResourceClaimTemplate {
             name: claim(name, &[]).name,
             spec: claim(name, &[toleration]).spec.unwrap(),
         };
+        let mut unknown = claim("web/unknown", &[]);
+        unknown.spec = None;
         let mut snapshot = Snapshot::default();
         snapshot.claims.extend([
             claim("research/own", &["devicetaint.dev/dedicated:"]),
             claim("web/plain", &[""]),
             held("web/holder", "gpu-0"),
+            held("web/elsewhere", "gpu-1"),
             claim("gone/unlisted", &[":"]),
+            unknown,
         ]);
         snapshot.templates.extend([
             template("monitoring/all", ":"),
             template("monitoring/evictable", ":NoExecute"),
         ]);
-        snapshot
-    }
-
-    #[test]
-    fn outside_claims_and_templates_are_found_with_their_daemon_sets() {
-        let found = of(&snapshot(), &[]);
-        let names: Vec<(String, usize)> = found
-            .outside
-            .iter()
-            .map(|(one, sets)| (one.name.to_string(), sets.len()))
-            .collect();
         let expected = [
-            ("gone/unlisted", 0),
-            ("monitoring/all", 1),
-            ("monitoring/evictable", 0),
+            "web/holder",
+            "gone/unlisted",
+            "monitoring/all",
+            "monitoring/evictable",
+            "web/unknown",
         ];
-        assert_eq!(names, expected.map(|(name, sets)| (name.to_owned(), sets)));
-        assert_eq!(of(&snapshot(), &["monitoring"]).outside.len(), 1);
-    }
-
-    #[test]
-    fn pods_on_the_devices_stay() {
-        let found = of(&snapshot(), &[]);
-        let pods: Vec<String> = found.staying.iter().map(ToString::to_string).collect();
-        assert_eq!(pods, ["web/holder"]);
-        assert!(of(&Snapshot::default(), &[]).lines().is_empty());
-    }
-
-    #[test]
-    fn the_second_look_has_only_what_came_since() {
-        let before = of(&snapshot(), &[]);
-        assert_eq!(before.since(&before), Findings::default());
-        let mut later = snapshot();
-        later.claims.push(claim("web/late", &[":"]));
-        let mut unknown = claim("web/unknown", &[]);
-        unknown.spec = None;
-        later.claims.push(unknown);
-        let since = of(&later, &[]).since(&before);
-        assert_eq!((since.outside.len(), since.unknown.len()), (1, 1));
-    }
-
-    #[test]
-    fn many_claims_are_counted_by_namespace() {
-        let mut snapshot = Snapshot::default();
-        for number in 0..15 {
-            snapshot
-                .claims
-                .push(claim(&format!("web/{number}"), &[":"]));
+        let found = of(&snapshot, &[]);
+        assert_eq!(found.len(), expected.len(), "{found:#?}");
+        for (line, name) in found.iter().zip(expected) {
+            assert!(line.contains(name), "{name}: {line}");
+            assert_eq!(line.contains("DaemonSet dcgm"), name == "monitoring/all");
         }
-        assert_eq!(of(&snapshot, &[]).lines().len(), LISTED + 2);
+        assert_eq!(of(&snapshot, &["monitoring"]).len(), 3);
+        assert!(of(&Snapshot::default(), &[]).is_empty());
     }
 }

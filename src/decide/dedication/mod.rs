@@ -25,7 +25,7 @@ mod tolerating;
 
 pub use conflicts::{other_dedication, refuse_overlap, refuse_shared_counters};
 pub use documents::{taints_meant, toleration_document, traps, typed_taint};
-pub use findings::{DaemonSetClaims, Findings};
-pub use objects::{DesiredObject, ObjectKind, Step, is_of};
+pub use findings::findings;
+pub use objects::{DesiredObject, KINDS, Step, full_name, is_of};
 pub use terms::{NamespaceFact, Namespaces, Terms};
 pub use tolerating::{Tolerance, Tolerant, TolerantKind, tolerance_of, tolerants, unreadable};

@@ -1,67 +1,30 @@
 //! Objects of a dedication, and what is done about each.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::policies::{mutating_binding, mutating_policy, validating_binding, validating_policy};
 use super::terms::Terms;
 use crate::decide::draft::RuleDraft;
 use crate::error::Failure;
-use crate::model::{Kind, RuleMetadata, Taint};
+use crate::model::{DeviceSelector, Kind, RuleMetadata, Taint};
 use crate::naming::rule;
 
-/// Kinds of the objects of a dedication.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ObjectKind {
-    /// Adds the toleration.
-    MutatingPolicy,
-    /// Names the namespaces in which it is added.
-    MutatingBinding,
-    /// Rejects the toleration elsewhere.
-    ValidatingPolicy,
-    /// Puts that policy into effect.
-    ValidatingBinding,
-    /// Taints devices.
-    Rule,
-}
-
-impl ObjectKind {
-    /// All of them, in the order in which they are created: policies before the taint.
-    pub const ALL: [Self; 5] = [
-        Self::MutatingPolicy,
-        Self::MutatingBinding,
-        Self::ValidatingPolicy,
-        Self::ValidatingBinding,
-        Self::Rule,
-    ];
-
-    /// The kind in the API.
-    #[must_use]
-    pub fn kind(self) -> Kind {
-        match self {
-            Self::MutatingPolicy => Kind::MutatingAdmissionPolicy,
-            Self::MutatingBinding => Kind::MutatingAdmissionPolicyBinding,
-            Self::ValidatingPolicy => Kind::ValidatingAdmissionPolicy,
-            Self::ValidatingBinding => Kind::ValidatingAdmissionPolicyBinding,
-            Self::Rule => Kind::DeviceTaintRule,
-        }
-    }
-
-    /// The object as kubectl names it: `validatingadmissionpolicy.admissionregistration.k8s.io/NAME`.
-    #[must_use]
-    pub fn full_name(self, name: &str) -> String {
-        let kind = self.kind();
-        let word = kind.as_str().to_ascii_lowercase();
-        format!("{word}.{}/{name}", kind.group())
-    }
-}
+/// The kinds of a dedication's objects, in the order in which they are created: policies before the taint.
+pub const KINDS: [Kind; 5] = [
+    Kind::MutatingAdmissionPolicy,
+    Kind::MutatingAdmissionPolicyBinding,
+    Kind::ValidatingAdmissionPolicy,
+    Kind::ValidatingAdmissionPolicyBinding,
+    Kind::DeviceTaintRule,
+];
 
 /// An object of a dedication as it should be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DesiredObject {
     /// Its kind.
-    pub kind: ObjectKind,
-    /// Its name.
-    pub name: String,
+    pub kind: Kind,
     /// The object, with everything in its spec that the server would fill in.
     pub object: Value,
 }
@@ -78,98 +41,74 @@ pub enum Step {
 }
 
 impl Terms {
-    /// The objects, in the order in which they are created; versions are those that the server has.
+    /// The objects, in the order in which they are created, at the versions of mutating policies and rules that
+    /// the server has.
     #[must_use]
     pub fn objects(&self, mutating: &str, rules: &str) -> Vec<DesiredObject> {
-        let policy = self.policy_name();
-        let policy_of = |kind: ObjectKind, version: &str, spec: Value| DesiredObject {
-            kind,
-            name: policy.clone(),
-            object: json!({
-                "apiVersion": version, "kind": kind.kind().as_str(),
-                "metadata": {"name": policy, "labels": self.labels()}, "spec": spec,
-            }),
-        };
-        let validating = format!("{}/v1", Kind::ValidatingAdmissionPolicy.group());
-        let mut objects = vec![
-            policy_of(ObjectKind::MutatingPolicy, mutating, mutating_policy(self)),
-            policy_of(
-                ObjectKind::MutatingBinding,
-                mutating,
-                mutating_binding(self, &policy),
-            ),
-            policy_of(
-                ObjectKind::ValidatingPolicy,
-                &validating,
-                validating_policy(self),
-            ),
-            policy_of(
-                ObjectKind::ValidatingBinding,
-                &validating,
-                validating_binding(&policy),
-            ),
+        let name = self.policy_name();
+        let validating = "admissionregistration.k8s.io/v1";
+        let [mutates, mutates_in, rejects, rejects_in, taints] = KINDS;
+        let policies = [
+            (mutates, mutating, mutating_policy(self)),
+            (mutates_in, mutating, mutating_binding(self, &name)),
+            (rejects, validating, validating_policy(self)),
+            (rejects_in, validating, validating_binding(&name)),
         ];
-        objects.extend(self.rules().into_iter().map(|draft| DesiredObject {
-            kind: ObjectKind::Rule,
-            object: draft.object(rules),
-            name: draft.name,
-        }));
-        objects
+        let policies = policies.map(|(kind, version, spec)| DesiredObject {
+            kind,
+            object: json!({
+                "apiVersion": version, "kind": kind.as_str(),
+                "metadata": {"name": name, "labels": self.labels()}, "spec": spec,
+            }),
+        });
+        let rules = self.devices.iter().map(|device| DesiredObject {
+            kind: taints,
+            object: self.rule(device).object(rules),
+        });
+        policies.into_iter().chain(rules).collect()
     }
 
-    /// The name of its policies and bindings.
-    #[must_use]
-    pub fn policy_name(&self) -> String {
+    fn policy_name(&self) -> String {
         format!("dedicated-{}", self.name)
     }
 
-    fn labels(&self) -> Value {
-        json!({
-            RuleMetadata::MANAGED_BY: RuleMetadata::THIS_PROGRAM,
-            RuleMetadata::DEDICATION: self.name,
-        })
-    }
-
-    fn rules(&self) -> Vec<RuleDraft> {
-        let reason = self.reason.clone();
-        let reason = reason.unwrap_or_else(|| format!("dedicated to {}", self.namespaces_text()));
-        // Two dedications of one device must not write to the same rule.
-        let key = format!("{}={}", Taint::DEDICATED, self.name);
+    fn labels(&self) -> BTreeMap<String, String> {
         let labels = [
             (RuleMetadata::MANAGED_BY, RuleMetadata::THIS_PROGRAM),
             (RuleMetadata::DEDICATION, &self.name),
         ];
-        let draft = |selector: &_| RuleDraft {
-            name: rule::name(selector, &key),
-            selector: Clone::clone(selector),
-            taint: self.taint(),
-            labels: labels
-                .map(|(key, value)| (key.to_owned(), value.to_owned()))
-                .into(),
-            annotations: [(RuleMetadata::REASON.to_owned(), reason.clone())].into(),
-            manifest: None,
-        };
-        self.devices.iter().map(draft).collect()
+        labels
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into()
     }
 
-    /// A claim by which the policies are tried: with the toleration, or with none.
+    fn rule(&self, device: &DeviceSelector) -> RuleDraft {
+        let reason = self.reason.clone();
+        let reason = reason.unwrap_or_else(|| format!("dedicated to {}", self.namespaces_text()));
+        // With the name: two dedications of one device must not write to the same rule.
+        let key = format!("{}={}", Taint::DEDICATED, self.name);
+        RuleDraft {
+            name: rule::name(device, &key),
+            selector: device.clone(),
+            taint: self.taint(),
+            labels: self.labels(),
+            annotations: [(RuleMetadata::REASON.to_owned(), reason)].into(),
+            manifest: None,
+        }
+    }
+
+    /// A claim that the policies reject in this namespace, unless it is accepted there.
     #[must_use]
-    pub fn probe(&self, version: &str, namespace: &str, is_tolerating: bool) -> Value {
+    pub fn probe(&self, version: &str, namespace: &str) -> Value {
         let taint = self.taint();
         let toleration = json!({
-            "key": taint.key, "operator": "Equal", "value": taint.value,
-            "effect": taint.effect.as_str(),
+            "key": taint.key, "value": taint.value, "effect": taint.effect.as_str(),
         });
-        let tolerations = if is_tolerating {
-            vec![toleration]
-        } else {
-            Vec::new()
-        };
         json!({
             "apiVersion": version, "kind": Kind::ResourceClaim.as_str(),
             "metadata": {"generateName": "devicetaint-probe-", "namespace": namespace},
             "spec": {"devices": {"requests": [{"name": "probe", "exactly": {
-                "deviceClassName": "probe.devicetaint.dev", "tolerations": tolerations,
+                "deviceClassName": "probe.devicetaint.dev", "tolerations": [toleration],
             }}]}},
         })
     }
@@ -179,21 +118,21 @@ impl Terms {
     pub fn is_rejection(&self, message: &str) -> bool {
         message.contains(&format!("'{}'", self.policy_name()))
     }
+}
 
-    /// Whether the toleration was added to a probe.
-    #[must_use]
-    pub fn is_tolerated(&self, probe: &Value) -> bool {
-        let tolerations = &probe["spec"]["devices"]["requests"][0]["exactly"]["tolerations"];
-        let mut tolerations = tolerations.as_array().into_iter().flatten();
-        tolerations.any(|one| one["key"] == Taint::DEDICATED && one["value"] == self.name)
-    }
+/// The object as kubectl names it: `devicetaintrule.resource.k8s.io/NAME`.
+#[must_use]
+pub fn full_name(kind: Kind, object: &Value) -> String {
+    let word = kind.as_str().to_ascii_lowercase();
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    format!("{word}.{}/{name}", kind.group())
 }
 
 impl DesiredObject {
     /// The object as kubectl names it.
     #[must_use]
     pub fn full_name(&self) -> String {
-        self.kind.full_name(&self.name)
+        full_name(self.kind, &self.object)
     }
 
     /// The object with a note who created it: `user`, unless the one that was `found` says so.
@@ -201,7 +140,10 @@ impl DesiredObject {
     pub fn created_by(mut self, user: Option<&str>, found: Option<&Value>) -> Self {
         let key = RuleMetadata::CREATED_BY;
         let noted = found.and_then(|found| found["metadata"]["annotations"][key].as_str());
-        if let Some(user) = noted.or(user).filter(|_| self.kind == ObjectKind::Rule) {
+        if let Some(user) = noted
+            .or(user)
+            .filter(|_| self.kind == Kind::DeviceTaintRule)
+        {
             self.object["metadata"]["annotations"][key] = json!(user);
         }
         self
@@ -211,7 +153,7 @@ impl DesiredObject {
     ///
     /// # Errors
     ///
-    /// An object that is not of this dedication, or is being deleted.
+    /// An object that is not of the dedication, or is being deleted.
     pub fn step(&self, found: Option<&Value>, dedication: &str) -> Result<Step, Failure> {
         let Some(found) = found else {
             return Ok(Step::Create);
@@ -219,17 +161,16 @@ impl DesiredObject {
         // The name alone proves nothing.
         if !is_of(found, dedication) {
             return Err(Failure::refused(format!(
-                "{} exists and does not belong to dedication {dedication}; nothing was changed",
+                "{} exists and does not belong to dedication {dedication}",
                 self.full_name()
             ))
             .hint("choose another name: --name"));
         }
         if found["metadata"]["deletionTimestamp"].is_string() {
-            return Err(Failure::refused(format!(
-                "{} is being deleted; nothing was changed",
-                self.full_name()
-            ))
-            .hint("run the same command again after the deletion"));
+            return Err(
+                Failure::refused(format!("{} is being deleted", self.full_name()))
+                    .hint("run the same command again after the deletion"),
+            );
         }
         Ok(if self.has_spec_of(found) {
             Step::Keep
@@ -249,7 +190,7 @@ impl DesiredObject {
             return Ok(());
         }
         Err(Failure::refused(format!(
-            "{} has fields of other programs in its spec; nothing was changed",
+            "{} has fields of other programs in its spec",
             self.full_name()
         ))
         .hint("compare it with the output of --dry-run=client -o yaml: kubectl diff -f -"))
@@ -288,7 +229,8 @@ mod tests {
     #[test]
     fn policies_come_before_the_taint_and_all_have_the_label() {
         let all = objects("research");
-        assert!(all.iter().map(|one| one.kind).is_sorted());
+        let kinds: Vec<Kind> = all[..5].iter().map(|one| one.kind).collect();
+        assert_eq!(kinds, KINDS);
         assert_eq!(all.len(), 6);
         assert!(all.iter().all(|one| is_of(&one.object, "research")));
         assert_eq!(all[0].object["apiVersion"], MUTATING);
@@ -297,7 +239,7 @@ mod tests {
 
     #[test]
     fn dedications_of_one_device_have_rules_of_their_own() {
-        assert_ne!(objects("a")[4].name, objects("b")[4].name);
+        assert_ne!(objects("a")[4].full_name(), objects("b")[4].full_name());
     }
 
     #[test]
@@ -305,7 +247,7 @@ mod tests {
         for wanted in objects("a") {
             assert_eq!(wanted.step(None, "a").unwrap(), Step::Create);
             let mut found = wanted.object.clone();
-            if wanted.kind == ObjectKind::Rule {
+            if wanted.kind == Kind::DeviceTaintRule {
                 found["spec"]["taint"]["timeAdded"] = json!("2026-11-21T01:00:00Z");
             }
             assert_eq!(wanted.step(Some(&found), "a").unwrap(), Step::Keep);
@@ -332,11 +274,9 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_is_rejected_by_this_policy_or_gets_this_toleration() {
+    fn a_rejection_is_of_the_policy_with_this_name() {
         let terms = terms("a", &["a"]);
         assert!(terms.is_rejection("ValidatingAdmissionPolicy 'dedicated-a' with binding"));
         assert!(!terms.is_rejection("ValidatingAdmissionPolicy 'dedicated-ab' with binding"));
-        assert!(terms.is_tolerated(&terms.probe("v1", "a", true)));
-        assert!(!terms.is_tolerated(&terms.probe("v1", "a", false)));
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
 use crate::error::Failure;
 use crate::model::{DeviceSelector, Effect, Taint};
 use crate::naming::labels::LabelSelector;
@@ -47,6 +49,21 @@ pub struct NamespaceFact {
     pub labels: BTreeMap<String, String>,
     /// Whether it is being deleted, so that nothing can be created in it.
     pub is_terminating: bool,
+}
+
+impl From<&Value> for NamespaceFact {
+    fn from(object: &Value) -> Self {
+        let metadata = &object["metadata"];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let labels = metadata["labels"].as_object().into_iter().flatten();
+        Self {
+            name: text(&metadata["name"]),
+            labels: labels
+                .map(|(key, value)| (key.clone(), text(value)))
+                .collect(),
+            is_terminating: metadata["deletionTimestamp"].is_string(),
+        }
+    }
 }
 
 impl Terms {
