@@ -124,7 +124,7 @@ pub(super) struct DedicateArgs {
 
     /// Print the objects: json, yaml or name
     ///
-    /// Default: a line for each change.
+    /// Default: a line for each change; with --dry-run=client, the names of the objects.
     #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml", "name"], help_heading = "Change")]
     output: Option<String>,
 
@@ -194,27 +194,15 @@ impl DedicateArgs {
         Ok(format.transpose()?)
     }
 
-    /// Prints objects, or the lines of a dry run.
+    /// Prints objects; by default, their names.
     fn print(&self, objects: &[DesiredObject], context: &Context) -> Result<ExitStatus, Failure> {
-        let page = |format| Page {
-            format,
+        let page = Page {
+            format: self.format()?.unwrap_or(Format::Name),
             width: None,
             height: None,
         };
-        let text = match self.format()? {
-            Some(format) => {
-                let all = objects.iter().map(|one| one.object.clone()).collect();
-                render(&ObjectList(all), page(format))?
-            }
-            None => {
-                let suffix = self.change.change().dry_run.suffix();
-                let lines = objects.iter().map(DesiredObject::full_name);
-                lines
-                    .map(|name| format!("{name} created{suffix}\n"))
-                    .collect()
-            }
-        };
-        context.printer.emit(&text)?;
+        let all = objects.iter().map(|one| one.object.clone()).collect();
+        context.printer.emit(&render(&ObjectList(all), page)?)?;
         Ok(ExitStatus::Success)
     }
 }

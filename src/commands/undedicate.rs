@@ -11,11 +11,10 @@ use super::work::dedication::{DedicationObjects, with_policies};
 use super::work::stopped::stopped;
 use crate::cluster::{ClusterError, Purpose, Removal};
 use crate::decide::Question;
-use crate::decide::choice::no_such_dedication;
 use crate::decide::dedication::{KINDS, Terms, full_name, is_of};
 use crate::decide::ledger::RuleGoal;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{Kind, RuleMetadata};
+use crate::model::Kind;
 use crate::naming::phrase::counted;
 
 /// End a dedication: remove its taint, then its admission policies
@@ -90,22 +89,16 @@ pub(super) async fn run(args: UndedicateArgs, context: &Context) -> Result<ExitS
             Err(error) => return Err(failed(error).detail("nothing was changed")),
         }
     }
-    labelled.retain(|(_, object)| label(object).is_some());
-    let known: Vec<String> = labelled.iter().filter_map(|one| label(&one.1)).collect();
     labelled.retain(|(_, object)| is_of(object, &args.name));
     if labelled.is_empty() {
-        return Err(no_such_dedication(&args.name, known));
+        let failure = format!("dedication {} not found", args.name);
+        return Err(Failure::new(ExitStatus::Failed, failure));
     }
     args.approve(&labelled, context)?;
     remove(&objects, &labelled)
         .await
         .map_err(|failure| stopped(failure, context))?;
     Ok(ExitStatus::Success)
-}
-
-fn label(object: &Value) -> Option<String> {
-    let label = object["metadata"]["labels"][RuleMetadata::DEDICATION].as_str();
-    label.map(str::to_owned)
 }
 
 async fn remove(objects: &DedicationObjects<'_>, found: &[(Kind, Value)]) -> Result<(), Failure> {

@@ -79,11 +79,11 @@ fn manifests_of_a_dedication_need_no_cluster() {
 #[test]
 fn what_is_wrong_about_a_dedication_is_said_before_a_cluster_is_asked() {
     for (line, said) in [
-        ("dedicate d/p/x", "no namespaces specified"),
+        ("dedicate d/p/x", "--namespace-selector"),
         ("dedicate d/p/x --to a --to b", "without --name"),
         (
             "dedicate d/p/x --to a --namespace-selector x=y",
-            "cannot be used together",
+            "--namespace-selector",
         ),
         (
             "dedicate d/p/x --to a --name Research",

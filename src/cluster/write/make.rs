@@ -318,6 +318,15 @@ impl<T: Known> Objects<T> {
             let is_sent_twice = written.was_sent_before && mode == WriteMode::Store;
             return ServerReply::Overtaken(ChangeDoubt::when(is_sent_twice));
         }
+        let error = match error {
+            // Fields of other programs, which stay theirs: the same again would be refused, too.
+            ClusterError::Conflict { path, message }
+                if matches!(change, ObjectChange::Apply { .. }) =>
+            {
+                ClusterError::Invalid { path, message }
+            }
+            error => error,
+        };
         ServerReply::Denied(DeletionReply::Refused, named_as(error, self.path(name)))
     }
 

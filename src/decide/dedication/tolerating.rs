@@ -1,18 +1,34 @@
 //! Claims and templates that tolerate a taint.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::engine::tolerate::tolerates;
 use crate::model::{
     ClaimSpec, DeviceId, Kind, NamespacedName, RequestKind, RequestTerms, Snapshot, Taint,
     Toleration,
 };
 
-/// How a taint is tolerated, the most deliberate first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// How a taint is tolerated.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub enum Tolerance {
-    /// By a toleration that names its key.
+    /// By a toleration that names the key of the taint.
     Key,
-    /// By a toleration without a key, which tolerates every taint.
+    /// By a wildcard toleration: one without a key, which matches every key.
     Wildcard,
+}
+
+impl Tolerance {
+    /// The word for it in tables.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Key => "key",
+            Self::Wildcard => "wildcard",
+        }
+    }
 }
 
 /// What tolerates a taint.
