@@ -148,7 +148,7 @@ purposes! {
     /// Saving everything that a preview needs.
     Snapshot: "snapshot", Looks, Live, Rules, [Need(&["list"], What::Saved)];
     /// Making a dedication: rules, and policies that are tried with claims that are not stored.
-    Dedicate: "dedicate", Acts, Live, Dedications, [FACTS, TEMPLATES, NAMESPACES, Need(&["list"], What::DaemonSets), Need(&["create"], What::Claims), Need(&["get", "create", "patch"], What::Rules), Need(&["get", "create", "patch"], What::Policies)];
+    Dedicate: "dedicate", Acts, Live, Dedications, [FACTS, TEMPLATES, NAMESPACES, Need(&["list"], What::DaemonSets), Need(&["create"], What::Claims), Need(&["get", "create", "patch"], What::Rules), Need(&["get", "list", "create", "patch"], What::Policies)];
     /// Removing one.
     Undedicate: "undedicate", Acts, Live, Dedications, [FACTS, Need(&["get", "delete"], What::Rules), Need(&["get", "list", "delete"], What::Policies)];
     /// Who tolerates a taint.

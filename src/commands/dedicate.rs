@@ -22,8 +22,8 @@ use crate::decide::choice::{
     self, Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, NumberUse,
 };
 use crate::decide::dedication::{
-    DesiredObject, NamespaceFact, Namespaces, Step, Terms, findings, full_name, other_dedication,
-    refuse_overlap, refuse_shared_counters,
+    DesiredObject, KINDS, NamespaceFact, Namespaces, Step, Terms, findings, full_name,
+    other_dedication, refuse_overlap, refuse_shared_counters,
 };
 use crate::decide::ledger::RuleGoal;
 use crate::decide::question::CountedPods;
@@ -316,18 +316,20 @@ impl Dedication<'_> {
         let found = self.findings(mutation).await?;
         let user = user_name(&mutation.live.client).await;
         let mut planned = Planned::new();
-        for wanted in desired {
-            let listed = self.objects.list(wanted.kind).await.map_err(failed)?;
-            let name = wanted.full_name();
-            let is_it = |object: &&Value| full_name(wanted.kind, object) == name;
-            let existing = listed.iter().find(is_it);
-            let step = wanted.step(existing, &self.terms.name)?;
-            let wanted = wanted.created_by(user.as_deref(), existing);
-            if step != Step::Keep {
-                let applied = self.objects.send(&wanted, WriteMode::DryRun).await;
-                wanted.check_applied(&applied.map_err(failed)?)?;
+        for kind in KINDS {
+            let listed = self.objects.list(kind).await.map_err(failed)?;
+            for wanted in desired.iter().filter(|one| one.kind == kind) {
+                let name = wanted.full_name();
+                let is_it = |object: &&Value| full_name(kind, object) == name;
+                let existing = listed.iter().find(is_it);
+                let step = wanted.step(existing, &self.terms.name)?;
+                let wanted = wanted.clone().created_by(user.as_deref(), existing);
+                if step != Step::Keep {
+                    let applied = self.objects.send(&wanted, WriteMode::DryRun).await;
+                    wanted.check_applied(&applied.map_err(failed)?)?;
+                }
+                planned.push((wanted, step));
             }
-            planned.push((wanted, step));
         }
         // Without permission to try the policies, they are not created.
         self.is_in_effect().await?;

@@ -318,16 +318,10 @@ impl<T: Known> Objects<T> {
             let is_sent_twice = written.was_sent_before && mode == WriteMode::Store;
             return ServerReply::Overtaken(ChangeDoubt::when(is_sent_twice));
         }
-        let error = match error {
-            // Fields of other programs, which stay theirs: the same again would be refused, too.
-            ClusterError::Conflict { path, message }
-                if matches!(change, ObjectChange::Apply { .. }) =>
-            {
-                ClusterError::Invalid { path, message }
-            }
-            error => error,
-        };
-        ServerReply::Denied(DeletionReply::Refused, named_as(error, self.path(name)))
+        ServerReply::Denied(
+            DeletionReply::Refused,
+            named_as(error, change, self.path(name)),
+        )
     }
 
     /// What the body of a success says, or why it says nothing about this change.
@@ -537,8 +531,13 @@ fn is_overtaken(error: &ClusterError, change: &ObjectChange) -> bool {
 }
 
 /// The error about the object itself, not about the path that the request was sent to.
-fn named_as(error: ClusterError, path: String) -> ClusterError {
+fn named_as(error: ClusterError, change: &ObjectChange, path: String) -> ClusterError {
     if let ClusterError::Invalid { message, .. } = error {
+        return ClusterError::Invalid { path, message };
+    }
+    // Fields of other programs, which stay theirs: the same again would be refused, too.
+    if let (ObjectChange::Apply { .. }, ClusterError::Conflict { message, .. }) = (change, &error) {
+        let message = message.clone();
         return ClusterError::Invalid { path, message };
     }
     if let ClusterError::AlreadyExists { .. } = error {

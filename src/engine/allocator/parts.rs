@@ -9,6 +9,13 @@ use crate::model::{Device, DeviceId, Snapshot};
 /// What a device consumes, by counter set and counter; `None` where it is no quantity.
 type Consumption<'a> = BTreeMap<(&'a str, &'a str), Option<Amount>>;
 
+/// The counters of a pool, and what its devices take of them.
+#[derive(Default)]
+struct CounterPool<'a> {
+    available: Consumption<'a>,
+    devices: Vec<(DeviceId, Consumption<'a>)>,
+}
+
 /// The parts of the `chosen` devices, by name: devices of the same pool that consume the same counters, of none more
 /// than the chosen device and of one less. Two halves of a GPU are no parts of one another. Counters have to be read
 /// for it; an amount that is no quantity counts as less.
@@ -65,11 +72,10 @@ pub fn parts_by_device(
 /// amount that is no quantity counts as too much.
 #[must_use]
 pub fn sharing_counters(snapshot: &Snapshot, chosen: &BTreeSet<DeviceId>) -> Vec<DeviceId> {
-    let mut pools: BTreeMap<(&str, &str), (Consumption<'_>, Vec<(DeviceId, Consumption<'_>)>)> =
-        BTreeMap::new();
+    let mut pools: BTreeMap<(&str, &str), CounterPool<'_>> = BTreeMap::new();
     for slice in current_slices(&snapshot.slices) {
         let key = (slice.driver.as_str(), slice.pool.name.as_str());
-        let (available, devices) = pools.entry(key).or_default();
+        let CounterPool { available, devices } = pools.entry(key).or_default();
         let sets = slice.terms.iter().flat_map(|terms| &terms.counters);
         available.extend(sets.flat_map(|set| {
             let counters = set.counters.iter();
@@ -82,7 +88,7 @@ pub fn sharing_counters(snapshot: &Snapshot, chosen: &BTreeSet<DeviceId>) -> Vec
         devices.extend(named.filter(|(_, consumed)| !consumed.is_empty()));
     }
     let mut sharing = BTreeSet::new();
-    for (available, devices) in pools.values() {
+    for CounterPool { available, devices } in pools.values() {
         let (own, others): (Vec<_>, Vec<_>) =
             devices.iter().partition(|(id, _)| chosen.contains(id));
         let shares = |other: &Consumption<'_>| {
