@@ -15,7 +15,7 @@ pub struct Stored<T> {
 
 /// What is known of a stored object beside its JSON.
 pub trait Known: Sized {
-    /// The same of a decoded object, unless it is of another kind.
+    /// Facts of a decoded object, unless it is of another kind.
     fn known(object: Object) -> Option<Self>;
 }
 
