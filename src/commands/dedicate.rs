@@ -424,20 +424,32 @@ impl Dedication<'_> {
         Ok(())
     }
 
-    /// Whether the server rejects the toleration in a namespace outside, according to a claim that it does not
-    /// store.
+    /// Whether the server rejects the toleration in a namespace outside, and adds it in one of the dedication,
+    /// according to claims that it does not store.
     async fn is_in_effect(&self) -> Result<bool, Failure> {
-        let mut outside = self.namespaces.iter().filter(|one| !one.is_terminating);
-        let Some(namespace) = outside.find(|one| !self.terms.accepts(one)) else {
-            return Ok(true);
-        };
         let claims = self.objects.of(Kind::ResourceClaim).map_err(failed)?;
-        let probe = self.terms.probe(claims.api_version(), &namespace.name);
-        let tried = claims.try_creation(&namespace.name, &probe).await;
-        match tried.map_err(failed)? {
-            TrialResult::Accepted => Ok(false),
-            TrialResult::Rejected(message) => Ok(self.terms.is_rejection(&message)),
+        let mut open = self.namespaces.iter().filter(|one| !one.is_terminating);
+        let inside = open
+            .clone()
+            .find(|one| self.terms.has(&one.name, &one.labels));
+        let outside = open.find(|one| !self.terms.accepts(one));
+        for (namespace, is_tolerating) in [(outside, true), (inside, false)] {
+            let Some(NamespaceFact { name, .. }) = namespace else {
+                continue;
+            };
+            let probe = self.terms.probe(claims.api_version(), name, is_tolerating);
+            let tried = claims.try_creation(name, &probe).await.map_err(failed)?;
+            let is_so = match tried {
+                TrialResult::Accepted(claim) => !is_tolerating && self.terms.is_tolerated(&claim),
+                TrialResult::Rejected(message) => {
+                    is_tolerating && self.terms.is_rejection(&message)
+                }
+            };
+            if !is_so {
+                return Ok(false);
+            }
         }
+        Ok(true)
     }
 
     /// Claims may have been created before the policies were in effect, and another dedication meanwhile.

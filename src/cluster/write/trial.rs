@@ -12,10 +12,10 @@ use crate::cluster::path::path_of;
 use crate::cluster::permission::Permission;
 
 /// What admission does with an object.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum TrialResult {
-    /// It would be stored.
-    Accepted,
+    /// The object as it would be stored.
+    Accepted(Value),
     /// Rejected, in the server's words.
     Rejected(String),
 }
@@ -42,7 +42,9 @@ impl Objects<Untyped> {
             body: object.to_string().into_bytes(),
         };
         match self.client.write(&target, &change).await {
-            WriteOutcome::Done(_) => Ok(TrialResult::Accepted),
+            WriteOutcome::Done(body) => serde_json::from_slice(&body)
+                .map(TrialResult::Accepted)
+                .map_err(|error| self.unreadable(&target, error.to_string())),
             WriteOutcome::Refused(ClusterError::Invalid { message, .. }) => {
                 Ok(TrialResult::Rejected(message))
             }

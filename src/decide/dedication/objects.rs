@@ -97,20 +97,29 @@ impl Terms {
         }
     }
 
-    /// A claim that the policies reject in this namespace, unless it is accepted there.
+    /// A claim by which the policies are tried: without tolerations, or with the one that is rejected outside.
     #[must_use]
-    pub fn probe(&self, version: &str, namespace: &str) -> Value {
+    pub fn probe(&self, version: &str, namespace: &str, is_tolerating: bool) -> Value {
         let taint = self.taint();
         let toleration = json!({
             "key": taint.key, "value": taint.value, "effect": taint.effect.as_str(),
         });
+        let tolerations = Vec::from_iter(is_tolerating.then_some(toleration));
         json!({
             "apiVersion": version, "kind": Kind::ResourceClaim.as_str(),
             "metadata": {"generateName": "devicetaint-probe-", "namespace": namespace},
             "spec": {"devices": {"requests": [{"name": "probe", "exactly": {
-                "deviceClassName": "probe.devicetaint.dev", "tolerations": [toleration],
+                "deviceClassName": "probe.devicetaint.dev", "tolerations": tolerations,
             }}]}},
         })
+    }
+
+    /// Whether the toleration was added to a probe.
+    #[must_use]
+    pub fn is_tolerated(&self, probe: &Value) -> bool {
+        let tolerations = &probe["spec"]["devices"]["requests"][0]["exactly"]["tolerations"];
+        let mut tolerations = tolerations.as_array().into_iter().flatten();
+        tolerations.any(|one| one["key"] == Taint::DEDICATED && one["value"] == self.name)
     }
 
     /// Whether a claim was rejected by the policy of this dedication, according to the server's message.
@@ -274,8 +283,10 @@ mod tests {
     }
 
     #[test]
-    fn a_rejection_is_of_the_policy_with_this_name() {
+    fn a_probe_is_rejected_by_the_policy_with_this_name_or_gets_this_toleration() {
         let terms = terms("a", &["a"]);
+        assert!(terms.is_tolerated(&terms.probe("v1", "a", true)));
+        assert!(!terms.is_tolerated(&terms.probe("v1", "a", false)));
         assert!(terms.is_rejection("ValidatingAdmissionPolicy 'dedicated-a' with binding"));
         assert!(!terms.is_rejection("ValidatingAdmissionPolicy 'dedicated-ab' with binding"));
     }
