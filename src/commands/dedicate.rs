@@ -146,7 +146,7 @@ Examples:
     --dry-run=client -o yaml";
 
 impl DedicateArgs {
-    /// What it does with clusters, and who stops it.
+    /// Its use of clusters and namespaces.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile::of(Purpose::Dedicate)
             .with_namespace(NamespaceFilter::Meaningless(OF_A_DEDICATION))
@@ -301,7 +301,7 @@ impl Dedication<'_> {
         devices.map(taint).collect()
     }
 
-    /// What is done about each object, and findings to be shown. The server takes all of it, or nothing is done.
+    /// The change that each object needs, and findings to be shown. The server takes all of it, or nothing is done.
     async fn check(
         &self,
         desired: Vec<DesiredObject>,
@@ -336,7 +336,7 @@ impl Dedication<'_> {
         Ok((planned, found))
     }
 
-    /// What the dedication does not keep off its devices.
+    /// Pods and claims that the dedication does not keep off its devices.
     async fn findings(&self, mutation: &MutationContext) -> Result<Vec<String>, Failure> {
         let view = mutation.view.clone().with_templates().await?;
         for kind in [Kind::ResourceClaim, Kind::ResourceClaimTemplate] {
@@ -424,7 +424,7 @@ impl Dedication<'_> {
         Ok(())
     }
 
-    /// Whether the server rejects the toleration in a namespace outside, and adds it in one of the dedication,
+    /// True if the server rejects the toleration in a namespace outside, and adds it in one of the dedication,
     /// according to claims that it does not store.
     async fn is_in_effect(&self) -> Result<bool, Failure> {
         let claims = self.objects.of(Kind::ResourceClaim).map_err(failed)?;

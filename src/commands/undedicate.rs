@@ -48,7 +48,7 @@ Examples:
   kubectl devicetaint undedicate research";
 
 impl UndedicateArgs {
-    /// What it does with clusters, and who stops it.
+    /// Its use of clusters and namespaces.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile::of(Purpose::Undedicate)
             .with_namespace(NamespaceFilter::Meaningless(OF_A_DEDICATION))

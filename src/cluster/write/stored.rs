@@ -13,7 +13,7 @@ pub struct Stored<T> {
     pub fact: T,
 }
 
-/// What is known of a stored object beside its JSON.
+/// Facts that are decoded from a stored object beside its JSON.
 pub trait Known: Sized {
     /// Facts of a decoded object, unless it is of another kind.
     fn known(object: Object) -> Option<Self>;

@@ -11,7 +11,7 @@ use crate::cluster::error::ClusterError;
 use crate::cluster::path::path_of;
 use crate::cluster::permission::Permission;
 
-/// What admission does with an object.
+/// Result of admission for an object.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TrialResult {
     /// The object as it would be stored.

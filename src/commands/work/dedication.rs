@@ -21,7 +21,7 @@ pub(crate) struct DedicationObjects<'a> {
     pub(crate) live: Live,
     pub(crate) dedication: &'a str,
     pub(crate) change: WriteRequest,
-    /// Whether a line is printed for each change.
+    /// True if a line is printed for each change.
     pub(crate) prints_lines: bool,
     pub(crate) context: &'a Context,
 }

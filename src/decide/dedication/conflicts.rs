@@ -27,7 +27,7 @@ pub fn other_dedication<'a>(
     })
 }
 
-/// Whether a device could be selected by both: where both name something, they name the same.
+/// True if a device could be selected by both: where both name something, they name the same.
 fn overlap(one: &DeviceSelector, other: &DeviceSelector) -> bool {
     fn agree<T: PartialEq>(one: Option<&T>, other: Option<&T>) -> bool {
         one.zip(other).is_none_or(|(one, other)| one == other)

@@ -29,7 +29,7 @@ pub struct DesiredObject {
     pub object: Value,
 }
 
-/// What is done about an object.
+/// Change that an object needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// It is created.
@@ -114,7 +114,7 @@ impl Terms {
         })
     }
 
-    /// Whether the toleration was added to a probe.
+    /// True if the toleration was added to a probe.
     #[must_use]
     pub fn is_tolerated(&self, probe: &Value) -> bool {
         let tolerations = &probe["spec"]["devices"]["requests"][0]["exactly"]["tolerations"];
@@ -122,7 +122,7 @@ impl Terms {
         tolerations.any(|one| one["key"] == Taint::DEDICATED && one["value"] == self.name)
     }
 
-    /// Whether a claim was rejected by the policy of this dedication, according to the server's message.
+    /// True if a claim was rejected by the policy of this dedication, according to the server's message.
     #[must_use]
     pub fn is_rejection(&self, message: &str) -> bool {
         message.contains(&format!("'{}'", self.policy_name()))
@@ -158,7 +158,7 @@ impl DesiredObject {
         self
     }
 
-    /// What is done about it, `found` being the object of its name.
+    /// The change that it needs, `found` being the object of its name.
     ///
     /// # Errors
     ///
@@ -215,7 +215,7 @@ impl DesiredObject {
     }
 }
 
-/// Whether an object is of the dedication: its label says so.
+/// True if an object is of the dedication: its label says so.
 #[must_use]
 pub fn is_of(object: &Value, dedication: &str) -> bool {
     object["metadata"]["labels"][RuleMetadata::DEDICATION] == dedication

@@ -47,7 +47,7 @@ pub struct NamespaceFact {
     pub name: String,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
-    /// Whether it is being deleted, so that nothing can be created in it.
+    /// True if it is being deleted, so that nothing can be created in it.
     pub is_terminating: bool,
 }
 
@@ -94,7 +94,7 @@ impl Terms {
         }
     }
 
-    /// Whether claims of a namespace with these labels get the toleration.
+    /// True if claims of a namespace with these labels get the toleration.
     #[must_use]
     pub fn has(&self, namespace: &str, labels: &BTreeMap<String, String>) -> bool {
         match &self.namespaces {
@@ -103,7 +103,7 @@ impl Terms {
         }
     }
 
-    /// Whether claims with the toleration are accepted in this namespace.
+    /// True if claims with the toleration are accepted in this namespace.
     #[must_use]
     pub fn accepts(&self, namespace: &NamespaceFact) -> bool {
         self.has(&namespace.name, &namespace.labels) || self.allowed.contains(&namespace.name)

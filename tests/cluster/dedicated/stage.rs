@@ -199,7 +199,7 @@ pub fn dedicate(world: &World<'_>, devices: &str, flags: &str) -> Run {
         .ended(0)
 }
 
-/// Ends a dedication, so that it is in nobody's way.
+/// Ends a dedication.
 pub fn end(world: &World<'_>, dedication: &str) -> Run {
     world
         .run(&format!("undedicate {dedication} --yes"))
