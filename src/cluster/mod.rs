@@ -63,7 +63,7 @@ pub use save::{Destination, Existing, Redaction, RedactionError, SaveError, to_j
 pub use traffic::Traffic;
 pub use watch::Watched;
 pub use write::{
-    AccessQuery, ChangeDoubt, ChangeResult, ConflictAction, EvictionAnswer, Listed, ObjectChange,
-    ObjectVersion, Objects, Removal, RestartAnswer, Stored, WriteMode, delete_pod, evict,
-    is_allowed, restart, run_uid, user_name,
+    AccessQuery, ChangeDoubt, ChangeResult, ConflictAction, EvictionAnswer, Known, Listed,
+    ObjectChange, ObjectVersion, Objects, Removal, RestartAnswer, Stored, TrialResult, Untyped,
+    WriteMode, delete_pod, evict, is_allowed, restart, run_uid, user_name,
 };

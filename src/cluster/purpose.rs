@@ -24,6 +24,8 @@ enum What {
     Templates,
     PodEvictions,
     Deployments,
+    DaemonSets,
+    Claims,
     Policies,
     Namespaces,
 }
@@ -145,10 +147,10 @@ purposes! {
     PodResources: "podresources", Looks, OrDump, Rules, [FACTS, CLASSES, PODS, TEMPLATES];
     /// Saving everything that a preview needs.
     Snapshot: "snapshot", Looks, Live, Rules, [Need(&["list"], What::Saved)];
-    /// Making a dedication: rules, and the policies that let claims in and keep others out.
-    Dedicate: "dedicate", Acts, Live, Dedications, [FACTS, CLASSES, PODS, BUDGETS, WORKLOADS, NODES, NAMESPACES, Need(&["get", "create", "patch"], What::Rules), Need(&["get", "create"], What::Policies)];
+    /// Making a dedication: rules, and policies that are tried with claims that are not stored.
+    Dedicate: "dedicate", Acts, Live, Dedications, [FACTS, TEMPLATES, NAMESPACES, Need(&["list"], What::DaemonSets), Need(&["create"], What::Claims), Need(&["get", "create", "patch"], What::Rules), Need(&["get", "list", "create", "patch"], What::Policies)];
     /// Removing one.
-    Undedicate: "undedicate", Acts, Live, Dedications, [FACTS, Need(&["get", "delete"], What::Rules), Need(&["get", "delete"], What::Policies)];
+    Undedicate: "undedicate", Acts, Live, Dedications, [FACTS, Need(&["get", "delete"], What::Rules), Need(&["get", "list", "delete"], What::Policies)];
     /// Who tolerates a taint.
     Tolerations: "tolerations", Looks, OrDump, Dedications, [FACTS, TEMPLATES];
     /// Taking devices out of service: rules, evictions of pods, and what becomes of their workloads.
@@ -243,6 +245,8 @@ impl What {
                 resource: "pods/eviction".to_owned(),
             }],
             Self::Deployments => vec![of(Kind::Deployment)],
+            Self::DaemonSets => vec![of(Kind::DaemonSet)],
+            Self::Claims => vec![of(Kind::ResourceClaim)],
             Self::Templates => vec![of(Kind::ResourceClaimTemplate)],
             Self::Namespaces => vec![of(Kind::NamespaceObject)],
             Self::Policies => vec![
@@ -324,7 +328,6 @@ mod tests {
                 Purpose::Explain,
                 Purpose::Wait,
                 Purpose::Snapshot,
-                Purpose::Dedicate,
                 Purpose::Drain,
                 Purpose::Restore,
                 Purpose::MakeRoom,
@@ -343,7 +346,6 @@ mod tests {
                 Purpose::Add,
                 Purpose::Escalate,
                 Purpose::Snapshot,
-                Purpose::Dedicate,
                 Purpose::Drain,
                 Purpose::MakeRoom,
             ];

@@ -10,7 +10,6 @@ use super::flags::device_filters::DeviceFilterArgs;
 use super::flags::printed::Printed;
 use super::flags::safety::SafetyArgs;
 use super::profile::CommandProfile;
-use super::work::add_hooks::{AddHooks, NoHooks};
 use super::work::change_summary::accounted;
 use super::work::changer::{Changer, Lines};
 use super::work::connect::failed;
@@ -64,37 +63,37 @@ pub(super) struct AddArgs {
     /// `gpu.example.com/*/*`. Each DRIVER/POOL/DEVICE becomes one rule, also with `*`. If devices are selected by
     /// hardware ID, or by flags such as --node and --where, one rule per device is created.
     #[arg(value_name = "DEVICE|TAINT", add = Values::DevicesThenTaint)]
-    pub(super) targets: Vec<String>,
+    targets: Vec<String>,
 
     #[command(flatten)]
-    pub(super) filters: DeviceFilterArgs,
+    filters: DeviceFilterArgs,
 
     /// Also select devices that use the same counter sets, such as the partitions of a GPU
     ///
     /// That is, devices that consume counters of the same counter set as a selected device, according to their
     /// ResourceSlices.
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
-    pub(super) with_partitions: bool,
+    with_partitions: bool,
 
     /// Every device of every driver
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
-    pub(super) all_devices: bool,
+    all_devices: bool,
 
     /// Manifest of rules; `-` reads stdin; repeatable
     #[arg(short, long, value_name = "FILENAME", help_heading = "Devices")]
-    pub(super) filename: Vec<PathBuf>,
+    filename: Vec<PathBuf>,
 
     /// Accept names that match no device
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
-    pub(super) allow_missing: bool,
+    allow_missing: bool,
 
     /// Name of the rule, if only one is created; default: derived from device and taint
     #[arg(long, help_heading = "Rule", hide_short_help = true)]
-    pub(super) name: Option<String>,
+    name: Option<String>,
 
     /// Why the devices are tainted
     #[arg(long, value_name = "TEXT", help_heading = "Rule")]
-    pub(super) reason: Option<String>,
+    reason: Option<String>,
 
     /// Expiry for `remove --expired`, such as 4h or 2d
     ///
@@ -102,15 +101,15 @@ pub(super) struct AddArgs {
     /// rule stays in effect until it is removed. An existing rule keeps its expiry, unless --overwrite is
     /// set.
     #[arg(long, value_name = "TIME", help_heading = "Rule")]
-    pub(super) expires: Option<Expiry>,
+    expires: Option<Expiry>,
 
     /// Labels of the rules, comma-separated; repeatable
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label, value_delimiter = ',', help_heading = "Rule", hide_short_help = true)]
-    pub(super) labels: Vec<(String, String)>,
+    labels: Vec<(String, String)>,
 
     /// Change effect, value and expiry of an existing rule
     #[arg(long, help_heading = "Change", hide_short_help = true)]
-    pub(super) overwrite: bool,
+    overwrite: bool,
 
     /// Output format: json, yaml, name or manifest
     ///
@@ -124,13 +123,13 @@ pub(super) struct AddArgs {
         value_name = "FORMAT",
         help_heading = "Output"
     )]
-    pub(super) output: Option<Printed>,
+    output: Option<Printed>,
 
     #[command(flatten)]
-    pub(super) change: ChangeArgs,
+    change: ChangeArgs,
 
     #[command(flatten)]
-    pub(super) safety: SafetyArgs,
+    safety: SafetyArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -164,18 +163,12 @@ pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, 
     let format = args.output.and_then(Printed::report);
     let dry_run = args.change.change().dry_run;
     // On the heap: it holds much, and the stack would have to hold it several times over.
-    let mut alone = NoHooks;
-    let work = Box::pin(args.add(context, &mut alone));
+    let work = Box::pin(args.add(context));
     accounted(work, format, dry_run, context).await
 }
 
 impl AddArgs {
-    /// Makes the rules, with what `around` does.
-    pub(super) async fn add(
-        &self,
-        context: &Context,
-        around: &mut impl AddHooks,
-    ) -> Result<ExitStatus, Failure> {
+    async fn add(&self, context: &Context) -> Result<ExitStatus, Failure> {
         let (choice, manifests) = self.choice().await?;
         // What is wrong with names is found before anybody is asked anything.
         let named = match choice.filter() {
@@ -218,14 +211,12 @@ impl AddArgs {
         if let Some(unrecorded) = unrecorded(made.map(AddStep::draft), &view.reading) {
             context.printer.warn(&unrecorded);
         }
-        // On the heap, as below.
-        Box::pin(around.check(&steps, &mutation)).await?;
         let lines = match self.output {
             Some(_) => Lines::Left,
             None => Lines::Printed,
         };
         let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
-        let proposal = self.proposal(&steps, around.named_owners());
+        let proposal = self.proposal(&steps);
         let pipeline = Pipeline {
             basis: ApprovalBasis::Impact(ImpactBasis {
                 mutation: &mutation,
@@ -235,12 +226,9 @@ impl AddArgs {
             context,
         };
         let apply = async |changer: &mut Changer<'_>| {
-            // A dedication makes its policies here, before the taint, which would keep out its members
-            // without them.
-            Box::pin(around.before(&mutation)).await?;
             let made = self.carry_out(&steps, &terms, changer, &mutation);
             let made = Box::pin(made).await?;
-            self.print_rules(made, around, context)
+            self.print_rules(made, context)
         };
         let done = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
         changer.present(self.output.and_then(Printed::report), &done)?;
@@ -279,12 +267,12 @@ fn refuse_unknown_devices(drafts: &[RuleDraft], mutation: &MutationContext) -> R
 }
 
 impl AddArgs {
-    fn proposal(&self, steps: &[AddStep], whose: NamedOwners) -> Proposal {
+    fn proposal(&self, steps: &[AddStep]) -> Proposal {
         let open: Vec<&AddStep> = steps.iter().filter(|step| step.is_open()).collect();
         Proposal {
             rules: steps.iter().map(ProposedRule::from).collect(),
             action: action(&open),
-            whose,
+            whose: NamedOwners::All,
             is_noted_before: false,
             patience: None,
             drains: None,
@@ -331,15 +319,7 @@ impl AddArgs {
     }
 
     /// Prints the rules as objects, where that was asked for.
-    fn print_rules(
-        &self,
-        objects: Vec<Value>,
-        around: &impl AddHooks,
-        context: &Context,
-    ) -> Result<(), Failure> {
-        if let Some(printed) = around.printed(&objects) {
-            return Ok(context.printer.emit(&printed?)?);
-        }
+    fn print_rules(&self, objects: Vec<Value>, context: &Context) -> Result<(), Failure> {
         if let Some(format) = self.output.and_then(Printed::rules) {
             let page = Page {
                 format,

@@ -1,54 +1,70 @@
 //! `dedicate`: devices for the claims of some namespaces, and for no others.
 
-use std::collections::BTreeSet;
+use std::time::Duration;
 
+use clap::ArgGroup;
 use serde_json::Value;
+use tokio::time::Instant;
 
-use super::add::AddArgs;
 use super::context::Context;
 use super::flags::change::ChangeArgs;
-use super::flags::device_filters::DeviceFilterArgs;
-use super::flags::printed::Printed;
-use super::flags::safety::SafetyArgs;
 use super::profile::{CommandProfile, NamespaceFilter, OF_A_DEDICATION};
-use super::work::add_hooks::AddHooks;
 use super::work::connect::failed;
-use super::work::dry_run::WriteRequest;
+use super::work::consent::{ask, introduce};
+use super::work::dedication::{DedicationObjects, with_policies};
 use super::work::mutation_context::MutationContext;
-use super::work::policies::PolicyObjects;
-use super::work::policy_changer::{ChangeLines, PolicyChanger};
 use super::work::stopped::stopped;
-use crate::cluster::{Purpose, WriteMode};
+use crate::assess::{Consent, defects};
+use crate::cluster::{Purpose, TrialResult, WriteMode, user_name};
 use crate::completion::Values;
-use crate::decide::AddStep;
-use crate::decide::dedication::{
-    Members, PolicyStep, Terms, objects, plan, refuse_namespaces, refuse_overlap,
+use crate::decide::approval::{ApprovalFacts, ImpactLimit};
+use crate::decide::choice::{
+    self, Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, NumberUse,
 };
-use crate::decide::identity::refuse_replaced;
-use crate::decide::proposal::NamedOwners;
+use crate::decide::dedication::{
+    DesiredObject, KINDS, NamespaceFact, Namespaces, Step, Terms, findings, full_name,
+    other_dedication, refuse_overlap, refuse_shared_counters,
+};
+use crate::decide::ledger::RuleGoal;
+use crate::decide::question::CountedPods;
+use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
-use crate::model::DeviceTaintRule;
+use crate::model::{DeviceSelector, Kind};
 use crate::naming::labels::LabelSelector;
+use crate::naming::phrase::counted;
 use crate::render::{Format, Page, render};
+use crate::report::metadata::Warning;
 use crate::report::rules::ObjectList;
+
+/// Policies act up to a second after they are created; this long is waited for it.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Time between two trials of the policies.
+const PAUSE: Duration = Duration::from_millis(250);
+/// Up to so many findings are listed.
+const LISTED: usize = 20;
+/// Versions of manifests that are printed without a cluster: those of Kubernetes 1.37.
+const NEWEST: [&str; 2] = ["admissionregistration.k8s.io/v1", "resource.k8s.io/v1"];
 
 /// Dedicate devices to the claims of some namespaces
 ///
 /// Creates these objects, in this order:
 ///
-/// 1. A MutatingAdmissionPolicy that adds a toleration of the taint dedicated=NAME to every new claim in the
-///    namespaces of --to or --namespace-selector.
+/// 1. A MutatingAdmissionPolicy that adds a toleration of the taint devicetaint.dev/dedicated=NAME to every new claim
+///    and claim template in the namespaces of --to or --namespace-selector.
 ///
 /// 2. A ValidatingAdmissionPolicy that rejects this toleration, and wildcard tolerations (without a key), in all
 ///    other namespaces except those of --allow.
 ///
-/// 3. The rules that taint the devices. The taint has effect NoSchedule: claims keep the devices that they hold.
+/// 3. When the policies are in effect, the rules that taint the devices. The taint has effect NoSchedule: claims keep
+///    the devices that they hold.
 ///
-/// If the command is interrupted, run it again: it creates what is missing.
+/// If the command is interrupted, run it again: it creates what is missing. With other namespaces, it changes the
+/// policies.
 ///
-/// `--dry-run -o yaml` prints the objects in this order, for `kubectl diff -f -` or `kubectl apply -f -`.
+/// `--dry-run=client -o yaml` prints the objects in this order, for `kubectl diff -f -` or `kubectl apply -f -`. It
+/// checks nothing; `--dry-run=server` makes all checks.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, group = ArgGroup::new("namespaces").required(true).args(["to", "namespace_selector"]))]
 pub(super) struct DedicateArgs {
     /// DRIVER, DRIVER/POOL/DEVICE, UUID, serial number or PCI address
     ///
@@ -108,7 +124,7 @@ pub(super) struct DedicateArgs {
 
     /// Print the objects: json, yaml or name
     ///
-    /// Default: a line for each change.
+    /// Default: a line for each change; with --dry-run=client, the names of the objects.
     #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml", "name"], help_heading = "Change")]
     output: Option<String>,
 
@@ -126,203 +142,338 @@ Examples:
   kubectl devicetaint dedicate gpu.example.com/node-8/gpu-2 --to research
 
   # All devices of a driver, as manifests, for example for Git
-  kubectl devicetaint dedicate gpu.example.com --to research --dry-run -o yaml";
+  kubectl devicetaint dedicate gpu.example.com --to research \\
+    --dry-run=client -o yaml";
 
 impl DedicateArgs {
-    /// What it does with clusters, and who stops it.
+    /// Its use of clusters and namespaces.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile::of(Purpose::Dedicate)
             .with_namespace(NamespaceFilter::Meaningless(OF_A_DEDICATION))
     }
-}
 
-pub(super) async fn run(args: DedicateArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    args.dedicate(context).await
-}
-
-impl DedicateArgs {
-    async fn dedicate(self, context: &Context) -> Result<ExitStatus, Failure> {
-        let terms = self.terms()?;
-        let format = self.output.as_deref().map(str::parse::<Format>);
-        let mut making = DedicationPolicies {
-            format: format.transpose()?,
-            change: self.change.change(),
-            context,
-            policies: None,
-            terms,
-        };
-        let mut targets = self.targets;
-        // As if it had been typed, so that `add` checks it as any other.
-        targets.push(making.terms.taint().to_string());
-        let members = making.terms.members_line();
-        let add = AddArgs {
-            targets,
-            filters: DeviceFilterArgs::default(),
-            with_partitions: self.with_partitions,
-            all_devices: false,
-            filename: Vec::new(),
-            allow_missing: false,
-            name: None,
-            reason: self.reason.or(Some(format!("dedicated to {members}"))),
-            expires: None,
-            labels: vec![making.terms.label()],
-            overwrite: false,
-            output: making.format.map(|_| Printed::Manifest),
-            change: self.change,
-            safety: SafetyArgs::without_limits(self.yes),
-        };
-        Box::pin(add.add(context, &mut making)).await
-    }
-
+    /// The terms without the devices.
     fn terms(&self) -> Result<Terms, Failure> {
-        let members = match (&self.to[..], &self.namespace_selector) {
-            ([], None) => {
-                return Err(Failure::usage("no namespaces specified")
-                    .hint("add --to NAMESPACE, or --namespace-selector SELECTOR"));
-            }
-            ([], Some(selector)) => Members::Selected(selector.clone()),
-            (names, None) => Members::Namespaces(names.iter().cloned().collect()),
-            (_, Some(_)) => {
-                return Err(Failure::usage(
-                    "--to and --namespace-selector cannot be used together",
-                ));
-            }
+        let namespaces = match &self.namespace_selector {
+            Some(selector) => Namespaces::Labelled(selector.clone()),
+            None => Namespaces::Named(self.to.iter().cloned().collect()),
         };
         let name = match (&self.name, &self.to[..]) {
-            (Some(name), _) => name.clone(),
-            (None, [only]) => only.clone(),
+            (Some(name), _) | (None, [name]) => name.clone(),
             (None, _) => {
-                return Err(
-                    Failure::usage("without --name, exactly one --to NAMESPACE is needed")
-                        .hint("add --name NAME"),
-                );
+                let failure = "without --name, exactly one --to NAMESPACE is needed";
+                return Err(Failure::usage(failure).hint("add --name NAME"));
             }
         };
         Terms::check_name(&name)?;
         Ok(Terms {
             name,
-            members,
-            allowed: self.allow.iter().cloned().collect::<BTreeSet<String>>(),
+            namespaces,
+            allowed: self.allow.iter().cloned().collect(),
+            devices: Vec::new(),
+            reason: self.reason.clone(),
         })
     }
-}
 
-/// What is made beside the rules.
-struct DedicationPolicies<'a> {
-    terms: Terms,
-    format: Option<Format>,
-    change: WriteRequest,
-    context: &'a Context,
-    /// What is done about the policies, once that is known.
-    policies: Option<(PolicyObjects, Vec<PolicyStep>)>,
-}
-
-impl AddHooks for DedicationPolicies<'_> {
-    async fn check(
-        &mut self,
-        steps: &[AddStep],
-        mutation: &MutationContext,
-    ) -> Result<(), Failure> {
-        let objects = PolicyObjects::of(&mutation.live).await?;
-        refuse_namespaces(&self.terms, &objects.namespaces().await?)?;
-        let selectors: Vec<_> = steps
-            .iter()
-            .map(|step| step.draft().selector.clone())
-            .collect();
-        // Rules that cannot be read may be those of another dedication.
-        let rules = mutation.view.rules()?;
-        refuse_overlap(&self.terms.name, &selectors, rules)?;
-        let existing: Vec<DeviceTaintRule> = steps
-            .iter()
-            .filter_map(|step| step.existing().cloned())
-            .collect();
-        // The devices of rules that are there may be other hardware by now than what was dedicated.
-        let view = mutation.view.clone().with_identities_of(&existing).await?;
-        refuse_replaced(&existing, &view.reading, &view.semantics)?;
-        let policy_steps = self.policy_steps(&objects).await?;
-        self.policies = Some((objects, policy_steps));
-        Ok(())
-    }
-
-    async fn before(&mut self, _: &MutationContext) -> Result<(), Failure> {
-        let Some((objects, steps)) = &self.policies else {
-            return Ok(());
+    fn choice(&self, terms: &Terms) -> Result<Choice, Failure> {
+        // The taint as if it had been typed, so that a second one is refused.
+        let taint = terms.taint().to_string();
+        let typed = DeviceArguments {
+            arguments: self.targets.iter().cloned().chain([taint]).collect(),
+            filters: DeviceFilterFlags {
+                with_partitions: self.with_partitions,
+                ..DeviceFilterFlags::default()
+            },
+            ..DeviceArguments::default()
         };
-        let told = match self.format {
-            Some(_) => ChangeLines::Nothing,
-            None => ChangeLines::Lines,
-        };
-        let changer = PolicyChanger {
-            objects,
-            dedication: &self.terms.name,
-            change: self.change,
-            told,
-            context: self.context,
-        };
-        let made = changer.make(steps).await;
-        made.map_err(|failure| stopped(failure, self.context))
+        Choice::parse(&typed, choice::Purpose::Add)
     }
 
-    fn printed(&self, rules: &[Value]) -> Option<Result<String, Failure>> {
-        self.format.map(|format| self.rendered(rules, format))
+    fn format(&self) -> Result<Option<Format>, Failure> {
+        let format = self.output.as_deref().map(str::parse::<Format>);
+        Ok(format.transpose()?)
     }
 
-    fn named_owners(&self) -> NamedOwners {
-        // Its policies follow the rules, unlike after a change by `add`.
-        NamedOwners::Programs
-    }
-}
-
-impl DedicationPolicies<'_> {
-    /// Whether the objects are only printed: for a comparison, whatever exists.
-    fn is_only_printed(&self) -> bool {
-        self.format.is_some() && self.change.mode().is_none()
-    }
-
-    /// What is done about each policy; before any of it is, the server has to take all of it.
-    async fn policy_steps(&self, objects: &PolicyObjects) -> Result<Vec<PolicyStep>, Failure> {
-        let version = objects.mutating_version();
-        if self.is_only_printed() {
-            let wanted = self::objects(&self.terms, version.ok());
-            return Ok(wanted.into_iter().map(PolicyStep::Keep).collect());
-        }
-        let version = version.map_err(|why| {
-            Failure::new(
-                ExitStatus::Failed,
-                format!(
-                    "the admission policies cannot be created in this cluster: {why}; nothing \
-                     was changed"
-                ),
-            )
-        })?;
-        let name = &self.terms.name;
-        let mut steps = Vec::new();
-        for wanted in self::objects(&self.terms, Some(version)) {
-            // An object that could not be read may belong to another user or program.
-            let found = objects.get(wanted.kind, &wanted.name).await;
-            let found = found.map_err(|error| failed(error).detail("nothing was changed"))?;
-            steps.push(plan(wanted, found.as_ref(), name)?);
-        }
-        // What the server would refuse halfway, it refuses here.
-        if self.change.mode() == Some(WriteMode::Store) {
-            for step in &steps {
-                let tried = objects.take(step, name, WriteMode::DryRun).await;
-                tried.map_err(|failure| failure.detail("nothing was changed"))?;
-            }
-        }
-        Ok(steps)
-    }
-
-    /// All objects as text, in the order in which they have to be made.
-    fn rendered(&self, rules: &[Value], format: Format) -> Result<String, Failure> {
-        let steps = self.policies.iter().flat_map(|(_, steps)| steps);
-        let policies = steps.map(|step| step.wanted().object.clone());
+    /// Prints objects; by default, their names.
+    fn print(&self, objects: &[DesiredObject], context: &Context) -> Result<ExitStatus, Failure> {
         let page = Page {
-            format,
+            format: self.format()?.unwrap_or(Format::Name),
             width: None,
             height: None,
         };
-        let all = ObjectList(policies.chain(rules.iter().cloned()).collect());
-        Ok(render(&all, page)?)
+        let all = objects.iter().map(|one| one.object.clone()).collect();
+        context.printer.emit(&render(&ObjectList(all), page)?)?;
+        Ok(ExitStatus::Success)
+    }
+}
+
+fn selectors(choice: Choice) -> Vec<DeviceSelector> {
+    match choice.by {
+        ChoiceBasis::Selectors(selectors) => selectors,
+        ChoiceBasis::Filtered(..) | ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_) => Vec::new(),
+    }
+}
+
+pub(super) async fn run(args: DedicateArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    let mut terms = args.terms()?;
+    let choice = args.choice(&terms)?;
+    let prints_lines = args.format()?.is_none();
+    let change = args.change.change();
+    if change.mode().is_none() && choice.filter().is_none() {
+        terms.devices = selectors(choice);
+        let [mutating, rules] = NEWEST;
+        return args.print(&terms.objects(mutating, rules), context);
+    }
+    let mutation = MutationContext::open(context).await?;
+    let (mutation, choice) = Box::pin(mutation.with_numbers_of(choice)).await?;
+    let mutation = mutation.with_attributes_for(choice.filter()).await?;
+    let view = &mutation.view;
+    let resolved = choice.resolved(&view.reading, &view.semantics, NumberUse::Change)?;
+    for note in &resolved.notes {
+        context.printer.note(note);
+    }
+    terms.devices = selectors(resolved.choice);
+    let objects = DedicationObjects {
+        live: with_policies(&mutation.live).await?,
+        dedication: &terms.name,
+        change,
+        prints_lines,
+        context,
+    };
+    let policies = objects.of(Kind::MutatingAdmissionPolicy).map_err(failed)?;
+    let desired = terms.objects(policies.api_version(), mutation.rules.api_version());
+    if change.mode().is_none() {
+        return args.print(&desired, context);
+    }
+    let namespaces = objects.list(Kind::NamespaceObject).await.map_err(failed)?;
+    let dedication = Dedication {
+        terms: &terms,
+        args: &args,
+        objects: &objects,
+        namespaces: namespaces.iter().map(NamespaceFact::from).collect(),
+        context,
+    };
+    Box::pin(dedication.make(desired, &mutation)).await
+}
+
+/// A dedication that is made in a cluster.
+struct Dedication<'a> {
+    terms: &'a Terms,
+    args: &'a DedicateArgs,
+    objects: &'a DedicationObjects<'a>,
+    namespaces: Vec<NamespaceFact>,
+    context: &'a Context,
+}
+
+type Planned = Vec<(DesiredObject, Step)>;
+
+impl Dedication<'_> {
+    async fn make(
+        &self,
+        desired: Vec<DesiredObject>,
+        mutation: &MutationContext,
+    ) -> Result<ExitStatus, Failure> {
+        let checked = self.check(desired, mutation).await;
+        let (planned, found) = checked.map_err(|failure| failure.detail("nothing was changed"))?;
+        if planned.iter().any(|(_, step)| *step != Step::Keep) {
+            self.approve(&planned, &found, mutation)?;
+        }
+        let made = self.apply(&planned).await;
+        made.map_err(|failure| stopped(failure, self.context))?;
+        if !self.objects.prints_lines {
+            let objects: Vec<DesiredObject> = planned.into_iter().map(|(one, _)| one).collect();
+            self.args.print(&objects, self.context)?;
+        }
+        if self.objects.change.dry_run.is_real() {
+            let seen = self.look_again(&found, mutation).await;
+            seen.map_err(|failure| stopped(failure, self.context))?;
+        }
+        mutation.view.tell(&self.context.printer);
+        Ok(ExitStatus::Success)
+    }
+
+    fn proposed(&self, mutation: &MutationContext) -> Vec<ProposedTaint> {
+        let devices = self.terms.devices.iter();
+        let now = mutation.view.now;
+        let taint = |device: &DeviceSelector| {
+            ProposedTaint::hypothetical(device.clone(), self.terms.taint(), now)
+        };
+        devices.map(taint).collect()
+    }
+
+    /// The change that each object needs, and findings to be shown. The server takes all of it, or nothing is done.
+    async fn check(
+        &self,
+        desired: Vec<DesiredObject>,
+        mutation: &MutationContext,
+    ) -> Result<(Planned, Vec<String>), Failure> {
+        self.terms.refuse_namespaces(&self.namespaces)?;
+        let proposed = self.proposed(mutation);
+        mutation.view.refuse_missing(&proposed)?;
+        refuse_overlap(self.terms, mutation.view.rules()?)?;
+        let selected = mutation.view.selected(&proposed).devices;
+        refuse_shared_counters(mutation.view.snapshot(), &selected)?;
+        let found = self.findings(mutation).await?;
+        let user = user_name(&mutation.live.client).await;
+        let mut planned = Planned::new();
+        for kind in KINDS {
+            let listed = self.objects.list(kind).await.map_err(failed)?;
+            for wanted in desired.iter().filter(|one| one.kind == kind) {
+                let name = wanted.full_name();
+                let is_it = |object: &&Value| full_name(kind, object) == name;
+                let existing = listed.iter().find(is_it);
+                let step = wanted.step(existing, &self.terms.name)?;
+                let wanted = wanted.clone().created_by(user.as_deref(), existing);
+                if step != Step::Keep {
+                    let applied = self.objects.send(&wanted, WriteMode::DryRun).await;
+                    wanted.check_applied(&applied.map_err(failed)?)?;
+                }
+                planned.push((wanted, step));
+            }
+        }
+        // Without permission to try the policies, they are not created.
+        self.is_in_effect().await?;
+        Ok((planned, found))
+    }
+
+    /// Pods and claims that the dedication does not keep off its devices.
+    async fn findings(&self, mutation: &MutationContext) -> Result<Vec<String>, Failure> {
+        let view = mutation.view.clone().with_templates().await?;
+        for kind in [Kind::ResourceClaim, Kind::ResourceClaimTemplate] {
+            if let Some(gap) = view.reading.without(kind) {
+                let failure = format!("cannot read {}: {}", gap.what, gap.why);
+                return Err(Failure::new(ExitStatus::Failed, failure));
+            }
+        }
+        let selected = view.selected(&self.proposed(mutation)).devices;
+        let daemon_sets = self.objects.list(Kind::DaemonSet).await.map_err(failed)?;
+        let namespaces = &self.namespaces;
+        let snapshot = view.snapshot();
+        Ok(findings(
+            self.terms,
+            snapshot,
+            &selected,
+            namespaces,
+            &daemon_sets,
+        ))
+    }
+
+    fn approve(
+        &self,
+        planned: &Planned,
+        found: &[String],
+        mutation: &MutationContext,
+    ) -> Result<(), Failure> {
+        let defect = defects::of_rules(mutation.view.release());
+        if let Some(defect) = &defect {
+            self.context.printer.warn(&Warning::from(defect).line());
+        }
+        let changed = planned.iter().filter(|(_, step)| *step == Step::Configure);
+        let changed = changed.map(|(one, _)| format!("changes {}", one.full_name()));
+        let more = found.len().saturating_sub(LISTED);
+        let lines: Vec<String> = changed
+            .chain(found.iter().take(LISTED).cloned())
+            .chain((more > 0).then(|| format!("and {more} more")))
+            .collect();
+        let (devices, to) = (self.terms.devices.len(), self.terms.namespaces_text());
+        let action = format!("Dedicate devices of {} to {to}", counted(devices, "rule"));
+        let yes = self.args.yes;
+        let facts = ApprovalFacts {
+            // The taint evicts no pod, but claims are changed and rejected from then on.
+            impact: Consent::Yes,
+            ..ApprovalFacts::without_evictions(defect.as_ref(), yes, ImpactLimit::Unsupported)
+        };
+        introduce(&lines, self.context);
+        match facts.question(&action, CountedPods::Evicted)? {
+            None => Ok(()),
+            Some(question) => ask(&question, self.objects.change.dry_run, self.context).map(drop),
+        }
+    }
+
+    /// Applies the policies, waits until they are in effect, and applies the rules.
+    async fn apply(&self, planned: &Planned) -> Result<(), Failure> {
+        let open = planned.iter().filter_map(|(wanted, step)| match step {
+            Step::Create => Some((wanted.full_name(), RuleGoal::Created)),
+            Step::Configure => Some((wanted.full_name(), RuleGoal::Changed)),
+            Step::Keep => None,
+        });
+        self.objects.plan(open);
+        let is_rule = |(wanted, _): &&(DesiredObject, Step)| wanted.kind == Kind::DeviceTaintRule;
+        let (rules, policies): (Vec<_>, Vec<_>) = planned.iter().partition(is_rule);
+        for (wanted, step) in policies {
+            self.objects.apply(wanted, *step).await?;
+        }
+        let started = Instant::now();
+        // Also if all exist: an earlier run may have been stopped before they were in effect.
+        while self.objects.change.dry_run.is_real() && !self.is_in_effect().await? {
+            if started.elapsed() >= PATIENCE {
+                return Err(Failure::new(
+                    ExitStatus::TryAgain,
+                    format!(
+                        "the admission policies of dedication {} are not in effect after {}s",
+                        self.terms.name,
+                        PATIENCE.as_secs()
+                    ),
+                ));
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        for (wanted, step) in rules {
+            self.objects.apply(wanted, *step).await?;
+        }
+        Ok(())
+    }
+
+    /// True if the server rejects the toleration in a namespace outside, and adds it in one of the dedication,
+    /// according to claims that it does not store.
+    async fn is_in_effect(&self) -> Result<bool, Failure> {
+        let claims = self.objects.of(Kind::ResourceClaim).map_err(failed)?;
+        let mut open = self.namespaces.iter().filter(|one| !one.is_terminating);
+        let inside = open
+            .clone()
+            .find(|one| self.terms.has(&one.name, &one.labels));
+        let outside = open.find(|one| !self.terms.accepts(one));
+        for (namespace, is_tolerating) in [(outside, true), (inside, false)] {
+            let Some(NamespaceFact { name, .. }) = namespace else {
+                continue;
+            };
+            let probe = self.terms.probe(claims.api_version(), name, is_tolerating);
+            let tried = claims.try_creation(name, &probe).await.map_err(failed)?;
+            let is_so = match tried {
+                TrialResult::Accepted(claim) => !is_tolerating && self.terms.is_tolerated(&claim),
+                TrialResult::Rejected(message) => {
+                    is_tolerating && self.terms.is_rejection(&message)
+                }
+            };
+            if !is_so {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Claims may have been created before the policies were in effect, and another dedication meanwhile.
+    async fn look_again(
+        &self,
+        before: &[String],
+        mutation: &MutationContext,
+    ) -> Result<(), Failure> {
+        let now = mutation.again().await?;
+        for line in self.findings(&now).await? {
+            if !before.contains(&line) {
+                self.context.printer.warn(&line);
+            }
+        }
+        let Some((rule, name)) = other_dedication(self.terms, now.view.rules()?) else {
+            return Ok(());
+        };
+        let failure = format!(
+            "rule {} of dedication {name} was created meanwhile, and selects some of the devices",
+            rule.name
+        );
+        Err(Failure::new(ExitStatus::Failed, failure).hint(format!(
+            "end one of both: kubectl devicetaint undedicate {}",
+            self.terms.name
+        )))
     }
 }

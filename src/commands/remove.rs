@@ -17,7 +17,6 @@ use super::work::stopped::stopped;
 use crate::cluster::{Detail, Purpose, read_nodes};
 use crate::decide::blast_radius::RemovalApproval;
 use crate::decide::chooser::Absence;
-use crate::decide::dedication::left_policies;
 use crate::decide::identity::NotedHardware;
 use crate::decide::outcomes::held_line;
 use crate::decide::rules_on::SiblingRules;
@@ -77,10 +76,6 @@ pub(super) struct RemoveArgs {
 
     #[command(flatten)]
     report: ReportArgs,
-
-    /// Whether another command removes what belongs to the rules, such as the policies of a dedication.
-    #[arg(skip)]
-    is_part: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -122,7 +117,6 @@ impl RemoveArgs {
             ignore_not_found: true,
             change,
             report: ReportArgs::default(),
-            is_part: true,
         }
     }
 
@@ -188,9 +182,6 @@ impl RemoveArgs {
     /// Says that the hardware of the rules' devices is another one by now, before it is given to others.
     async fn warn_of_hardware(&self, rules: &[DeviceTaintRule], live: &Live, context: &Context) {
         let mut warnings = Vec::new();
-        if !self.is_part {
-            warnings.extend(left_policies(rules));
-        }
         if rules.iter().any(|rule| NotedHardware::on(rule).is_some()) {
             let view = ClusterView::of(live.clone(), Detail::Names);
             let view = match view.await {

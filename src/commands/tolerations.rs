@@ -51,10 +51,10 @@ const OUTPUT_LONG: &str = "Output format: table, wide, json, yaml, markdown, htm
 const EXAMPLES: &str = "\
 Examples:
   # Which toleration does a claim need to get a device with this taint?
-  kubectl devicetaint tolerations dedicated=research:NoSchedule
+  kubectl devicetaint tolerations devicetaint.dev/dedicated=research:NoSchedule
 
   # Which claims and templates tolerate this taint?
-  kubectl devicetaint tolerations dedicated=research:NoSchedule --who";
+  kubectl devicetaint tolerations devicetaint.dev/dedicated=research:NoSchedule --who";
 
 impl TolerationsArgs {
     /// What it does with clusters, and who stops it.

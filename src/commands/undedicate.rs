@@ -1,32 +1,27 @@
-//! `undedicate`: end a dedication, the other way round than it was made.
+//! `undedicate`: the end of a dedication.
 
 use serde_json::Value;
 
 use super::context::Context;
 use super::flags::change::ChangeArgs;
 use super::profile::{CommandProfile, NamespaceFilter, OF_A_DEDICATION};
-use super::remove::{self, RemoveArgs};
 use super::work::connect::{connect, failed};
 use super::work::consent::{ask, introduce};
-use super::work::policies::PolicyObjects;
-use super::work::policy_changer::{ChangeLines, PolicyChanger};
+use super::work::dedication::{DedicationObjects, with_policies};
 use super::work::stopped::stopped;
-use crate::cluster::{Purpose, WriteMode};
+use crate::cluster::{ClusterError, Purpose, Removal};
 use crate::decide::Question;
-use crate::decide::choice::no_such_dedication;
-use crate::decide::dedication::{
-    PolicyKind, Terms, is_our_rule, members_of_rules, object_name, removable,
-};
+use crate::decide::dedication::{KINDS, Terms, full_name, is_of};
+use crate::decide::ledger::RuleGoal;
 use crate::error::{ExitStatus, Failure};
-use crate::model::DeviceTaintRule;
+use crate::model::Kind;
 use crate::naming::phrase::counted;
 
 /// End a dedication: remove its taint, then its admission policies
 ///
-/// A dedication consists of rules and admission policies that `dedicate` creates, so that only claims of some
-/// namespaces can use the devices. Removes only rules and admission policies that `dedicate` created and that still
-/// have its label, also if others changed them since. Claims keep the toleration that the admission policy has added to
-/// them. If the command is interrupted, run it again: it removes what is left.
+/// Removes all rules and admission policies with the label devicetaint.dev/dedication=NAME, which `dedicate` sets.
+/// Claims and claim templates keep the toleration that was added to them. If the command is interrupted, run it again:
+/// it removes what is left.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct UndedicateArgs {
@@ -47,137 +42,83 @@ pub(super) struct UndedicateArgs {
 const EXAMPLES: &str = "\
 Examples:
   # What would be removed
-  kubectl devicetaint undedicate research --dry-run
+  kubectl devicetaint undedicate research --dry-run=server
 
   # End the dedication
   kubectl devicetaint undedicate research";
 
 impl UndedicateArgs {
-    /// What it does with clusters, and who stops it.
+    /// Its use of clusters and namespaces.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile::of(Purpose::Undedicate)
             .with_namespace(NamespaceFilter::Meaningless(OF_A_DEDICATION))
+    }
+
+    fn approve(&self, found: &[(Kind, Value)], context: &Context) -> Result<(), Failure> {
+        let objects = counted(found.len(), "object");
+        let action = format!("End dedication {}: remove {objects}", self.name);
+        if self.yes {
+            context.printer.note(&action);
+            return Ok(());
+        }
+        let names = found
+            .iter()
+            .map(|(kind, object)| format!("  {}", full_name(*kind, object)));
+        introduce(&names.collect::<Vec<_>>(), context);
+        let dry_run = self.change.change().dry_run;
+        ask(&Question::Yes { action }, dry_run, context).map(drop)
     }
 }
 
 pub(super) async fn run(args: UndedicateArgs, context: &Context) -> Result<ExitStatus, Failure> {
     Terms::check_name(&args.name)?;
     let live = connect(context).await?;
-    let objects = PolicyObjects::of(&live).await?;
-    let policies = args.policies(&objects).await?;
-    let listed = live.rules()?.list().await.map_err(failed)?;
-    // One that cannot be understood may be of the dedication.
-    if let Some(odd) = listed.odd.into_iter().next() {
-        return Err(failed(odd).detail("nothing was changed"));
+    let objects = DedicationObjects {
+        live: with_policies(&live).await?,
+        dedication: &args.name,
+        change: args.change.change(),
+        prints_lines: true,
+        context,
+    };
+    let mut labelled = Vec::new();
+    // The taint goes first: without policies, any claim that tolerates it could use the devices.
+    for kind in KINDS.into_iter().rev() {
+        match objects.list(kind).await {
+            Ok(listed) => labelled.extend(listed.into_iter().map(|object| (kind, object))),
+            Err(ClusterError::NotServed { .. }) => {}
+            Err(error) => return Err(failed(error).detail("nothing was changed")),
+        }
     }
-    let rules: Vec<DeviceTaintRule> = listed
-        .objects
-        .into_iter()
-        .map(|stored| stored.fact)
-        .collect();
-    let (ours, left): (Vec<&DeviceTaintRule>, Vec<&DeviceTaintRule>) =
-        members_of_rules(&args.name, &rules).partition(|rule| is_our_rule(rule));
-    for rule in left {
-        let line = format!("rule {} was not created by `dedicate` and stays", rule.name);
-        context.printer.note(&line);
+    labelled.retain(|(_, object)| is_of(object, &args.name));
+    if labelled.is_empty() {
+        let failure = format!("dedication {} not found", args.name);
+        return Err(Failure::new(ExitStatus::Failed, failure));
     }
-    if ours.is_empty() && policies.is_empty() {
-        let known = rules.iter().filter_map(|rule| rule.taint.dedication());
-        return Err(no_such_dedication(&args.name, known.map(str::to_owned)));
-    }
-    args.agree(&ours, &policies, context)?;
-    args.try_removal(&objects, &policies).await?;
-    let rules: Vec<String> = ours.iter().map(|rule| rule.name.to_string()).collect();
-    args.remove(rules, &objects, &policies, context).await
+    args.approve(&labelled, context)?;
+    remove(&objects, &labelled)
+        .await
+        .map_err(|failure| stopped(failure, context))?;
+    Ok(ExitStatus::Success)
 }
 
-impl UndedicateArgs {
-    /// The policies that were made for the dedication, in the order in which they are removed.
-    async fn policies(&self, objects: &PolicyObjects) -> Result<Vec<(PolicyKind, Value)>, Failure> {
-        let mut found = Vec::new();
-        for kind in PolicyKind::ALL {
-            match objects.get(kind, &object_name(&self.name)).await {
-                Ok(object) => found.extend(object.map(|object| (kind, object))),
-                // Without the API there are none.
-                Err(crate::cluster::ClusterError::NotServed { .. }) => {}
-                Err(error) => return Err(failed(error).detail("nothing was changed")),
+async fn remove(objects: &DedicationObjects<'_>, found: &[(Kind, Value)]) -> Result<(), Failure> {
+    let goals = found.iter();
+    objects.plan(goals.map(|(kind, object)| (full_name(*kind, object), RuleGoal::Deleted)));
+    let mut held = None;
+    for (kind, object) in found {
+        let is_rule = *kind == Kind::DeviceTaintRule;
+        if let Some(rule) = held.as_ref().filter(|_| !is_rule) {
+            return Err(Failure::new(
+                ExitStatus::TryAgain,
+                format!("{rule} still taints devices until its finalizers are removed"),
+            ));
+        }
+        match objects.delete(*kind, object).await? {
+            Removal::Requested | Removal::Leaving if is_rule => {
+                held = Some(full_name(*kind, object));
             }
+            Removal::Requested | Removal::Leaving | Removal::Deleted | Removal::Gone => {}
         }
-        Ok(removable(&found, &self.name))
     }
-
-    fn agree(
-        &self,
-        rules: &[&DeviceTaintRule],
-        policies: &[(PolicyKind, Value)],
-        context: &Context,
-    ) -> Result<(), Failure> {
-        let name = &self.name;
-        let action = format!(
-            "End dedication {name}: remove {} and {}",
-            counted(rules.len(), "rule"),
-            counted(policies.len(), "admission object"),
-        );
-        if self.yes {
-            context.printer.note(&action);
-            return Ok(());
-        }
-        let named = policies.iter().map(|(kind, object)| {
-            let name = object["metadata"]["name"].as_str().unwrap_or_default();
-            format!("  {}", kind.full_name(name))
-        });
-        let rules = rules.iter().map(|rule| format!("  rule {}", rule.name));
-        introduce(&rules.chain(named).collect::<Vec<_>>(), context);
-        ask(
-            &Question::Yes { action },
-            self.change.change().dry_run,
-            context,
-        )
-        .map(drop)
-    }
-
-    /// What the server would refuse halfway, it refuses before anything is removed.
-    async fn try_removal(
-        &self,
-        objects: &PolicyObjects,
-        policies: &[(PolicyKind, Value)],
-    ) -> Result<(), Failure> {
-        if self.change.change().mode() != Some(WriteMode::Store) {
-            return Ok(());
-        }
-        // A dry run finds what would stop the removal halfway, such as a missing permission.
-        for (kind, found) in policies {
-            let tried = objects
-                .delete(*kind, found, &self.name, WriteMode::DryRun)
-                .await;
-            tried.map_err(|failure| failure.detail("nothing was changed"))?;
-        }
-        Ok(())
-    }
-
-    async fn remove(
-        self,
-        rules: Vec<String>,
-        objects: &PolicyObjects,
-        policies: &[(PolicyKind, Value)],
-        context: &Context,
-    ) -> Result<ExitStatus, Failure> {
-        let change = self.change.change();
-        // Rules go first. A tainted device without its policies would be open to any claim that tolerates the
-        // taint.
-        if !rules.is_empty() {
-            let args = RemoveArgs::agreed(rules, true, self.change);
-            Box::pin(remove::run(args, context)).await?;
-        }
-        let changer = PolicyChanger {
-            objects,
-            dedication: &self.name,
-            change,
-            told: ChangeLines::Lines,
-            context,
-        };
-        let removed = changer.remove(policies).await;
-        removed.map_err(|failure| stopped(failure, context))?;
-        Ok(ExitStatus::Success)
-    }
+    Ok(())
 }

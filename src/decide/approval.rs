@@ -67,7 +67,22 @@ pub enum NeededAnswer {
     Unknown,
 }
 
-impl ApprovalFacts<'_> {
+impl<'a> ApprovalFacts<'a> {
+    /// Facts of a change that evicts no pod, on a release with this `defect`.
+    #[must_use]
+    pub fn without_evictions(defect: Option<&'a Warning>, yes: bool, limit: ImpactLimit) -> Self {
+        Self {
+            impact: Consent::Nothing,
+            pods: Some(0),
+            is_unknown: false,
+            changes_others: false,
+            defect,
+            eviction: EvictionMethod::Taint,
+            yes,
+            limit,
+        }
+    }
+
     /// Answer that is still needed.
     ///
     /// # Errors

@@ -2,8 +2,10 @@
 
 use super::proposal::ProposedRule;
 use crate::error::Failure;
-use crate::model::{DeviceTaintRule, Effect};
+use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
+use crate::naming::device;
 use crate::naming::phrase::counted;
+use crate::naming::shell::word;
 
 /// How much an effect does, more being worse for pods; `None` for an effect that this plugin does not
 /// know, of which nobody can say that it does less or more.
@@ -21,10 +23,12 @@ pub fn rank(effect: &Effect) -> Option<u8> {
 ///
 /// # Errors
 ///
-/// When one of them does more already: giving it `to` would be no escalation. Nothing is to be
-/// changed then, not even the others.
+/// When one of them does more already, or belongs to a dedication. Nothing is to be changed then, not even
+/// the others.
 pub fn escalate(rules: &[DeviceTaintRule], to: &Effect) -> Result<Vec<ProposedRule>, Failure> {
-    for DeviceTaintRule { name, taint, .. } in rules {
+    for rule in rules {
+        refuse_dedicated(rule, to)?;
+        let DeviceTaintRule { name, taint, .. } = rule;
         if is_less(to, &taint.effect) {
             return Err(Failure::usage(format!(
                 "rule {name} has effect {}, which is higher than {to}; nothing was changed",
@@ -38,6 +42,28 @@ pub fn escalate(rules: &[DeviceTaintRule], to: &Effect) -> Result<Vec<ProposedRu
     let rules = rules.iter().map(|rule| ProposedRule::effect(rule, to));
     let (open, done): (Vec<_>, Vec<_>) = rules.partition(ProposedRule::is_open);
     Ok([open, done].concat())
+}
+
+/// Refuses NoExecute for a rule of a dedication, whose policies add a toleration of NoSchedule: the pods of
+/// the dedication's own namespaces would be evicted.
+///
+/// # Errors
+///
+/// As it says.
+pub fn refuse_dedicated(rule: &DeviceTaintRule, to: &Effect) -> Result<(), Failure> {
+    let label = rule.metadata.labels.get(RuleMetadata::DEDICATION);
+    let dedication = label.map(String::as_str).or(rule.taint.dedication());
+    match dedication.filter(|_| to.evicts()) {
+        None => Ok(()),
+        Some(name) => Err(Failure::refused(format!(
+            "rule {} belongs to dedication {name}, and its effect stays NoSchedule; nothing was changed",
+            rule.name
+        ))
+        .hint(format!(
+            "to evict pods from the devices: kubectl devicetaint drain {}",
+            word(&device::format(&rule.selector.clone().unwrap_or_default()))
+        ))),
+    }
 }
 
 /// Whether a record on a rule is written again after somebody else has changed the rule: unless it is gone.
@@ -115,6 +141,7 @@ mod tests {
     use super::*;
     use crate::decide::testing::{named, rule};
     use crate::error::ExitStatus;
+    use crate::model::Taint;
 
     const EFFECTS: [&str; 3] = ["None", "NoSchedule", "NoExecute"];
 
@@ -141,6 +168,22 @@ mod tests {
                 .all(|effect| still_exists(Some(&rule(effect))))
         );
         assert!(!still_exists(None));
+    }
+
+    #[test]
+    fn a_rule_of_a_dedication_is_never_given_noexecute() {
+        let mut by_label = rule("NoSchedule");
+        let label = RuleMetadata::DEDICATION.to_owned();
+        by_label.metadata.labels.insert(label, "a".to_owned());
+        let mut by_taint = rule("None");
+        by_taint.taint.key = Taint::DEDICATED.to_owned();
+        by_taint.taint.value = "a".to_owned();
+        for rule in [by_label, by_taint] {
+            let refused = |to| escalate(std::slice::from_ref(&rule), &effect(to)).err();
+            let status = refused("NoExecute").map(|failure| failure.status());
+            assert_eq!(status, Some(ExitStatus::Refused));
+            assert!(refused("NoSchedule").is_none());
+        }
     }
 
     #[test]

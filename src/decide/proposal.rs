@@ -261,17 +261,6 @@ pub struct NamedEvictions {
     pub taints: Vec<ProposedTaint>,
 }
 
-/// That the policies of a dedication do not follow a change of its rule.
-fn of_dedication(rule: &DeviceTaintRule) -> Option<String> {
-    let name = rule.metadata.labels.get(RuleMetadata::DEDICATION)?;
-    Some(format!(
-        "rule {} belongs to dedication {name}: this command changes only the rule; the admission \
-         policies of the dedication still add tolerations of effect {} to claims; to change both, use `kubectl \
-         devicetaint dedicate` with --overwrite",
-        rule.name, rule.taint.effect
-    ))
-}
-
 impl Proposal {
     /// That these rules do less at once.
     pub(crate) fn downgrade(found: &[DeviceTaintRule], to: &Effect) -> Self {
@@ -398,8 +387,7 @@ impl Proposal {
         let mut concerns = match self.whose {
             NamedOwners::Programs => foreign(&changed),
             NamedOwners::All => {
-                let dedicated = changed.iter().filter_map(of_dedication);
-                let named = others(&changed, user).into_iter().chain(dedicated);
+                let named = others(&changed, user).into_iter();
                 named.chain(self.replaced_notes(user)).collect()
             }
         };
@@ -643,19 +631,6 @@ mod tests {
             proposal.rules[0].becomes = RuleTransition::Kept;
             assert!(proposal.concerns(me).is_empty(), "{whose:?}: not changed");
         }
-    }
-
-    #[test]
-    fn a_rule_of_a_dedication_is_escalated_after_a_question() {
-        let mut rule = named("dedicated-a", "NoSchedule");
-        let label = RuleMetadata::DEDICATION.to_owned();
-        rule.metadata.labels.insert(label, "research".to_owned());
-        let mut proposal = proposal(vec![ProposedRule::effect(&rule, &Effect::NoExecute)]);
-        let concerns = |proposal: &Proposal| proposal.concerns(None).join("; ");
-        // `dedicate` changes the policies with it.
-        assert!(!concerns(&proposal).contains("belongs to dedication"));
-        proposal.whose = NamedOwners::All;
-        assert!(concerns(&proposal).contains("belongs to dedication research"));
     }
 
     #[test]

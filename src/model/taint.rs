@@ -4,6 +4,8 @@ use std::fmt;
 
 use jiff::Timestamp;
 
+use super::group::in_group;
+
 /// What a taint does to pods. New effects may appear before this plugin knows them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
@@ -72,7 +74,7 @@ pub struct Taint {
 
 impl Taint {
     /// The key of the taint of every dedication.
-    pub const DEDICATED: &str = "dedicated";
+    pub const DEDICATED: &str = in_group!("dedicated");
 
     /// The dedication whose taint it is.
     #[must_use]

@@ -51,7 +51,7 @@ pub struct TolerantReport {
     /// Name of the object.
     pub name: String,
     /// How the taint is tolerated: Key or Wildcard.
-    pub tolerance: ToleranceReport,
+    pub tolerance: Tolerance,
     /// Whether all requests of the claim or claim template that tolerate the taint have admin access.
     pub admin_access: bool,
     /// The tolerations that match the taint.
@@ -66,48 +66,7 @@ pub struct TolerantReport {
     pub devices: Vec<String>,
 }
 
-/// How a taint is tolerated.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-pub enum ToleranceReport {
-    /// By a toleration that names the key of the taint.
-    Key,
-    /// By a wildcard toleration: one without a key, which matches every key.
-    Wildcard,
-}
-
-impl ToleranceReport {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Key => "key",
-            Self::Wildcard => "wildcard",
-        }
-    }
-}
-
 impl TolerantReport {
-    /// It in one line.
-    #[must_use]
-    pub fn line(&self) -> String {
-        let blanket = match self.tolerance {
-            ToleranceReport::Key => "",
-            ToleranceReport::Wildcard => ", a wildcard toleration",
-        };
-        let admin = if self.admin_access {
-            ", with admin access"
-        } else {
-            ""
-        };
-        format!(
-            "{} {}/{}: {}{blanket}{admin}",
-            self.kind,
-            self.namespace,
-            self.name,
-            self.tolerations_text.join(", ")
-        )
-    }
-
     fn row(&self) -> Vec<String> {
         let devices = if self.devices.is_empty() {
             NONE.to_owned()
@@ -155,10 +114,7 @@ pub fn tolerant_report(
         kind: one.kind.kind().as_str().to_owned(),
         namespace: one.name.namespace.to_string(),
         name: one.name.name.to_string(),
-        tolerance: match one.tolerance {
-            Tolerance::Key => ToleranceReport::Key,
-            Tolerance::Wildcard => ToleranceReport::Wildcard,
-        },
+        tolerance: one.tolerance,
         admin_access: one.admin_access,
         tolerations: one.by.iter().map(Into::into).collect(),
         tolerations_text: one.by.iter().map(ToString::to_string).collect(),

@@ -63,13 +63,27 @@ fn who_tolerates_a_taint_is_listed_with_blanket_tolerations_apart() {
 }
 
 #[test]
+fn manifests_of_a_dedication_need_no_cluster() {
+    let run = devicetaint("dedicate d.example.com/p/x --to a --allow b --dry-run=client -o json");
+    assert_eq!(run.code, 0, "{run:#?}");
+    let kinds: Vec<Value> = parsed(&run)["items"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| one["kind"].clone())
+        .collect();
+    assert_eq!(kinds.len(), 5, "{run:#?}");
+    assert_eq!(kinds[4], "DeviceTaintRule", "the taint comes last");
+}
+
+#[test]
 fn what_is_wrong_about_a_dedication_is_said_before_a_cluster_is_asked() {
     for (line, said) in [
-        ("dedicate d/p/x", "no namespaces specified"),
+        ("dedicate d/p/x", "--namespace-selector"),
         ("dedicate d/p/x --to a --to b", "without --name"),
         (
             "dedicate d/p/x --to a --namespace-selector x=y",
-            "cannot be used together",
+            "--namespace-selector",
         ),
         (
             "dedicate d/p/x --to a --name Research",

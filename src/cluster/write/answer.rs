@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::stored::Stored;
-use crate::wire::{Documents, Fact, Version};
+use super::stored::{Known, Stored};
+use crate::wire::{Documents, Version};
 
 /// What a server said about a deletion.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) enum Deletion {
 /// # Errors
 ///
 /// Why it is not one of this version's kind.
-pub(super) fn object<T: Fact>(version: &Version, body: &[u8]) -> Result<Stored<T>, String> {
+pub(super) fn object<T: Known>(version: &Version, body: &[u8]) -> Result<Stored<T>, String> {
     let object: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let kind = object["kind"].as_str().unwrap_or_default();
     if kind != version.kind.as_str() {
@@ -32,7 +32,7 @@ pub(super) fn object<T: Fact>(version: &Version, body: &[u8]) -> Result<Stored<T
     let decoded = documents.decode_json(&object.to_string());
     decoded.map_err(|error| error.to_string())?;
     let item = documents.finish().items.pop();
-    match item.and_then(|item| T::of(item.object)) {
+    match item.and_then(|item| T::known(item.object)) {
         Some(fact) => Ok(Stored { object, fact }),
         None => Err(format!("it is not a {}", version.kind)),
     }
@@ -43,7 +43,7 @@ pub(super) fn object<T: Fact>(version: &Version, body: &[u8]) -> Result<Stored<T
 /// # Errors
 ///
 /// Why it is not.
-pub(super) fn named<T: Fact>(
+pub(super) fn named<T: Known>(
     version: &Version,
     name: &str,
     body: &[u8],
@@ -65,7 +65,7 @@ pub(super) fn named<T: Fact>(
 /// # Errors
 ///
 /// Why it says nothing about it.
-pub(super) fn deletion<T: Fact>(
+pub(super) fn deletion<T: Known>(
     version: &Version,
     name: &str,
     uid: &str,

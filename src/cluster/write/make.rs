@@ -9,14 +9,16 @@ use super::budget::Budget;
 use super::contain::contains;
 use super::objects::Objects;
 use super::removal::{self, DeletionReply, ObservedObject, Removal, RemovalVerdict};
-use super::stored::{ObjectVersion, Stored};
+use super::stored::{Known, ObjectVersion, Stored};
 use crate::cluster::client::request::{self, JSON, Read};
 use crate::cluster::client::write::WriteOutcome;
 use crate::cluster::error::ClusterError;
 use crate::cluster::path::path_of;
 use crate::cluster::permission::Permission;
 use crate::model::RuleMetadata;
-use crate::wire::Fact;
+
+/// The whole of what an object is to be, for server-side apply.
+const APPLY_PATCH: &str = "application/apply-patch+yaml";
 
 /// A merge patch, which changes the fields that it names.
 pub(super) const MERGE_PATCH: &str = "application/merge-patch+json";
@@ -36,6 +38,11 @@ pub enum ObjectChange {
     /// It is made.
     Create {
         /// The whole object.
+        object: Value,
+    },
+    /// It is created, or changed to what `object` says; the server refuses fields that others set differently.
+    Apply {
+        /// The object, with all fields that this program sets.
         object: Value,
     },
     /// It is changed.
@@ -121,7 +128,7 @@ enum ServerReply<T> {
     Denied(DeletionReply, ClusterError),
 }
 
-impl<T: Fact> Objects<T> {
+impl<T: Known> Objects<T> {
     /// Makes the change `first` of the object called `name`.
     ///
     /// When the object is not as it was decided on, `again` decides on what is there by then, `None`
@@ -208,7 +215,9 @@ impl<T: Fact> Objects<T> {
             }
             (
                 ServerReply::Denied(reply, error),
-                ObjectChange::Create { .. } | ObjectChange::Patch { .. },
+                ObjectChange::Create { .. }
+                | ObjectChange::Apply { .. }
+                | ObjectChange::Patch { .. },
             ) => {
                 let found = self.look(name).await;
                 let found =
@@ -309,7 +318,10 @@ impl<T: Fact> Objects<T> {
             let is_sent_twice = written.was_sent_before && mode == WriteMode::Store;
             return ServerReply::Overtaken(ChangeDoubt::when(is_sent_twice));
         }
-        ServerReply::Denied(DeletionReply::Refused, named_as(error, self.path(name)))
+        ServerReply::Denied(
+            DeletionReply::Refused,
+            named_as(error, change, self.path(name)),
+        )
     }
 
     /// What the body of a success says, or why it says nothing about this change.
@@ -321,7 +333,9 @@ impl<T: Fact> Objects<T> {
         body: &[u8],
     ) -> Result<ServerReply<T>, String> {
         match change {
-            ObjectChange::Create { .. } | ObjectChange::Patch { .. } => {
+            ObjectChange::Create { .. }
+            | ObjectChange::Apply { .. }
+            | ObjectChange::Patch { .. } => {
                 let stored = answer::named(self.version, name, body)?;
                 if is_meant(change, &stored.object) {
                     Ok(ServerReply::Made(stored))
@@ -356,12 +370,15 @@ impl<T: Fact> Objects<T> {
     ) -> (Read, request::Change) {
         let (verb, method, content_type) = match change {
             ObjectChange::Create { .. } => ("create", Method::POST, JSON),
+            ObjectChange::Apply { .. } => ("patch", Method::PATCH, APPLY_PATCH),
             ObjectChange::Patch { .. } => ("patch", Method::PATCH, MERGE_PATCH),
             ObjectChange::Delete { .. } => ("delete", Method::DELETE, JSON),
         };
         let path = match change {
             ObjectChange::Create { .. } => path_of(self.version, None),
-            ObjectChange::Patch { .. } | ObjectChange::Delete { .. } => self.path(name),
+            ObjectChange::Apply { .. }
+            | ObjectChange::Patch { .. }
+            | ObjectChange::Delete { .. } => self.path(name),
         };
         let target = Read {
             path: format!("{path}{}", query(change, mode)),
@@ -386,7 +403,7 @@ fn query(change: &ObjectChange, mode: WriteMode) -> String {
         WriteMode::DryRun => "&dryRun=All",
     };
     match change {
-        ObjectChange::Create { .. } | ObjectChange::Patch { .. } => {
+        ObjectChange::Create { .. } | ObjectChange::Apply { .. } | ObjectChange::Patch { .. } => {
             format!("?fieldManager={manager}&fieldValidation=Strict{dry_run}")
         }
         // In the body.
@@ -396,7 +413,7 @@ fn query(change: &ObjectChange, mode: WriteMode) -> String {
 
 fn body(change: &ObjectChange, mode: WriteMode) -> Value {
     match change {
-        ObjectChange::Create { object } => object.clone(),
+        ObjectChange::Create { object } | ObjectChange::Apply { object } => object.clone(),
         ObjectChange::Patch { on, patch } => {
             let mut patch = patch.clone();
             // Preconditions: the server replies 409 Conflict if the object has another uid or resourceVersion.
@@ -426,7 +443,8 @@ fn is_of_run(change: &ObjectChange, found: &Value) -> bool {
     let (sent, key) = match change {
         ObjectChange::Create { object } => (object, RuleMetadata::CREATED_BY_RUN),
         ObjectChange::Patch { patch, .. } => (patch, RuleMetadata::CHANGED_BY_RUN),
-        ObjectChange::Delete { .. } => return false,
+        // Applied twice, it is the same.
+        ObjectChange::Apply { .. } | ObjectChange::Delete { .. } => return false,
     };
     let run = |object: &Value| {
         object["metadata"]["annotations"][key]
@@ -444,6 +462,7 @@ fn is_meant(change: &ObjectChange, found: &Value) -> bool {
                 object["metadata"]["annotations"][RuleMetadata::CREATED_BY_RUN].is_string();
             !has_run || is_of_run(change, found)
         }
+        ObjectChange::Apply { .. } => true,
         ObjectChange::Patch { on, .. } | ObjectChange::Delete { on } => {
             found["metadata"]["uid"].as_str() == Some(on.uid.as_str())
         }
@@ -472,13 +491,15 @@ fn after_loss<T>(change: &ObjectChange, found: Option<Stored<T>>) -> LostAnswerO
     };
     match (change, found) {
         // An object that is being deleted has what was wanted only for a moment.
-        (ObjectChange::Create { object }, Some(found))
+        (ObjectChange::Create { object } | ObjectChange::Apply { object }, Some(found))
             if contains(&found.object, object) && text(&found, "deletionTimestamp").is_empty() =>
         {
             LostAnswerOutcome::Made(found)
         }
         (ObjectChange::Create { .. }, Some(_)) => LostAnswerOutcome::Overtaken,
-        (ObjectChange::Create { .. }, None) => LostAnswerOutcome::AsBefore,
+        (ObjectChange::Create { .. }, None) | (ObjectChange::Apply { .. }, _) => {
+            LostAnswerOutcome::AsBefore
+        }
         (ObjectChange::Patch { on, patch }, Some(found))
             if is_of(&found, on) && contains(&found.object, patch) =>
         {
@@ -500,6 +521,8 @@ fn is_overtaken(error: &ClusterError, change: &ObjectChange) -> bool {
             error,
             ClusterError::AlreadyExists { .. } | ClusterError::Conflict { .. }
         ),
+        // A conflict is about fields of other programs, which stay theirs.
+        ObjectChange::Apply { .. } => false,
         ObjectChange::Patch { .. } | ObjectChange::Delete { .. } => matches!(
             error,
             ClusterError::NotFound { .. } | ClusterError::Conflict { .. }
@@ -508,8 +531,13 @@ fn is_overtaken(error: &ClusterError, change: &ObjectChange) -> bool {
 }
 
 /// The error about the object itself, not about the path that the request was sent to.
-fn named_as(error: ClusterError, path: String) -> ClusterError {
+fn named_as(error: ClusterError, change: &ObjectChange, path: String) -> ClusterError {
     if let ClusterError::Invalid { message, .. } = error {
+        return ClusterError::Invalid { path, message };
+    }
+    // Fields of other programs, which stay theirs: the same again would be refused, too.
+    if let (ObjectChange::Apply { .. }, ClusterError::Conflict { message, .. }) = (change, &error) {
+        let message = message.clone();
         return ClusterError::Invalid { path, message };
     }
     if let ClusterError::AlreadyExists { .. } = error {
@@ -581,6 +609,17 @@ mod tests {
             LostAnswerOutcome::Overtaken
         );
         assert_eq!(after_loss::<()>(&create, None), LostAnswerOutcome::AsBefore);
+
+        let apply = ObjectChange::Apply {
+            object: json!({"spec": {"effect": "x"}}),
+        };
+        assert_eq!(
+            after_loss(&apply, at("u", "1", "x")),
+            made(at("u", "1", "x"))
+        );
+        for found in [at("u", "1", "y"), None] {
+            assert_eq!(after_loss(&apply, found), LostAnswerOutcome::AsBefore);
+        }
 
         let patch = ObjectChange::Patch {
             on: state("7"),

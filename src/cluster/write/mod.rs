@@ -17,6 +17,7 @@ mod restart;
 mod review;
 mod run;
 mod stored;
+mod trial;
 
 pub use access::{AccessQuery, is_allowed};
 pub use eviction::{EvictionAnswer, delete_pod, evict};
@@ -26,4 +27,5 @@ pub use objects::{Listed, Objects};
 pub use removal::Removal;
 pub use restart::{RestartAnswer, restart};
 pub use run::run_uid;
-pub use stored::{ObjectVersion, Stored};
+pub use stored::{Known, ObjectVersion, Stored, Untyped};
+pub use trial::TrialResult;

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::answer;
-use super::stored::Stored;
+use super::stored::{Known, Stored, Untyped};
 use crate::cluster::client::api::ApiClient;
 use crate::cluster::client::request::{JSON, Read};
 use crate::cluster::client::retry::AttemptFailure;
@@ -14,6 +14,7 @@ use crate::cluster::error::ClusterError;
 use crate::cluster::path::{escaped, path_of};
 use crate::cluster::permission::Permission;
 use crate::cluster::read::lists::{Listing, Selection};
+use crate::model::Kind;
 use crate::wire::{Detail, Fact, ListMeta, Version, versions_of};
 
 /// The objects of one kind, at the newest version that the server has: read with everything that it
@@ -46,6 +47,21 @@ pub struct Listed<T> {
     pub(in crate::cluster) metadata: ListMeta,
 }
 
+impl Objects<Untyped> {
+    /// The objects of a kind, of which only their JSON is looked at.
+    ///
+    /// # Errors
+    ///
+    /// When the cluster that `served` describes does not serve the kind.
+    pub fn untyped(
+        client: &ApiClient,
+        served: &ServedKinds,
+        kind: Kind,
+    ) -> Result<Self, ClusterError> {
+        Self::of_kind(client, served, kind)
+    }
+}
+
 impl<T: Fact> Objects<T> {
     /// The objects of the cluster that `served` describes.
     ///
@@ -53,18 +69,7 @@ impl<T: Fact> Objects<T> {
     ///
     /// When it does not serve the kind.
     pub fn new(client: &ApiClient, served: &ServedKinds) -> Result<Self, ClusterError> {
-        match served.version_of(T::KIND) {
-            Some(version) => Ok(Self {
-                client: client.clone(),
-                version,
-                kind: PhantomData,
-            }),
-            None => Err(ClusterError::NotServed {
-                server: Arc::clone(client.server()),
-                kind: T::KIND,
-                advice: enablement::how_to_serve(T::KIND, served.version),
-            }),
-        }
+        Self::of_kind(client, served, T::KIND)
     }
 
     /// The objects of a cluster of which nobody can say what it serves: at the first version at which
@@ -83,6 +88,32 @@ impl<T: Fact> Objects<T> {
             }
         }
         None
+    }
+}
+
+impl<T: Known> Objects<T> {
+    /// The objects of a kind of the cluster that `served` describes.
+    ///
+    /// # Errors
+    ///
+    /// When it does not serve the kind.
+    pub(super) fn of_kind(
+        client: &ApiClient,
+        served: &ServedKinds,
+        kind: Kind,
+    ) -> Result<Self, ClusterError> {
+        match served.version_of(kind) {
+            Some(version) => Ok(Self {
+                client: client.clone(),
+                version,
+                kind: PhantomData,
+            }),
+            None => Err(ClusterError::NotServed {
+                server: Arc::clone(client.server()),
+                kind,
+                advice: enablement::how_to_serve(kind, served.version),
+            }),
+        }
     }
 
     /// The version at which they are read and written.

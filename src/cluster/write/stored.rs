@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::wire::{Fact, Object};
+
 /// An object as the server has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored<T> {
@@ -9,6 +11,28 @@ pub struct Stored<T> {
     pub object: Value,
     /// What this plugin knows of it.
     pub fact: T,
+}
+
+/// Facts that are decoded from a stored object beside its JSON.
+pub trait Known: Sized {
+    /// Facts of a decoded object, unless it is of another kind.
+    fn known(object: Object) -> Option<Self>;
+}
+
+impl<T: Fact> Known for T {
+    fn known(object: Object) -> Option<Self> {
+        T::of(object)
+    }
+}
+
+/// Nothing: the JSON of the object is all that is looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Untyped;
+
+impl Known for Untyped {
+    fn known(_: Object) -> Option<Self> {
+        Some(Self)
+    }
 }
 
 /// Which state of an object a change was decided on; the server refuses the change of any other.

@@ -34,33 +34,9 @@ pub(crate) struct SafetyArgs {
     /// as pods.evicted: `help guards`.
     #[arg(long, value_name = "GUARD")]
     abort_if: Vec<String>,
-
-    /// Whether the command has the flags above beside `--yes`
-    #[arg(skip)]
-    limits: LimitFlags,
-}
-
-/// Flags for limits of an impact: --abort-if and --expect.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum LimitFlags {
-    /// The command has them.
-    #[default]
-    Supported,
-    /// The command does not have them.
-    Unsupported,
 }
 
 impl SafetyArgs {
-    /// Flags of a command that has `--yes` alone.
-    pub(crate) fn without_limits(yes: bool) -> Self {
-        Self {
-            yes,
-            expect: None,
-            abort_if: Vec::new(),
-            limits: LimitFlags::Unsupported,
-        }
-    }
-
     /// Whether the question is answered beforehand.
     pub(crate) fn is_yes(&self) -> bool {
         self.yes
@@ -68,12 +44,7 @@ impl SafetyArgs {
 
     /// Finds what is wrong with the flags before anything else is done.
     pub(crate) fn prepare(&self) -> Result<SafetyLimits, Failure> {
-        match self.limits {
-            LimitFlags::Supported => {
-                let guards = guards::parse(&self.abort_if)?;
-                SafetyLimits::new(self.yes, self.expect.as_ref(), guards)
-            }
-            LimitFlags::Unsupported => Ok(SafetyLimits::without_limits(self.yes)),
-        }
+        let guards = guards::parse(&self.abort_if)?;
+        SafetyLimits::new(self.yes, self.expect.as_ref(), guards)
     }
 }

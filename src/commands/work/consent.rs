@@ -4,9 +4,9 @@
 
 use std::path::PathBuf;
 
-use crate::assess::{Consent, Guard, ImpactFacts};
+use crate::assess::{Guard, ImpactFacts};
 use crate::commands::context::Context;
-use crate::decide::approval::{ApprovalFacts, EvictionMethod, ImpactLimit};
+use crate::decide::approval::{ApprovalFacts, ImpactLimit};
 use crate::decide::proposal::ApprovalResult;
 use crate::decide::question::{
     Audience, CountedPods, QuestionOutcome, check_count, check_unknown, may_ask,
@@ -26,8 +26,6 @@ pub(crate) struct SafetyLimits {
     yes: bool,
     expect: Option<ImpactFacts>,
     pub(crate) guards: Vec<Guard>,
-    /// Whether the command has flags for limits.
-    unlimited: ImpactLimit,
 }
 
 fn read_expected(path: &PathBuf) -> Result<ImpactFacts, Failure> {
@@ -40,7 +38,7 @@ fn read_expected(path: &PathBuf) -> Result<ImpactFacts, Failure> {
 }
 
 impl SafetyLimits {
-    /// Limits of a command with flags for limits: reads the report of `--expect`.
+    /// Limits of a command: reads the report of `--expect`.
     pub(crate) fn new(
         yes: bool,
         expect: Option<&PathBuf>,
@@ -50,18 +48,7 @@ impl SafetyLimits {
             yes,
             expect: expect.map(read_expected).transpose()?,
             guards,
-            unlimited: ImpactLimit::Missing,
         })
-    }
-
-    /// Limits of a command without flags for limits.
-    pub(crate) fn without_limits(yes: bool) -> Self {
-        Self {
-            yes,
-            expect: None,
-            guards: Vec::new(),
-            unlimited: ImpactLimit::Unsupported,
-        }
     }
 
     /// Limits of `preview --publish`, which asks no question.
@@ -70,7 +57,6 @@ impl SafetyLimits {
             yes: true,
             expect: None,
             guards: guards.to_vec(),
-            unlimited: ImpactLimit::Missing,
         }
     }
 
@@ -86,7 +72,7 @@ impl SafetyLimits {
 
     fn limit(&self) -> ImpactLimit {
         if self.needs_no_report() {
-            self.unlimited
+            ImpactLimit::Missing
         } else {
             ImpactLimit::Set
         }
@@ -100,16 +86,7 @@ impl SafetyLimits {
         dry_run: DryRun,
         context: &Context,
     ) -> Result<ApprovalResult, Failure> {
-        let facts = ApprovalFacts {
-            impact: Consent::Nothing,
-            pods: Some(0),
-            is_unknown: false,
-            changes_others: false,
-            defect,
-            eviction: EvictionMethod::Taint,
-            yes: self.yes,
-            limit: self.limit(),
-        };
+        let facts = ApprovalFacts::without_evictions(defect, self.yes, self.limit());
         match facts.question(action, CountedPods::Evicted)? {
             None => Ok(ApprovalResult::Unasked),
             Some(question) => ask(&question, dry_run, context),

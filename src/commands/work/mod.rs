@@ -3,13 +3,13 @@
 //! Knows no clap: everything comes as plain values.
 
 pub(crate) mod access;
-pub(crate) mod add_hooks;
 pub(crate) mod candidates;
 pub(crate) mod change_summary;
 pub(crate) mod changer;
 pub(crate) mod cluster_view;
 pub(crate) mod connect;
 pub(crate) mod consent;
+pub(crate) mod dedication;
 pub(crate) mod deletion;
 pub(crate) mod drain;
 pub(crate) mod dry_run;
@@ -22,8 +22,6 @@ pub(crate) mod nodes;
 pub(crate) mod observer;
 pub(crate) mod output_request;
 pub(crate) mod pipeline;
-pub(crate) mod policies;
-pub(crate) mod policy_changer;
 pub(crate) mod present;
 pub(crate) mod publish;
 mod read_progress;

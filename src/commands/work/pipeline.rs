@@ -8,7 +8,7 @@
 //!
 //! | proposal of | before the change | after it |
 //! |---|---|---|
-//! | `add`, `dedicate`, `escalate`, `drain`, `make-room` | all of it, on the pods that the rules hit | waits for evictions |
+//! | `add`, `escalate`, `drain`, `make-room` | all of it, on the pods that the rules hit | waits for evictions |
 //! | `remove` | a question about the rules; each deletion names the state that was shown | |
 //! | `deescalate` | nothing: later is too late | |
 //! | `preview --publish` | the release; the pods were looked at before, and rules with effect None evict nobody | |

@@ -6,6 +6,7 @@ use super::refusal::{being_deleted, different, refuse_other_bonds, refuse_unknow
 use super::step::AddStep;
 use super::terms::{Existing, Terms};
 use crate::decide::draft::{RuleDraft, RulePatch};
+use crate::decide::effect::refuse_dedicated;
 use crate::decide::owner::owner;
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, RuleMetadata};
@@ -36,7 +37,7 @@ pub fn add(
 ///
 /// # Errors
 ///
-/// As [`add()`].
+/// As [`add()`]; also NoExecute for a rule of a dedication.
 pub fn step(
     draft: RuleDraft,
     found: Option<&DeviceTaintRule>,
@@ -57,6 +58,7 @@ pub fn step(
         return Err(different(&draft, rule, terms.existing));
     }
     refuse_other_bonds(&draft, rule)?;
+    refuse_dedicated(rule, &draft.taint.effect)?;
     let patch = patch(&draft, rule, terms);
     let rule = Box::new(rule.clone());
     Ok(if patch.is_empty() {

@@ -38,8 +38,7 @@ pub use device_filters::{DeviceFilter, DeviceFilterFlags, FilterResult, not_comp
 pub use idle::IdleNode;
 pub use misspelt_name::wrong_name;
 pub use no_match::{
-    UnmatchedNames, no_such, no_such_dedication, no_such_node, refuse_empty_names,
-    refuse_unknown_attributes,
+    UnmatchedNames, no_such, no_such_node, refuse_empty_names, refuse_unknown_attributes,
 };
 pub use numbers::{noted_numbers, numbers};
 pub use parse::{Choice, ChoiceBasis, Purpose, ResolvedChoice, hardware_among, incomplete_taint};

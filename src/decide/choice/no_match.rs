@@ -71,17 +71,6 @@ pub fn no_such(what: &str, name: &str, known: impl IntoIterator<Item = String>) 
     meant(failure, &nearest(name, known))
 }
 
-/// There is no dedication of that name, but perhaps one with a similar name.
-#[must_use]
-pub fn no_such_dedication(name: &str, known: impl IntoIterator<Item = String>) -> Failure {
-    let failure = Failure::new(ExitStatus::Failed, format!("dedication {name} not found"));
-    let known: BTreeSet<String> = known.into_iter().collect();
-    match nearest(name, known).as_slice() {
-        [] => failure,
-        names => meant(failure, names),
-    }
-}
-
 fn meant(failure: Failure, names: &[String]) -> Failure {
     match names {
         [] => failure.hint("list the devices with `kubectl devicetaint devices`"),

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use super::objects::snippet;
 use crate::decide::choice::{incomplete_taint, no_such, wrong_name};
 use crate::engine::{self, Semantics};
 use crate::error::Failure;
@@ -101,6 +100,20 @@ fn of_device(
 #[must_use]
 pub fn toleration_document(taints: &[Taint]) -> Value {
     json!({"tolerations": snippet(taints)})
+}
+
+fn snippet(taints: &[Taint]) -> Vec<Value> {
+    let tolerations = taints.iter().map(|taint| {
+        if taint.value.is_empty() {
+            json!({"key": taint.key, "operator": "Exists", "effect": taint.effect.as_str()})
+        } else {
+            json!({
+                "key": taint.key, "operator": "Equal", "value": taint.value,
+                "effect": taint.effect.as_str(),
+            })
+        }
+    });
+    tolerations.collect()
 }
 
 /// What to know about these lines.

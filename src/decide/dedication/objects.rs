@@ -1,283 +1,293 @@
-//! The objects of a dedication beside its rules.
+//! Objects of a dedication, and what is done about each.
+
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::expressions::{
-    ALL_REQUESTS, CLAIM_REQUESTS, added, is_exempt, message, mutation, tolerates_nothing,
-};
-use super::terms::{Members, Terms};
-use crate::model::{Kind, RuleMetadata, Taint};
-use crate::naming::labels::Requirement;
+use super::policies::{mutating_binding, mutating_policy, validating_binding, validating_policy};
+use super::terms::Terms;
+use crate::decide::draft::RuleDraft;
+use crate::error::Failure;
+use crate::model::{DeviceSelector, Kind, RuleMetadata, Taint};
+use crate::naming::rule;
 
-/// The kinds of objects that let claims in and keep others out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PolicyKind {
-    /// Adds the toleration.
-    Mutating,
-    /// Says in which namespaces.
-    MutatingBinding,
-    /// Refuses the toleration elsewhere.
-    Validating,
-    /// Says that it is refused.
-    ValidatingBinding,
-}
-
-impl PolicyKind {
-    /// All of them, in the order in which they are made: who is let in first, and before the taint.
-    pub const ALL: [Self; 4] = [
-        Self::Mutating,
-        Self::MutatingBinding,
-        Self::Validating,
-        Self::ValidatingBinding,
-    ];
-
-    /// The kind of object.
-    #[must_use]
-    pub fn kind(self) -> Kind {
-        match self {
-            Self::Mutating => Kind::MutatingAdmissionPolicy,
-            Self::MutatingBinding => Kind::MutatingAdmissionPolicyBinding,
-            Self::Validating => Kind::ValidatingAdmissionPolicy,
-            Self::ValidatingBinding => Kind::ValidatingAdmissionPolicyBinding,
-        }
-    }
-
-    /// The object as kubectl names it: `mutatingadmissionpolicy.admissionregistration.k8s.io/NAME`.
-    #[must_use]
-    pub fn full_name(self, name: &str) -> String {
-        let kind = self.kind();
-        let word = kind.as_str().to_ascii_lowercase();
-        format!("{word}.{}/{name}", kind.group())
-    }
-}
+/// The kinds of a dedication's objects, in the order in which they are created: policies before the taint.
+pub const KINDS: [Kind; 5] = [
+    Kind::MutatingAdmissionPolicy,
+    Kind::MutatingAdmissionPolicyBinding,
+    Kind::ValidatingAdmissionPolicy,
+    Kind::ValidatingAdmissionPolicyBinding,
+    Kind::DeviceTaintRule,
+];
 
 /// An object of a dedication as it should be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DesiredObject {
-    /// What it is.
-    pub kind: PolicyKind,
-    /// What it is called.
-    pub name: String,
-    /// The whole object, with everything that the server would fill in.
+    /// Its kind.
+    pub kind: Kind,
+    /// The object, with everything in its spec that the server would fill in.
     pub object: Value,
 }
 
-/// The objects of a dedication, in the order in which they are made, where policies that change objects
-/// are served at the version `mutating`.
-#[must_use]
-pub fn objects(terms: &Terms, mutating: Option<&str>) -> Vec<DesiredObject> {
-    let name = terms.object_name();
-    let one = |kind: PolicyKind| {
-        let spec = match kind {
-            PolicyKind::Mutating => mutating_policy(terms),
-            PolicyKind::MutatingBinding => mutating_binding(terms),
-            PolicyKind::Validating => validating_policy(terms),
-            PolicyKind::ValidatingBinding => validating_binding(terms),
-        };
-        let (label, value) = terms.label();
-        DesiredObject {
-            kind,
-            name: name.clone(),
-            object: json!({
-                "apiVersion": api_version_of(kind, mutating),
-                "kind": kind.kind().as_str(),
-                "metadata": {
-                    "name": name,
-                    "labels": {RuleMetadata::MANAGED_BY: RuleMetadata::THIS_PROGRAM, label: value},
-                },
-                "spec": spec,
-            }),
-        }
-    };
-    PolicyKind::ALL.into_iter().map(one).collect()
+/// Change that an object needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It is created.
+    Create,
+    /// It is changed to the terms.
+    Configure,
+    /// It is as it should be.
+    Keep,
 }
 
-/// The version of a policy's API; that of policies that change objects is `v1` unless the server has an older one.
-fn api_version_of(kind: PolicyKind, mutating: Option<&str>) -> String {
-    match (kind, mutating) {
-        (PolicyKind::Mutating | PolicyKind::MutatingBinding, Some(version)) => version.to_owned(),
-        (PolicyKind::Mutating | PolicyKind::MutatingBinding, None)
-        | (PolicyKind::Validating | PolicyKind::ValidatingBinding, _) => {
-            format!("{}/v1", kind.kind().group())
+impl Terms {
+    /// The objects, in the order in which they are created, at the versions of mutating policies and rules that
+    /// the server has.
+    #[must_use]
+    pub fn objects(&self, mutating: &str, rules: &str) -> Vec<DesiredObject> {
+        let name = self.policy_name();
+        let validating = "admissionregistration.k8s.io/v1";
+        let [mutates, mutates_in, rejects, rejects_in, taints] = KINDS;
+        let policies = [
+            (mutates, mutating, mutating_policy(self)),
+            (mutates_in, mutating, mutating_binding(self, &name)),
+            (rejects, validating, validating_policy(self)),
+            (rejects_in, validating, validating_binding(&name)),
+        ];
+        let policies = policies.map(|(kind, version, spec)| DesiredObject {
+            kind,
+            object: json!({
+                "apiVersion": version, "kind": kind.as_str(),
+                "metadata": {"name": name, "labels": self.labels()}, "spec": spec,
+            }),
+        });
+        let rules = self.devices.iter().map(|device| DesiredObject {
+            kind: taints,
+            object: self.rule(device).object(rules),
+        });
+        policies.into_iter().chain(rules).collect()
+    }
+
+    fn policy_name(&self) -> String {
+        format!("dedicated-{}", self.name)
+    }
+
+    fn labels(&self) -> BTreeMap<String, String> {
+        let labels = [
+            (RuleMetadata::MANAGED_BY, RuleMetadata::THIS_PROGRAM),
+            (RuleMetadata::DEDICATION, &self.name),
+        ];
+        labels
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into()
+    }
+
+    fn rule(&self, device: &DeviceSelector) -> RuleDraft {
+        let reason = self.reason.clone();
+        let reason = reason.unwrap_or_else(|| format!("dedicated to {}", self.namespaces_text()));
+        // With the name: two dedications of one device must not write to the same rule.
+        let key = format!("{}={}", Taint::DEDICATED, self.name);
+        RuleDraft {
+            name: rule::name(device, &key),
+            selector: device.clone(),
+            taint: self.taint(),
+            labels: self.labels(),
+            annotations: [(RuleMetadata::REASON.to_owned(), reason)].into(),
+            manifest: None,
         }
+    }
+
+    /// A claim by which the policies are tried: without tolerations, or with the one that is rejected outside.
+    #[must_use]
+    pub fn probe(&self, version: &str, namespace: &str, is_tolerating: bool) -> Value {
+        let taint = self.taint();
+        let toleration = json!({
+            "key": taint.key, "value": taint.value, "effect": taint.effect.as_str(),
+        });
+        let tolerations = Vec::from_iter(is_tolerating.then_some(toleration));
+        json!({
+            "apiVersion": version, "kind": Kind::ResourceClaim.as_str(),
+            "metadata": {"generateName": "devicetaint-probe-", "namespace": namespace},
+            "spec": {"devices": {"requests": [{"name": "probe", "exactly": {
+                "deviceClassName": "probe.devicetaint.dev", "tolerations": tolerations,
+            }}]}},
+        })
+    }
+
+    /// True if the toleration was added to a probe.
+    #[must_use]
+    pub fn is_tolerated(&self, probe: &Value) -> bool {
+        let tolerations = &probe["spec"]["devices"]["requests"][0]["exactly"]["tolerations"];
+        let mut tolerations = tolerations.as_array().into_iter().flatten();
+        tolerations.any(|one| one["key"] == Taint::DEDICATED && one["value"] == self.name)
+    }
+
+    /// True if a claim was rejected by the policy of this dedication, according to the server's message.
+    #[must_use]
+    pub fn is_rejection(&self, message: &str) -> bool {
+        message.contains(&format!("'{}'", self.policy_name()))
     }
 }
 
-fn resources(resources: &[&str]) -> Value {
-    // Of every version as it is sent: see `expressions`.
-    json!({
-        "matchPolicy": "Equivalent", "namespaceSelector": {}, "objectSelector": {},
-        "resourceRules": [{
-            "apiGroups": ["resource.k8s.io"], "apiVersions": ["*"], "operations": ["CREATE"],
-            "resources": resources, "scope": "*",
-        }],
-    })
-}
-
-fn mutating_policy(terms: &Terms) -> Value {
-    // `IfNeeded`: a request that another policy adds after this one would lack the toleration.
-    json!({
-        "failurePolicy": "Fail",
-        "reinvocationPolicy": "IfNeeded",
-        "matchConstraints": resources(&["resourceclaims"]),
-        "variables": [
-            {"name": "requests", "expression": CLAIM_REQUESTS},
-            {"name": "added", "expression": added(terms)},
-        ],
-        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": mutation()}}],
-    })
-}
-
-fn mutating_binding(terms: &Terms) -> Value {
-    // Empty selectors are the server's defaults: left out here, a comparison would take them for changes.
-    json!({
-        "policyName": terms.object_name(),
-        "matchResources": {
-            "matchPolicy": "Equivalent", "objectSelector": {},
-            "namespaceSelector": namespace_selector(&terms.members),
-        },
-    })
-}
-
-/// The members as the API selects namespaces.
-fn namespace_selector(members: &Members) -> Value {
-    let expressions: Vec<Value> = match members {
-        // The server gives every namespace this label.
-        Members::Namespaces(names) => {
-            vec![json!({"key": "kubernetes.io/metadata.name", "operator": "In", "values": names})]
-        }
-        Members::Selected(selector) => {
-            let requirements = selector.requirements().iter();
-            let expression = |requirement: &Requirement| match requirement {
-                Requirement::In(key, values) => {
-                    json!({"key": key, "operator": "In", "values": values})
-                }
-                Requirement::NotIn(key, values) => {
-                    json!({"key": key, "operator": "NotIn", "values": values})
-                }
-                Requirement::Exists(key) => json!({"key": key, "operator": "Exists"}),
-                Requirement::Absent(key) => json!({"key": key, "operator": "DoesNotExist"}),
-            };
-            requirements.map(expression).collect()
-        }
-    };
-    json!({"matchExpressions": expressions})
-}
-
-fn validating_policy(terms: &Terms) -> Value {
-    // `Fail`: what cannot be evaluated may not pass for a claim that tolerates nothing.
-    json!({
-        "failurePolicy": "Fail",
-        "matchConstraints": resources(&["resourceclaims", "resourceclaimtemplates"]),
-        "variables": [{"name": "requests", "expression": ALL_REQUESTS}],
-        "validations": [{
-            "expression": format!("{} || {}", is_exempt(terms), tolerates_nothing(terms)),
-            "message": message(terms),
-            "reason": "Forbidden",
-        }],
-    })
-}
-
-fn validating_binding(terms: &Terms) -> Value {
-    // It is bound to every namespace: its expression exempts those that may tolerate the taint.
-    json!({"policyName": terms.object_name(), "validationActions": ["Deny"]})
-}
-
-/// The lines of a request that tolerate these taints, as they stand in a claim.
+/// The object as kubectl names it: `devicetaintrule.resource.k8s.io/NAME`.
 #[must_use]
-pub fn snippet(taints: &[Taint]) -> Vec<Value> {
-    let tolerations = taints.iter().map(|taint| {
-        if taint.value.is_empty() {
-            json!({"key": taint.key, "operator": "Exists", "effect": taint.effect.as_str()})
-        } else {
-            json!({
-                "key": taint.key, "operator": "Equal", "value": taint.value,
-                "effect": taint.effect.as_str(),
-            })
+pub fn full_name(kind: Kind, object: &Value) -> String {
+    let word = kind.as_str().to_ascii_lowercase();
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    format!("{word}.{}/{name}", kind.group())
+}
+
+impl DesiredObject {
+    /// The object as kubectl names it.
+    #[must_use]
+    pub fn full_name(&self) -> String {
+        full_name(self.kind, &self.object)
+    }
+
+    /// The object with a note who created it: `user`, unless the one that was `found` says so.
+    #[must_use]
+    pub fn created_by(mut self, user: Option<&str>, found: Option<&Value>) -> Self {
+        let key = RuleMetadata::CREATED_BY;
+        let noted = found.and_then(|found| found["metadata"]["annotations"][key].as_str());
+        if let Some(user) = noted
+            .or(user)
+            .filter(|_| self.kind == Kind::DeviceTaintRule)
+        {
+            self.object["metadata"]["annotations"][key] = json!(user);
         }
-    });
-    tolerations.collect()
+        self
+    }
+
+    /// The change that it needs, `found` being the object of its name.
+    ///
+    /// # Errors
+    ///
+    /// An object that is not of the dedication, or is being deleted.
+    pub fn step(&self, found: Option<&Value>, dedication: &str) -> Result<Step, Failure> {
+        let Some(found) = found else {
+            return Ok(Step::Create);
+        };
+        // The name alone proves nothing.
+        if !is_of(found, dedication) {
+            return Err(Failure::refused(format!(
+                "{} exists and does not belong to dedication {dedication}",
+                self.full_name()
+            ))
+            .hint("choose another name: --name"));
+        }
+        if found["metadata"]["deletionTimestamp"].is_string() {
+            return Err(
+                Failure::refused(format!("{} is being deleted", self.full_name()))
+                    .hint("run the same command again after the deletion"),
+            );
+        }
+        Ok(if self.has_spec_of(found) {
+            Step::Keep
+        } else {
+            Step::Configure
+        })
+    }
+
+    /// Refuses the object as it would be `applied`, if other programs keep fields in its spec: a
+    /// condition that they added could let claims past a policy.
+    ///
+    /// # Errors
+    ///
+    /// As it says.
+    pub fn check_applied(&self, applied: &Value) -> Result<(), Failure> {
+        if self.has_spec_of(applied) {
+            return Ok(());
+        }
+        Err(Failure::refused(format!(
+            "{} has fields of other programs in its spec",
+            self.full_name()
+        ))
+        .hint("compare it with the output of --dry-run=client -o yaml: kubectl diff -f -"))
+    }
+
+    fn has_spec_of(&self, other: &Value) -> bool {
+        let mut spec = other["spec"].clone();
+        // The server's time of the taint.
+        if let Some(taint) = spec.get_mut("taint").and_then(Value::as_object_mut) {
+            taint.remove("timeAdded");
+        }
+        spec == self.object["spec"]
+    }
+}
+
+/// True if an object is of the dedication: its label says so.
+#[must_use]
+pub fn is_of(object: &Value, dedication: &str) -> bool {
+    object["metadata"]["labels"][RuleMetadata::DEDICATION] == dedication
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::dedication::testing::{by_labels, terms};
+    use crate::decide::dedication::testing::terms;
+    use crate::decide::testing::selector;
 
-    fn spec(terms: &Terms, kind: PolicyKind) -> Value {
-        let all = objects(terms, None);
-        let found = all.into_iter().find(|wanted| wanted.kind == kind);
-        found.unwrap().object["spec"].clone()
+    const MUTATING: &str = "admissionregistration.k8s.io/v1beta1";
+
+    fn objects(name: &str) -> Vec<DesiredObject> {
+        let mut terms = terms(name, &["a"]);
+        terms.devices = vec![selector("gpu-0"), selector("gpu-1")];
+        terms.objects(MUTATING, "resource.k8s.io/v1")
     }
 
     #[test]
-    fn who_is_let_in_comes_before_who_is_refused() {
-        let kinds: Vec<PolicyKind> = objects(&terms("a", &["a"]), None)
-            .iter()
-            .map(|wanted| wanted.kind)
-            .collect();
-        assert_eq!(kinds, PolicyKind::ALL);
+    fn policies_come_before_the_taint_and_all_have_the_label() {
+        let all = objects("research");
+        let kinds: Vec<Kind> = all[..5].iter().map(|one| one.kind).collect();
+        assert_eq!(kinds, KINDS);
+        assert_eq!(all.len(), 6);
+        assert!(all.iter().all(|one| is_of(&one.object, "research")));
+        assert_eq!(all[0].object["apiVersion"], MUTATING);
+        assert_eq!(all[5].object["spec"]["taint"]["effect"], "NoSchedule");
     }
 
     #[test]
-    fn every_object_carries_the_label_of_its_dedication() {
-        let terms = terms("research", &["a", "b"]);
-        for wanted in objects(&terms, Some("admissionregistration.k8s.io/v1beta1")) {
-            let metadata = &wanted.object["metadata"];
-            assert_eq!(metadata["name"], "dedicated-research");
-            assert_eq!(metadata["labels"][RuleMetadata::DEDICATION], "research");
-            let version = match wanted.kind {
-                PolicyKind::Mutating | PolicyKind::MutatingBinding => "v1beta1",
-                PolicyKind::Validating | PolicyKind::ValidatingBinding => "v1",
-            };
-            let expected = format!("admissionregistration.k8s.io/{version}");
-            assert_eq!(wanted.object["apiVersion"], expected);
+    fn dedications_of_one_device_have_rules_of_their_own() {
+        assert_ne!(objects("a")[4].full_name(), objects("b")[4].full_name());
+    }
+
+    #[test]
+    fn an_object_is_created_kept_or_configured_and_one_of_others_is_refused() {
+        for wanted in objects("a") {
+            assert_eq!(wanted.step(None, "a").unwrap(), Step::Create);
+            let mut found = wanted.object.clone();
+            if wanted.kind == Kind::DeviceTaintRule {
+                found["spec"]["taint"]["timeAdded"] = json!("2026-11-21T01:00:00Z");
+            }
+            assert_eq!(wanted.step(Some(&found), "a").unwrap(), Step::Keep);
+            assert!(wanted.step(Some(&found), "b").is_err());
+            found["spec"]["matchConditions"] = json!([{"name": "never", "expression": "false"}]);
+            assert_eq!(wanted.step(Some(&found), "a").unwrap(), Step::Configure);
+            assert!(wanted.check_applied(&found).is_err());
+            assert!(wanted.check_applied(&wanted.object).is_ok());
+            found["metadata"]["deletionTimestamp"] = json!("2026-11-21T01:00:00Z");
+            assert!(wanted.step(Some(&found), "a").is_err());
         }
     }
 
     #[test]
-    fn namespaces_are_selected_by_name_or_as_the_labels_say() {
-        let selector = |terms: &Terms| {
-            let spec = spec(terms, PolicyKind::MutatingBinding);
-            spec["matchResources"]["namespaceSelector"]["matchExpressions"].clone()
+    fn a_rule_keeps_the_note_of_who_created_it() {
+        let rule = objects("a").pop().unwrap();
+        let by = |one: &DesiredObject| {
+            one.object["metadata"]["annotations"][RuleMetadata::CREATED_BY].clone()
         };
-        assert_eq!(
-            selector(&terms("a", &["b"])),
-            json!([{"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["b"]}])
-        );
-        assert_eq!(
-            selector(&by_labels("a", "x=1,y notin (2,3),z,!w")),
-            json!([
-                {"key": "x", "operator": "In", "values": ["1"]},
-                {"key": "y", "operator": "NotIn", "values": ["2", "3"]},
-                {"key": "z", "operator": "Exists"},
-                {"key": "w", "operator": "DoesNotExist"},
-            ])
-        );
+        let of_alice = rule.clone().created_by(Some("alice"), None);
+        assert_eq!(by(&of_alice), "alice");
+        let by_bob = rule.created_by(Some("bob"), Some(&of_alice.object));
+        assert_eq!(by(&by_bob), "alice");
     }
 
     #[test]
-    fn what_is_refused_follows_the_terms() {
-        let refuses = |terms: &Terms| {
-            let spec = spec(terms, PolicyKind::Validating);
-            spec["validations"][0]["expression"]
-                .as_str()
-                .unwrap()
-                .to_owned()
-        };
-        let mut terms = terms("research", &["a"]);
-        let plain = refuses(&terms);
-        assert!(
-            plain.starts_with(r#"request.namespace in ["a"] || !variables"#),
-            "{plain}"
-        );
-        terms.allowed = ["monitoring".to_owned()].into();
-        let all = refuses(&terms);
-        assert!(
-            all.contains(r#"|| request.namespace in ["monitoring"]"#),
-            "{all}"
-        );
-        let labelled = refuses(&by_labels("a", "team=x,!y"));
-        assert!(labelled.contains("namespaceObject.metadata"), "{labelled}");
+    fn a_probe_is_rejected_by_the_policy_with_this_name_or_gets_this_toleration() {
+        let terms = terms("a", &["a"]);
+        assert!(terms.is_tolerated(&terms.probe("v1", "a", true)));
+        assert!(!terms.is_tolerated(&terms.probe("v1", "a", false)));
+        assert!(terms.is_rejection("ValidatingAdmissionPolicy 'dedicated-a' with binding"));
+        assert!(!terms.is_rejection("ValidatingAdmissionPolicy 'dedicated-ab' with binding"));
     }
 }

@@ -3,26 +3,40 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Members, Terms};
+use super::{NamespaceFact, Namespaces, Terms};
 use crate::model::{
-    ClaimSpec, DeviceAmount, DeviceRequest, Effect, NamespacedName, Operator, RequestKind,
-    RequestTerms, ResourceClaim, Toleration,
+    Allocation, AllocationResult, ClaimSpec, ConsumerReference, DeviceAmount, DeviceId,
+    DeviceRequest, Effect, NamespacedName, Operator, RequestKind, RequestTerms, ResourceClaim,
+    Toleration,
 };
 
 /// A dedication to namespaces by name.
 pub(crate) fn terms(name: &str, namespaces: &[&str]) -> Terms {
     Terms {
         name: name.to_owned(),
-        members: Members::Namespaces(namespaces.iter().map(|&name| name.to_owned()).collect()),
+        namespaces: Namespaces::Named(namespaces.iter().map(|&name| name.to_owned()).collect()),
         allowed: [].into(),
+        devices: Vec::new(),
+        reason: None,
     }
 }
 
 /// A dedication to namespaces by their labels.
 pub(crate) fn by_labels(name: &str, selector: &str) -> Terms {
     Terms {
-        members: Members::Selected(selector.parse().unwrap()),
+        namespaces: Namespaces::Labelled(selector.parse().unwrap()),
         ..terms(name, &[])
+    }
+}
+
+/// A namespace with the label `team`.
+pub(crate) fn namespace(name: &str, team: &str) -> NamespaceFact {
+    NamespaceFact {
+        name: name.to_owned(),
+        labels: [("team", team), ("kubernetes.io/metadata.name", name)]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into(),
+        is_terminating: false,
     }
 }
 
@@ -74,4 +88,31 @@ pub(crate) fn claim(name: &str, tolerations: &[&str]) -> ResourceClaim {
         allocation: None,
         reserved_for: Vec::new(),
     }
+}
+
+/// A claim without tolerations that holds `device` for a pod of its name.
+pub(crate) fn held(name: &str, device: &str) -> ResourceClaim {
+    let mut claim = claim(name, &[""]);
+    claim.allocation = Some(Allocation {
+        node: None,
+        results: vec![AllocationResult {
+            request: "gpu".into(),
+            device: DeviceId {
+                driver: "gpu.example.com".into(),
+                pool: "node-7".into(),
+                device: device.into(),
+            },
+            admin_access: false,
+            share_id: None,
+            tolerations: Vec::new(),
+            consumed_capacity: None,
+        }],
+    });
+    claim.reserved_for.push(ConsumerReference {
+        resource: "pods".into(),
+        name: claim.name.name.clone(),
+        uid: "uid".into(),
+        api_group: "".into(),
+    });
+    claim
 }

@@ -1,18 +1,34 @@
 //! Claims and templates that tolerate a taint.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::engine::tolerate::tolerates;
 use crate::model::{
     ClaimSpec, DeviceId, Kind, NamespacedName, RequestKind, RequestTerms, Snapshot, Taint,
     Toleration,
 };
 
-/// How a taint is tolerated, the most deliberate first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// How a taint is tolerated.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub enum Tolerance {
-    /// By a toleration that names its key.
+    /// By a toleration that names the key of the taint.
     Key,
-    /// By a toleration without a key, which tolerates every taint.
+    /// By a wildcard toleration: one without a key, which matches every key.
     Wildcard,
+}
+
+impl Tolerance {
+    /// The word for it in tables.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Key => "key",
+            Self::Wildcard => "wildcard",
+        }
+    }
 }
 
 /// What tolerates a taint.
@@ -177,12 +193,15 @@ mod tests {
     fn tolerations_by_key_and_blanket_ones_are_told_apart() {
         let taint = &taints()[0];
         for (written, expected) in [
-            ("dedicated=research:NoSchedule", Some(Tolerance::Key)),
-            ("dedicated:", Some(Tolerance::Key)),
+            (
+                "devicetaint.dev/dedicated=research:NoSchedule",
+                Some(Tolerance::Key),
+            ),
+            ("devicetaint.dev/dedicated:", Some(Tolerance::Key)),
             (":", Some(Tolerance::Wildcard)),
             (":NoSchedule", Some(Tolerance::Wildcard)),
-            ("dedicated=ml:NoSchedule", None),
-            ("dedicated=research:NoExecute", None),
+            ("devicetaint.dev/dedicated=ml:NoSchedule", None),
+            ("devicetaint.dev/dedicated=research:NoExecute", None),
             (":NoExecute", None),
             ("other:", None),
         ] {
@@ -201,9 +220,11 @@ mod tests {
         snapshot.claims.push(claim("web/blanket", &["", ":"]));
         snapshot.claims.push(claim(
             "research/named",
-            &["dedicated=research:NoSchedule", ":"],
+            &["devicetaint.dev/dedicated=research:NoSchedule", ":"],
         ));
-        let spec = claim("research/template", &["dedicated:"]).spec.unwrap();
+        let spec = claim("research/template", &["devicetaint.dev/dedicated:"])
+            .spec
+            .unwrap();
         snapshot.templates.push(ResourceClaimTemplate {
             name: claim("research/template", &[]).name,
             spec,
@@ -226,7 +247,10 @@ mod tests {
     #[test]
     fn only_a_claim_all_of_whose_tolerant_requests_ask_for_admin_access_is_a_monitor() {
         let is_monitor = |admins: [bool; 2]| {
-            let mut found = claim("web/monitor", &["dedicated:", "dedicated:"]);
+            let mut found = claim(
+                "web/monitor",
+                &["devicetaint.dev/dedicated:", "devicetaint.dev/dedicated:"],
+            );
             let mut spec = (**found.spec.as_ref().unwrap()).clone();
             for (request, admin) in spec.requests.iter_mut().zip(admins) {
                 if let RequestKind::Exactly(terms) = &mut request.kind {

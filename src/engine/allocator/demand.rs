@@ -125,6 +125,14 @@ pub(super) fn demands<'a>(
             .to_owned()
             .into());
     }
+    let mut devices = state.devices.iter();
+    if !state.semantics.models_shared_devices
+        && devices.any(|at| at.device.allow_multiple_allocations)
+    {
+        return Err("shared devices are not modelled before Kubernetes 1.36"
+            .to_owned()
+            .into());
+    }
     let requests = spec.requests.iter();
     requests
         .map(|request| {

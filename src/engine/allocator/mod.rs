@@ -91,7 +91,7 @@ pub use diagnosis::{Diagnosis, diagnose};
 pub use exclusions::{ChoiceDiagnosis, Exclusion};
 pub use incomplete_pools::IncompletePool;
 pub use joint_bound::JointBound;
-pub use parts::{parts_by_device, parts_of};
+pub use parts::{parts_by_device, parts_of, sharing_counters};
 pub use pending_claim::{PendingClaim, is_placeable, sufficient_uncordons};
 pub use pod_nodes::NodeFilter;
 pub use replacement::{ClaimReallocation, Placeability, Replacement, RequestCandidates};

@@ -9,6 +9,13 @@ use crate::model::{Device, DeviceId, Snapshot};
 /// What a device consumes, by counter set and counter; `None` where it is no quantity.
 type Consumption<'a> = BTreeMap<(&'a str, &'a str), Option<Amount>>;
 
+/// The counters of a pool, and what its devices take of them.
+#[derive(Default)]
+struct CounterPool<'a> {
+    available: Consumption<'a>,
+    devices: Vec<(DeviceId, Consumption<'a>)>,
+}
+
 /// The parts of the `chosen` devices, by name: devices of the same pool that consume the same counters, of none more
 /// than the chosen device and of one less. Two halves of a GPU are no parts of one another. Counters have to be read
 /// for it; an amount that is no quantity counts as less.
@@ -60,6 +67,57 @@ pub fn parts_by_device(
     parts
 }
 
+/// Devices that are not `chosen` and share counters with a chosen one, by name: both together exceed a
+/// counter set, as a part and its whole do, and two halves do not. Counters have to be read for it; an
+/// amount that is no quantity counts as too much.
+#[must_use]
+pub fn sharing_counters(snapshot: &Snapshot, chosen: &BTreeSet<DeviceId>) -> Vec<DeviceId> {
+    let mut pools: BTreeMap<(&str, &str), CounterPool<'_>> = BTreeMap::new();
+    for slice in current_slices(&snapshot.slices) {
+        let key = (slice.driver.as_str(), slice.pool.name.as_str());
+        let CounterPool { available, devices } = pools.entry(key).or_default();
+        let sets = slice.terms.iter().flat_map(|terms| &terms.counters);
+        available.extend(sets.flat_map(|set| {
+            let counters = set.counters.iter();
+            counters.map(|(name, written)| ((&*set.name, &**name), amount(written)))
+        }));
+        let named = slice
+            .devices
+            .iter()
+            .map(|device| (slice.id_of(device), consumption(device)));
+        devices.extend(named.filter(|(_, consumed)| !consumed.is_empty()));
+    }
+    let mut sharing = BTreeSet::new();
+    for CounterPool { available, devices } in pools.values() {
+        let (own, others): (Vec<_>, Vec<_>) =
+            devices.iter().partition(|(id, _)| chosen.contains(id));
+        let shares = |other: &Consumption<'_>| {
+            let mut own = own.iter();
+            own.any(|(_, consumed)| exceed(consumed, other, available))
+        };
+        let found = others.into_iter().filter(|(_, consumed)| shares(consumed));
+        sharing.extend(found.map(|(id, _)| id.clone()));
+    }
+    sharing.into_iter().collect()
+}
+
+/// Whether one and the other together take more of a counter than is `available`.
+fn exceed(one: &Consumption<'_>, other: &Consumption<'_>, available: &Consumption<'_>) -> bool {
+    one.iter().any(|(counter, taken)| {
+        let Some(beside) = other.get(counter) else {
+            return false;
+        };
+        if *taken == Some(0) || *beside == Some(0) {
+            return false;
+        }
+        let all = available.get(counter).copied().flatten();
+        let left = all
+            .zip(*taken)
+            .and_then(|(all, taken)| all.checked_sub(taken));
+        left.zip(*beside).is_none_or(|(left, beside)| beside > left)
+    })
+}
+
 fn consumption(device: &Device) -> Consumption<'_> {
     let terms = device.terms.as_deref().into_iter();
     let sets = terms.flat_map(|terms| &terms.consumes);
@@ -90,7 +148,7 @@ fn is_less(part: &Consumption<'_>, whole: &Consumption<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CounterUse, DeviceTerms};
+    use crate::model::{CounterSet, CounterUse, DeviceTerms, ResourceSlice, SliceTerms};
     use crate::report::testing;
 
     fn device(name: &str, counters: &[(&str, &str)]) -> Device {
@@ -132,5 +190,38 @@ mod tests {
         assert_eq!(parts("half-0"), ["odd"]);
         assert!(parts("plain").is_empty());
         assert!(parts("other").is_empty());
+    }
+
+    #[test]
+    fn a_part_and_its_whole_share_counters_and_neighbours_do_not() {
+        let mut slice = testing::slice(vec![
+            device("card", &[("memory", "80Gi")]),
+            device("half-0", &[("memory", "40Gi")]),
+            device("half-1", &[("memory", "40Gi")]),
+            device("none", &[("memory", "0")]),
+            device("lanes", &[("lanes", "1")]),
+        ]);
+        slice.terms = Some(Box::new(SliceTerms {
+            counters: vec![CounterSet {
+                name: "gpu".into(),
+                counters: [("memory".into(), "80Gi".into())].into(),
+            }],
+            ..SliceTerms::default()
+        }));
+        let sharing = |slice: &ResourceSlice, name: &str| -> Vec<String> {
+            let snapshot = Snapshot {
+                slices: vec![slice.clone()],
+                ..Snapshot::default()
+            };
+            let found = sharing_counters(&snapshot, &[testing::device(name)].into());
+            found.iter().map(|part| part.device.to_string()).collect()
+        };
+        assert_eq!(sharing(&slice, "card"), ["half-0", "half-1"]);
+        assert_eq!(sharing(&slice, "half-0"), ["card"]);
+        assert!(sharing(&slice, "none").is_empty());
+        assert!(sharing(&slice, "lanes").is_empty());
+        // Of a set that no slice has, it is unknown how much there is.
+        slice.terms = None;
+        assert_eq!(sharing(&slice, "half-0"), ["card", "half-1"]);
     }
 }

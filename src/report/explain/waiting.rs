@@ -425,15 +425,12 @@ fn reason(exclusion: &Exclusion) -> Reason {
                 TaintOwner::Driver(..) => None,
                 TaintOwner::Rule(_) | TaintOwner::Proposed(_) => Some(owner.clone()),
             };
-            // Dedications are made of rules: a driver's taint with that key says nothing of one.
-            let dedication = taint.dedication().filter(|_| owner.is_some());
-            let dedication = dedication.unwrap_or_default().to_owned();
             let mut taint = taint.clone();
             if owner.is_none() {
                 // The time differs from device to device, and would make each a reason of its own.
                 taint.time_added = None;
             }
-            ("taint", None, Some(taint), dedication, owner)
+            ("taint", None, Some(taint), String::new(), owner)
         }
         Exclusion::Held(_) => plain("held"),
         Exclusion::Amount => plain("amount"),
@@ -511,17 +508,9 @@ impl RequestedItem<'_> {
             "taint" => {
                 let (whose, source) = setter(owner.as_ref(), devices, published);
                 let taint = taint.as_ref().map(ToString::to_string).unwrap_or_default();
-                let text = if why.is_empty() {
-                    format!(
-                        "{is} excluded by taint {taint} of {whose}, which the request does not \
-                         tolerate"
-                    )
-                } else {
-                    format!(
-                        "{is} dedicated to {why}: excluded by taint {taint} of {whose}, which the \
-                         request does not tolerate"
-                    )
-                };
+                let text = format!(
+                    "{is} excluded by taint {taint} of {whose}, which the request does not tolerate"
+                );
                 (text, source, None)
             }
             "node" => {

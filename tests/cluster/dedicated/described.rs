@@ -6,10 +6,10 @@ use super::stage::{end, plane, policies, stage};
 use crate::harness::text;
 
 #[tokio::test]
-async fn dry_runs_change_nothing_and_print_what_would_be_made() {
+async fn dry_runs_change_nothing_and_what_is_printed_can_be_applied_twice() {
     let (world, _shared) = stage().await;
     let group = world.namespace.clone();
-    let line = format!("dedicate GPU0 GPU1 --to {group}");
+    let line = format!("dedicate GPU0 GPU1 --to {group} --yes");
     let printed = world
         .run(&format!("{line} --dry-run=client -o yaml"))
         .ended(0);
@@ -18,7 +18,7 @@ async fn dry_runs_change_nothing_and_print_what_would_be_made() {
     let kinds: Vec<&str> = kinds.filter_map(|it| it["kind"].as_str()).collect();
     assert_eq!(kinds.len(), 6, "{kinds:?}");
     assert_eq!(kinds[0], "MutatingAdmissionPolicy");
-    for flags in ["--dry-run", "--dry-run=server", "--dry-run -o json"] {
+    for flags in ["--dry-run", "--dry-run=server", "--dry-run=server -o json"] {
         let run = world.run(&format!("{line} {flags}")).ended(0);
         assert!(
             run.stdout.contains(&format!("dedicated-{group}")),
@@ -31,7 +31,9 @@ async fn dry_runs_change_nothing_and_print_what_would_be_made() {
     // GitOps applies what was printed, and the command finds it as it would have made it.
     let file = plane().folder().join(format!("{group}.yaml"));
     std::fs::write(&file, &printed.stdout).expect("a file");
-    text(&plane().kubectl(&["apply", "-f", &file.display().to_string()]));
+    for _ in 0..2 {
+        text(&plane().kubectl(&["apply", "-f", &file.display().to_string()]));
+    }
     let again = world.run(&line).ended(0);
     assert_eq!(again.stdout.matches(" unchanged").count(), 6, "{again:#?}");
     text(&plane().kubectl(&["delete", "-f", &file.display().to_string()]));

@@ -29,6 +29,10 @@ async fn try_everywhere(world: &World<'_>, line: &str, undo: &str, fault: fn() -
         let broken = world.run(&format!("{line} {flags} --request-timeout 1s"));
         proxy.rest();
         check_order(world, number, &broken).await;
+        if broken.stderr.contains("nothing was changed") {
+            let (made, tainted) = state(world, &group).await;
+            assert!([(0, 0), (4, 2)].contains(&(made, tainted)), "{broken:#?}");
+        }
         proxy.plan([]);
         let again = world.run(&format!("{line} {flags}"));
         assert_eq!(
@@ -54,7 +58,7 @@ fn changes(seen: &[Seen]) -> Vec<usize> {
     let seen = seen.iter().enumerate();
     let changes = seen.filter(|(_, request)| request.method != "GET");
     let changes: Vec<usize> = changes.map(|(place, _)| place + 1).collect();
-    assert!(changes.len() >= 10, "{changes:?}");
+    assert!(changes.len() >= 6, "{changes:?}");
     changes
 }
 
@@ -124,7 +128,7 @@ async fn a_dedication_that_was_interrupted_anywhere_is_completed_by_the_same_com
     let (world, _shared) = stage().await;
     let group = world.namespace.clone();
     let (make, undo) = (
-        format!("dedicate GPU0 GPU1 --to {group}"),
+        format!("dedicate GPU0 GPU1 --to {group} --yes"),
         format!("undedicate {group} --yes"),
     );
     try_everywhere(&world, &make, &undo, || Fault::Reset).await;
@@ -139,7 +143,7 @@ async fn an_undo_that_was_interrupted_anywhere_is_completed_by_the_same_command(
     let (world, _shared) = stage().await;
     let group = world.namespace.clone();
     let (make, undo) = (
-        format!("dedicate GPU0 GPU1 --to {group}"),
+        format!("dedicate GPU0 GPU1 --to {group} --yes"),
         format!("undedicate {group} --yes"),
     );
     try_everywhere(&world, &undo, &make, || Fault::Reset).await;

@@ -2,6 +2,7 @@
 //!
 //! They have a control plane of their own: a dedication refuses tolerations in every namespace but its own.
 
+mod applied;
 mod described;
 mod enforced;
 mod interrupted;

@@ -2,33 +2,33 @@
 
 use serde_json::{Value, json};
 
-use super::stage::{ADMISSION, end, plane, policies, serving, stage};
-use crate::harness::{Proxy, Reference, objects::slice};
+use super::stage::{ADMISSION, build_with, dedicate, end, plane, policies, serving, stage};
+use crate::cluster::rules::harm;
+use crate::cluster::rules::support::World;
+use crate::harness::{At, Fault, Proxy, Reference, Reply, block_on};
 
 /// The administrator's rights but those of the policies.
 fn without_policies() -> Vec<Value> {
     let all = ["get", "list", "watch", "create", "patch", "delete"];
-    [
-        "",
-        "apps",
-        "batch",
-        "policy",
-        "resource.k8s.io",
-        "scheduling.k8s.io",
-    ]
-    .map(|group| json!({"apiGroups": [group], "resources": ["*"], "verbs": all}))
-    .to_vec()
+    ["", "apps", "resource.k8s.io"]
+        .map(|group| json!({"apiGroups": [group], "resources": ["*"], "verbs": all}))
+        .to_vec()
+}
+
+async fn is_untouched(world: &World<'_>) {
+    assert_eq!(policies(&world.namespace).await, Vec::<String>::new());
+    assert_eq!(world.rules().await, Vec::<Value>::new());
 }
 
 #[tokio::test]
 async fn devices_of_another_dedication_are_refused_by_name() {
     let (world, _shared) = stage().await;
     let (one, two) = (world.namespace.clone(), plane().namespace().await);
-    world.run(&format!("dedicate GPU0 --to {one}")).ended(0);
+    dedicate(&world, "GPU0", &format!("--to {one}"));
     let run = world
-        .run(&format!("dedicate DRIVER/*/* --to {two}"))
+        .run(&format!("dedicate DRIVER/*/* --to {two} --yes"))
         .ended(4);
-    let run = run.saying(&format!("already belongs to dedication {one}"));
+    let run = run.saying(&format!("belongs to dedication {one}"));
     let run = run.saying(&format!("undedicate {one}"));
     assert!(run.stdout.is_empty(), "{run:#?}");
     assert_eq!(policies(&two).await, Vec::<String>::new());
@@ -36,109 +36,148 @@ async fn devices_of_another_dedication_are_refused_by_name() {
     end(&world, &one);
 }
 
+#[test]
+fn a_dedication_that_was_made_meanwhile_is_found_by_the_last_look() {
+    let (world, _shared) = block_on(stage());
+    let group = world.namespace.clone();
+    let line = format!("dedicate GPU0 --to {group} --yes");
+    let proxy = harm::Proxy::start(&world);
+    proxy.run(&world, &line).ended(0);
+    let rule = |seen: &crate::harness::Seen| {
+        let path = &seen.path;
+        seen.method == "PATCH" && path.contains("devicetaintrules") && !path.contains("dryRun")
+    };
+    let place = proxy.seen().iter().position(rule).expect("it was applied");
+    end(&world, &group);
+    let mut theirs = crate::harness::objects::rule(&format!("{group}-theirs"), &world.driver, "");
+    theirs["spec"]["taint"] = json!({
+        "key": "devicetaint.dev/dedicated", "value": format!("{group}-theirs"),
+        "effect": "NoSchedule",
+    });
+    // The trials of the policies may be more or fewer than before; each is before the rule.
+    let place = place.saturating_sub(2);
+    let run = proxy.run_while(&world, &line, At::Number(place), || {
+        block_on(plane().create(&[theirs]));
+    });
+    let run = run.ended(1).saying(&format!("dedication {group}-theirs"));
+    assert!(run.stderr.contains("changed: "), "{run:#?}");
+    end(&world, &group);
+    world
+        .run(&format!("remove {group}-theirs --yes --others"))
+        .ended(0);
+}
+
 #[tokio::test]
-async fn namespaces_that_are_not_there_and_kube_system_are_refused() {
+async fn a_device_whose_counters_others_can_use_is_refused_without_its_partitions() {
+    let (world, _shared) = build_with(|driver, node| {
+        let mut devices =
+            crate::harness::objects::slice(driver, node, &["card", "half-0", "half-1"]);
+        devices["spec"]["pool"]["resourceSliceCount"] = json!(2);
+        for (place, memory) in ["80Gi", "40Gi", "40Gi"].into_iter().enumerate() {
+            devices["spec"]["devices"][place]["consumesCounters"] =
+                json!([{"counterSet": "card", "counters": {"memory": {"value": memory}}}]);
+        }
+        let mut sets = crate::harness::objects::slice(driver, node, &[]);
+        sets["metadata"]["name"] = json!(format!("{node}-{driver}-sets"));
+        sets["spec"]["pool"]["resourceSliceCount"] = json!(2);
+        let spec = sets["spec"].as_object_mut().expect("an object");
+        spec.remove("devices");
+        spec.insert(
+            "sharedCounters".to_owned(),
+            json!([{"name": "card", "counters": {"memory": {"value": "80Gi"}}}]),
+        );
+        vec![sets, devices]
+    })
+    .await;
+    let group = world.namespace.clone();
+    for (device, other) in [("card", "half-0"), ("half-0", "card")] {
+        let line = format!("dedicate {} --to {group} --yes", world.device(device));
+        let run = world.run(&line).ended(4).saying(&world.device(other));
+        run.saying("--with-partitions");
+        is_untouched(&world).await;
+    }
+    let card = world.device("card");
+    dedicate(
+        &world,
+        &format!("{card} --with-partitions"),
+        &format!("--to {group}"),
+    );
+    assert_eq!(world.rules().await.len(), 3);
+    end(&world, &group);
+}
+
+#[tokio::test]
+async fn without_a_permission_that_is_needed_later_nothing_is_created() {
     let (world, _shared) = stage().await;
-    for (line, said) in [
-        (
-            "--to no-such-namespace",
-            "namespace no-such-namespace not found",
-        ),
-        (
-            "--to kube-system",
-            "kube-system cannot be part of a dedication",
-        ),
-        (
-            "--namespace-selector kubernetes.io/metadata.name --name all",
-            "kube-system cannot be part of a dedication",
-        ),
-        (
-            "--namespace-selector team=none-such --name none",
-            "no namespace matches the labels",
-        ),
-        ("--to one,two", "without --name"),
-        ("", "no namespaces specified"),
+    let group = world.namespace.clone();
+    let line = format!("dedicate GPU0 --to {group} --yes");
+    // Also one who may create only some of them, or may not try the policies.
+    let of = |group: &str, resources: &[&str], verbs: &[&str]| json!({"apiGroups": [group], "resources": resources, "verbs": verbs});
+    let all = ["get", "list", "create", "patch"];
+    let mutating = [
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
+    ];
+    let mut some = without_policies();
+    some.push(of(ADMISSION, &["*"], &["get", "list"]));
+    some.push(of(ADMISSION, &mutating, &["create", "patch"]));
+    let untried = vec![
+        of(ADMISSION, &["*"], &all),
+        of("resource.k8s.io", &["devicetaintrules"], &all),
+        of("resource.k8s.io", &["*"], &["get", "list"]),
+        of("", &["*"], &["get", "list"]),
+        of("apps", &["*"], &["get", "list"]),
+    ];
+    for (rights, missing) in [
+        (without_policies(), "mutatingadmissionpolicies"),
+        (some, "validatingadmissionpolicies"),
+        (untried, "resourceclaims"),
     ] {
-        let run = world
-            .run(&format!("dedicate GPU0 {line}"))
-            .ended(2)
-            .saying(said);
+        let user = plane().kubeconfig_for(&rights).await;
+        let flag = format!("--kubeconfig {}", user.kubeconfig.display());
+        let run = world.run(&format!("{line} {flag}")).ended(1);
+        let run = run.saying(missing).saying("nothing was changed");
+        assert!(run.stdout.is_empty(), "{run:#?}");
+        is_untouched(&world).await;
+    }
+    world.run(&format!("dedicate GPU0 --to {group}")).ended(4);
+    is_untouched(&world).await;
+}
+
+#[tokio::test]
+async fn fields_of_other_programs_in_a_policy_are_refused() {
+    let (world, _shared) = stage().await;
+    let group = world.namespace.clone();
+    dedicate(&world, "GPU0", &format!("--to {group}"));
+    let policy = Reference::cluster(
+        &format!("{ADMISSION}/v1"),
+        "ValidatingAdmissionPolicy",
+        &format!("dedicated-{group}"),
+    );
+    let line = format!("dedicate GPU0 --to {group} --yes");
+    for (patch, code) in [
+        // Set by another program, it is a conflict; added, it stays when the rest is applied.
+        (json!({"failurePolicy": "Ignore"}), 1),
+        (
+            json!({"failurePolicy": "Fail", "matchConditions": [{"name": "never", "expression": "false"}]}),
+            4,
+        ),
+    ] {
+        plane().patch(&policy, &json!({"spec": patch})).await;
+        let run = world.run(&line).ended(code).saying("nothing was changed");
         assert!(run.stdout.is_empty(), "{run:#?}");
     }
+    end(&world, &group);
 }
 
 #[tokio::test]
-async fn without_the_right_to_make_policies_nothing_is_tainted() {
-    let (world, _shared) = stage().await;
-    let group = world.namespace.clone();
-    let user = plane().kubeconfig_for(&without_policies()).await;
-    let world = world.seen_by(&user.kubeconfig);
-    let run = world.run(&format!("dedicate GPU0 --to {group}")).ended(1);
-    let run = run
-        .saying("mutatingadmissionpolicies")
-        .saying("nothing was changed");
-    assert!(run.stdout.is_empty(), "{run:#?}");
-    assert_eq!(world.rules().await, Vec::<Value>::new());
-
-    // One who may read them and make only some is refused before the first is made.
-    let mut rights = without_policies();
-    let of = |resources: &[&str], verbs: &[&str]| json!({"apiGroups": [ADMISSION], "resources": resources, "verbs": verbs});
-    rights.push(of(&["*"], &["get", "list"]));
-    rights.push(of(
-        &[
-            "mutatingadmissionpolicies",
-            "mutatingadmissionpolicybindings",
-        ],
-        &["create"],
-    ));
-    let user = plane().kubeconfig_for(&rights).await;
-    let world = world.seen_by(&user.kubeconfig);
-    world
-        .run(&format!("dedicate GPU0 --to {group}"))
-        .ended(1)
-        .saying("validatingadmissionpolicies")
-        .saying("nothing was changed");
-    assert_eq!(policies(&group).await, Vec::<String>::new());
-    assert_eq!(world.rules().await, Vec::<Value>::new());
-}
-
-#[tokio::test]
-async fn a_policy_of_that_name_that_somebody_else_made_is_left_alone() {
-    let (world, _shared) = stage().await;
-    let group = world.namespace.clone();
-    let theirs = json!({
-        "apiVersion": format!("{ADMISSION}/v1"), "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": {"name": format!("dedicated-{group}")},
-        "spec": {"policyName": "another", "validationActions": ["Deny"]},
-    });
-    plane().create(&[theirs]).await;
-    world
-        .run(&format!("dedicate GPU0 --to {group}"))
-        .ended(4)
-        .saying("does not belong to dedication");
-    assert_eq!(world.rules().await, Vec::<Value>::new());
-    assert_eq!(
-        policies(&group).await,
-        ["validatingadmissionpolicybindings"]
-    );
-    world.run(&format!("undedicate {group} --yes")).ended(1);
-    assert_eq!(
-        policies(&group).await,
-        ["validatingadmissionpolicybindings"]
-    );
-}
-
-#[tokio::test]
-async fn a_dedication_is_ended_where_somebody_agreed_and_may_do_all_of_it() {
+async fn a_dedication_is_ended_after_a_confirmation_by_who_may_do_all_of_it() {
     let (world, _shared) = stage().await;
     let group = world.namespace.clone();
     let yes = format!("undedicate {group} --yes");
     world.run(&yes).ended(1).saying("not found");
-
-    world.run(&format!("dedicate GPU0 --to {group}")).ended(0);
-    // Without a terminal, nobody can answer the question.
-    let unasked = world.run(&format!("undedicate {group}")).ended(4);
-    unasked.saying("nothing was changed");
+    dedicate(&world, "GPU0", &format!("--to {group}"));
+    world.run(&format!("undedicate {group}")).ended(4);
     let may = |group: &str, verbs: &[&str]| json!({"apiGroups": [group], "resources": ["*"], "verbs": verbs});
     let reads = ["get", "list", "watch"];
     let granted = [
@@ -150,94 +189,55 @@ async fn a_dedication_is_ended_where_somebody_agreed_and_may_do_all_of_it() {
     world
         .run(&format!("{yes} --kubeconfig {}", reader.display()))
         .ended(1)
-        .saying("nothing was changed");
-    assert_eq!(world.rules().await.len(), 1);
+        .saying("not deleted: validatingadmissionpolicybinding");
     assert_eq!(policies(&group).await.len(), 4);
-    end(&world, &group);
-    assert_eq!(world.rules().await, Vec::<Value>::new());
-}
-
-#[tokio::test]
-async fn the_same_command_keeps_what_exists_and_refuses_policies_with_other_content() {
-    let (world, _shared) = stage().await;
-    let group = world.namespace.clone();
-    let line = format!("dedicate GPU0 --to {group}");
-    world.run(&line).ended(0);
-    let again = world.run(&line).ended(0);
-    assert_eq!(again.stdout.matches(" unchanged").count(), 5, "{again:#?}");
-    let policy = Reference::cluster(
-        &format!("{ADMISSION}/v1"),
-        "MutatingAdmissionPolicy",
-        &format!("dedicated-{group}"),
+    assert_eq!(
+        world.rules().await,
+        Vec::<Value>::new(),
+        "the taint is first"
     );
+
+    // While a finalizer keeps the taint, the policies stay.
+    dedicate(&world, "GPU0", &format!("--to {group}"));
+    let rule = world.rules().await.remove(0);
+    let reference = Reference::rule(rule["metadata"]["name"].as_str().expect("a name"));
+    let held = |finalizers: Value| json!({"metadata": {"finalizers": finalizers}});
     plane()
-        .patch(&policy, &json!({"spec": {"failurePolicy": "Ignore"}}))
+        .patch(&reference, &held(json!(["example.com/hold"])))
         .await;
-    world
-        .run(&line)
-        .ended(4)
-        .saying("exists with other content");
-    let printed = world
-        .run(&format!("{line} --dry-run=client -o yaml"))
-        .ended(0);
+    let stopped = world.run(&yes).ended(75);
     assert!(
-        printed.stdout.contains("failurePolicy: Fail"),
-        "{printed:#?}"
+        !stopped.stderr.contains("nothing was changed"),
+        "{stopped:#?}"
     );
+    assert_eq!(policies(&group).await.len(), 4);
+    plane().patch(&reference, &held(Value::Null)).await;
     end(&world, &group);
+    is_untouched(&world).await;
 }
 
 #[tokio::test]
-async fn devices_that_were_exchanged_since_are_refused() {
-    let (world, _shared) = stage().await;
-    let group = world.namespace.clone();
-    let with_uuid = |generation: i64, uuid: &str| {
-        let mut slice = slice(&world.driver, &world.node, &[]);
-        slice["spec"]["pool"]["generation"] = json!(generation);
-        slice["spec"]["devices"] =
-            json!([{"name": "gpu-0", "attributes": {"uuid": {"string": uuid}}}]);
-        slice
-    };
-    let reference = Reference::of(&with_uuid(1, ""));
-    plane()
-        .patch(
-            &reference,
-            &json!({"spec": with_uuid(2, "GPU-11111111-2222-3333-4444-555555555555")["spec"]}),
-        )
-        .await;
-    let line = format!("dedicate GPU0 --to {group}");
-    world.run(&line).ended(0);
-    plane()
-        .patch(
-            &reference,
-            &json!({"spec": with_uuid(3, "GPU-99999999-2222-3333-4444-555555555555")["spec"]}),
-        )
-        .await;
-    world.run(&line).ended(4).saying("GPU-99999999");
-    end(&world, &group);
-}
-
-#[tokio::test]
-async fn on_a_server_without_policies_that_change_objects_nothing_is_tainted() {
+async fn without_policies_in_effect_there_is_no_taint() {
     let (world, _shared) = stage().await;
     let group = world.namespace.clone();
     let proxy = Proxy::start(plane());
-    let flags = proxy.flags().join(" ");
+    let line = format!("dedicate GPU0 --to {group} --yes");
+    let through = format!("{line} {}", proxy.flags().join(" "));
+    // A server without policies that change objects.
     proxy.plan(serving(&["v1"]));
-    world
-        .run(&format!("dedicate GPU0 --to {group} {flags}"))
-        .ended(1)
-        .saying("nothing was changed");
-    assert_eq!(policies(&group).await, Vec::<String>::new());
+    world.run(&through).ended(1);
+    is_untouched(&world).await;
+    // A server on which the policies never act.
+    let claim =
+        json!({"kind": "ResourceClaim", "apiVersion": "resource.k8s.io/v1", "metadata": {}});
+    let trials = At::Path("/apis/resource.k8s.io/v1/namespaces/".to_owned(), 1000);
+    let accepted = Reply::json("201 Created", claim.to_string());
+    proxy.plan([(trials, Fault::Answer(accepted))]);
+    let run = world.run(&through).ended(75).saying("not in effect");
+    assert!(!run.stderr.contains("nothing was changed"), "{run:#?}");
+    assert_eq!(policies(&group).await.len(), 4);
     assert_eq!(world.rules().await, Vec::<Value>::new());
-    proxy.plan(serving(&["v1"]));
-    let printed = world
-        .run(&format!(
-            "dedicate GPU0 --to {group} --dry-run=client -o yaml {flags}"
-        ))
-        .ended(0);
-    assert!(
-        printed.stdout.contains("kind: MutatingAdmissionPolicy"),
-        "{printed:#?}"
-    );
+    world.run(&line).ended(0);
+    assert_eq!(world.rules().await.len(), 1);
+    end(&world, &group);
 }

@@ -35,14 +35,24 @@ static SHARED: RwLock<()> = RwLock::const_new(());
 
 /// A stage beside others, for who makes no claims with tolerations of every taint.
 pub async fn stage() -> (World<'static>, RwLockReadGuard<'static, ()>) {
-    let shared = SHARED.read().await;
-    (build().await, shared)
+    build_with(|driver, node| vec![slice(driver, node, &DEVICES)]).await
 }
+
+/// As [`stage`], with other slices of a driver and a node.
+pub async fn build_with(
+    slices: impl FnOnce(&str, &str) -> Vec<Value>,
+) -> (World<'static>, RwLockReadGuard<'static, ()>) {
+    let shared = SHARED.read().await;
+    (build(slices).await, shared)
+}
+
+/// The devices of a stage.
+const DEVICES: [&str; 3] = ["gpu-0", "gpu-1", "gpu-2"];
 
 /// A stage with no dedication but its own.
 pub async fn stage_alone() -> (World<'static>, RwLockWriteGuard<'static, ()>) {
     let alone = SHARED.write().await;
-    let world = build().await;
+    let world = build(|driver, node| vec![slice(driver, node, &DEVICES)]).await;
     // The server forgets policies a moment after they are gone.
     let asked = claim(
         &world,
@@ -57,17 +67,14 @@ pub async fn stage_alone() -> (World<'static>, RwLockWriteGuard<'static, ()>) {
     (world, alone)
 }
 
-/// A node of its own with `gpu-0` to `gpu-2`, on which the scheduler puts pods.
-async fn build() -> World<'static> {
+/// A node of its own with devices, on which the scheduler puts pods.
+async fn build(slices: impl FnOnce(&str, &str) -> Vec<Value>) -> World<'static> {
     let (driver, node) = (driver_name(), format!("node-{}", random_suffix()));
     let plane = plane();
     plane.ready_node(&node).await;
-    plane
-        .create(&[
-            class(&driver),
-            slice(&driver, &node, &["gpu-0", "gpu-1", "gpu-2"]),
-        ])
-        .await;
+    let mut objects = vec![class(&driver)];
+    objects.extend(slices(&driver, &node));
+    plane.create(&objects).await;
     let mut world = World::bare(plane, driver, node);
     world.namespace = plane.namespace().await;
     world
@@ -139,7 +146,8 @@ pub async fn lets_in(world: &World<'_>, namespace: &str, dedication: &str, expec
 
 /// Waits until the toleration of a dedication is refused in a namespace.
 pub async fn refuses(world: &World<'_>, namespace: &str, dedication: &str) -> String {
-    let tolerations = json!([{"key": "dedicated", "value": dedication, "effect": "NoSchedule"}]);
+    let tolerations =
+        json!([{"key": "devicetaint.dev/dedicated", "value": dedication, "effect": "NoSchedule"}]);
     let asked = claim(
         world,
         namespace,
@@ -184,7 +192,14 @@ pub async fn policies(dedication: &str) -> Vec<String> {
     found
 }
 
-/// Ends a dedication, so that it is in nobody's way.
+/// Dedicates devices, to which it has to come.
+pub fn dedicate(world: &World<'_>, devices: &str, flags: &str) -> Run {
+    world
+        .run(&format!("dedicate {devices} {flags} --yes"))
+        .ended(0)
+}
+
+/// Ends a dedication.
 pub fn end(world: &World<'_>, dedication: &str) -> Run {
     world
         .run(&format!("undedicate {dedication} --yes"))

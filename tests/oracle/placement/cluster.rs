@@ -22,24 +22,40 @@ pub struct Cluster {
     devices: Vec<([String; 3], bool)>,
 }
 
-/// The field of devices that Kubernetes serves from 1.37 on.
-const GROUPS: &str = "compatibilityGroups";
-
 impl Cluster {
-    /// The cluster as a server of that minor version stores it: without fields that it does not know.
+    /// The cluster as a server of that minor version stores it: without fields that it does not know, or whose feature
+    /// gate is off by default.
     pub fn stored_by(mut self, minor: u32) -> Self {
-        fn drop_groups(value: &mut Value) {
+        fn drop_fields(value: &mut Value, names: &[&str]) {
             match value {
                 Value::Object(fields) => {
-                    fields.remove(GROUPS);
-                    fields.values_mut().for_each(drop_groups);
+                    fields.retain(|name, _| !names.contains(&name.as_str()));
+                    fields
+                        .values_mut()
+                        .for_each(|field| drop_fields(field, names));
                 }
-                Value::Array(all) => all.iter_mut().for_each(drop_groups),
+                Value::Array(all) => all.iter_mut().for_each(|one| drop_fields(one, names)),
                 Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
             }
         }
-        if minor < 37 {
-            self.slices.iter_mut().for_each(drop_groups);
+        let of_slices: &[&str] = match minor {
+            ..36 => &[
+                "compatibilityGroups",
+                "allowMultipleAllocations",
+                "requestPolicy",
+            ],
+            36 => &["compatibilityGroups"],
+            37.. => &[],
+        };
+        let of_claims: &[&str] = match minor {
+            ..36 => &["capacity", "shareID", "consumedCapacity"],
+            36.. => &[],
+        };
+        for slice in &mut self.slices {
+            drop_fields(slice, of_slices);
+        }
+        for claim in &mut self.claims {
+            drop_fields(claim, of_claims);
         }
         self
     }
@@ -253,7 +269,7 @@ fn new_device(name: &str, has_counters: bool, random: &mut Random) -> Map<String
         }
         let mut consumption = json!({"counterSet": set, "counters": counters});
         if random.percent(1) {
-            consumption[GROUPS] = json!(["together"]);
+            consumption["compatibilityGroups"] = json!(["together"]);
         }
         device.insert("consumesCounters".to_owned(), json!([consumption]));
     }

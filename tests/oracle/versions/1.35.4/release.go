@@ -90,8 +90,8 @@ func compileExpression(expression string, listTypeAttributes bool) (dracel.Compi
 	return compiler.CompileCELExpression(expression, dracel.Options{}), nil
 }
 
-// allocatorFeatures are those that newer versions have by default. In this one they are off, as device taints are: a
-// cluster that uses them has turned them on.
+// allocatorFeatures are those that newer versions have by default, consumable capacities aside. Device taints and
+// partitions are off by default in this version, too: a cluster with taints has turned them on.
 func allocatorFeatures() structured.Features {
 	return structured.Features{
 		AdminAccess:            true,
@@ -99,6 +99,5 @@ func allocatorFeatures() structured.Features {
 		PartitionableDevices:   true,
 		DeviceTaints:           true,
 		DeviceBindingAndStatus: true,
-		ConsumableCapacity:     true,
 	}
 }
