@@ -126,6 +126,11 @@ impl RemoveArgs {
         }
     }
 
+    /// The command with the report that another command prints.
+    pub(super) fn with_report(self, report: ReportArgs) -> Self {
+        Self { report, ..self }
+    }
+
     async fn remove(
         &self,
         format: Option<Format>,

@@ -185,7 +185,7 @@ impl<'a> EvictionEvidence<'a> {
                 let possible = possible_devices(snapshot, &devices, self.hardware);
                 let mut held = holders(snapshot, &devices);
                 held.extend(possible_holders(snapshot, &possible));
-                let held = held.into_iter();
+                let held = held.into_iter().filter(|claim| !claim.has_admin_access());
                 held.map(|claim| claim.with_leaving(around, self.now))
                     .collect()
             }

@@ -27,7 +27,6 @@ pub(crate) mod policy_changer;
 pub(crate) mod present;
 pub(crate) mod publish;
 mod read_progress;
-pub(crate) mod record;
 pub(crate) mod resolve_rules;
 pub(crate) mod rules_on;
 pub(crate) mod source;

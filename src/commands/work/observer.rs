@@ -117,11 +117,6 @@ impl RuleObserver {
         })
     }
 
-    /// Which devices are the same hardware.
-    pub(crate) fn hardware(&self) -> &Hardware {
-        &self.hardware
-    }
-
     /// Whether the end of some pods cannot be seen, so that force deletions are not detected.
     pub(crate) fn misses_force_deletions(&self) -> bool {
         self.watched.misses_force_deletions()

@@ -113,7 +113,7 @@ mod tests {
             ),
             Harm::of(
                 &change("a", plain),
-                PodClass::SingleReplica,
+                PodClass::Singleton,
                 BudgetState::Allows,
             ),
             Harm::of(&change("a", plain), PodClass::Job, BudgetState::Allows),
