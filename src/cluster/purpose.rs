@@ -156,7 +156,7 @@ purposes! {
     /// Looking at drains.
     DrainStatus: "drain-status", Looks, Live, Rules, [FACTS, PODS];
     /// Undoing a drain.
-    Restore: "restore", Acts, Live, Rules, [FACTS, PODS, Need(&["get", "delete", "patch"], What::Rules), NODES];
+    Restore: "restore", Acts, Live, Rules, [FACTS, PODS, Need(&["get", "delete"], What::Rules), NODES];
     /// Evicting pods so that another one gets their devices.
     MakeRoom: "make-room", Acts, Live, Rules, [FACTS, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, NODES, Need(&["get", "create", "patch", "delete"], What::Rules), EVICTIONS];
 }

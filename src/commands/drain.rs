@@ -203,7 +203,7 @@ Examples:
   kubectl devicetaint restore firmware";
 
 impl DrainArgs {
-    /// What it does with clusters, and who stops it.
+    /// Its use of clusters, and its handling of signals.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile::of(match self.view {
             Some(ViewedCluster::Status(_)) => Purpose::DrainStatus,

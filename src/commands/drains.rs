@@ -24,8 +24,8 @@ use crate::report::metadata::{Affects, Incomplete, Metadata};
 ///
 /// `held`: only claims hold the devices that the drain does not release, such as those of DaemonSets.
 ///
-/// Whether pods were force-deleted, so that their devices may still be in use, is not known here: `podresources check`
-/// on the node shows that.
+/// Force-deleted pods are not known here, although their devices may still be in use: run `podresources check` on the
+/// node.
 #[derive(clap::Args, Debug)]
 pub(super) struct StatusArgs {
     /// Names of drains; default: all

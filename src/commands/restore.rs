@@ -49,7 +49,7 @@ Examples:
   kubectl devicetaint restore node-7";
 
 impl RestoreArgs {
-    /// What it does with clusters, and who stops it.
+    /// Its use of clusters, and its handling of signals.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile::of(Purpose::Restore)
     }

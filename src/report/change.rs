@@ -12,7 +12,7 @@ use super::wait::WaitReport;
 pub use crate::decide::outcomes::{DryRun, RuleResult};
 use crate::decide::outcomes::{Outcomes, RuleOutcome};
 
-/// Report of `add`, `escalate`, `deescalate` and `remove`: what the command did, rule by rule.
+/// Report of `add`, `escalate`, `deescalate`, `remove`, `drain` and `restore`: what the command did, rule by rule.
 ///
 /// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -215,7 +215,7 @@ impl RuleObserver {
     ) -> BTreeSet<DeviceId> {
         let taints = taints.all();
         match self.goal {
-            Goal::Idle => {
+            Goal::Idle(_) => {
                 let mut devices = awaited_devices(snapshot, &taints, semantics, &self.hardware);
                 devices.extend(possible_devices(snapshot, &devices, &self.hardware));
                 devices
@@ -310,7 +310,7 @@ fn hardware_of(
 ) -> Hardware {
     let hardware = Hardware::of(&snapshot.slices);
     match goal {
-        Goal::Idle => {
+        Goal::Idle(_) => {
             let published = engine::devices(snapshot, semantics);
             with_new_names(hardware, rules, &published)
         }

@@ -214,7 +214,7 @@ impl Wait<'_> {
         let semantics = view.semantics;
         let changed = changed_identities(self.rules, &view.reading, &semantics);
         let unpublished = match self.goal {
-            Goal::Idle => rules_without_published_devices(self.rules, &view.reading, &semantics),
+            Goal::Idle(_) => rules_without_published_devices(self.rules, &view.reading, &semantics),
             Goal::Evicted | Goal::Observed | Goal::Deleted => None,
         };
         let beside = BesideWait {

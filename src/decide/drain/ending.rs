@@ -39,7 +39,7 @@ impl UnitResult {
         }
     }
 
-    /// Whether the drain goes on with the next unit.
+    /// True if the drain goes on with the next unit.
     #[must_use]
     pub fn may_others_start(&self) -> bool {
         match self.end {

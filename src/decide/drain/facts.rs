@@ -19,7 +19,7 @@ use crate::model::{
 pub struct UnitFacts {
     /// Change of its rules by another user or run, which ends the drain.
     pub change: Option<String>,
-    /// Whether all of its rules have effect NoExecute.
+    /// True if all of its rules have effect NoExecute.
     pub is_raised: bool,
     /// The pods that use its devices, the least harmful to evict first.
     pub pods: Vec<UnitPod>,
@@ -27,7 +27,7 @@ pub struct UnitFacts {
     pub workloads: BTreeMap<Uid, WorkloadState>,
     /// The Deployments among them that start new pods first, by UID.
     pub restarts: BTreeMap<Uid, RestartState>,
-    /// What could not be read.
+    /// Data that could not be read.
     pub unread: Vec<String>,
     /// Claims on the devices, as the wait beside the evictions observes them.
     pub wait: IdleWait,
@@ -36,7 +36,7 @@ pub struct UnitFacts {
 /// Observations of a wait until no claim holds the devices.
 #[derive(Clone, Debug, Default)]
 pub struct IdleWait {
-    /// Whether no claim has held them for long enough, by data that was read whole.
+    /// True if no claim has held them for long enough, by data that was read whole.
     pub is_idle: bool,
     /// Claims that hold them, a line each.
     pub left: Vec<String>,
@@ -57,9 +57,9 @@ pub struct UnitPod {
     pub class: PodClass,
     /// Harm of its eviction.
     pub harm: Harm,
-    /// Whether it is terminating.
+    /// True if it is terminating.
     pub is_terminating: bool,
-    /// Whether its replacement comes back to the same device and is evicted again, under effect NoExecute.
+    /// True if its replacement comes back to the same device and is evicted again, under effect NoExecute.
     pub is_evicted_again: bool,
     /// The budgets that allow no eviction of it now.
     pub budgets: Vec<NamespacedName>,
@@ -68,13 +68,13 @@ pub struct UnitPod {
 }
 
 impl UnitPod {
-    /// Whether the drain evicts it.
+    /// True if the drain evicts it.
     #[must_use]
     pub fn is_evicted(&self, included: Inclusions) -> bool {
         !self.is_terminating && self.class.treatment(included) == Treatment::Evicted
     }
 
-    /// Whether it stays and holds the devices.
+    /// True if it stays and holds the devices.
     #[must_use]
     pub fn holds(&self, included: Inclusions) -> bool {
         !self.is_terminating && self.class.treatment(included) == Treatment::Stays
@@ -90,7 +90,7 @@ pub struct WorkloadState {
     pub ready: Option<i32>,
     /// Desired pods; absent if unknown.
     pub wanted: Option<i32>,
-    /// Whether it creates no more pods.
+    /// True if it creates no more pods.
     pub has_ended: bool,
 }
 
@@ -108,7 +108,7 @@ impl WorkloadState {
         }
     }
 
-    /// Whether as many pods are ready as desired, or as `before`, or no more are created.
+    /// True if as many pods are ready as desired, or as `before`, or no more are created.
     #[must_use]
     pub fn is_ready(&self, before: Option<i32>) -> bool {
         let is_enough = |needed: Option<i32>| {
@@ -191,7 +191,7 @@ fn refusing_budgets<'a>(
     refusing
 }
 
-/// Whether the replacement of a pod comes back to the device, and tolerates effect NoExecute for the scheduler alone:
+/// True if the replacement of a pod comes back to the device, and tolerates effect NoExecute for the scheduler alone:
 /// admin access needs no free device, a DaemonSet has no other node, and the device of a tolerant pod is free once it is
 /// evicted.
 fn is_evicted_again(impact: &PodImpact<'_>, class: PodClass) -> bool {
@@ -292,7 +292,7 @@ pub fn rules_as_made(
     rules.collect()
 }
 
-/// How the rules that this run has left as `made` were changed since; absent if they were not.
+/// Change of the rules that this run has left as `made`; absent if there is none.
 #[must_use]
 pub fn rule_change(made: &[DeviceTaintRule], found: &[DeviceTaintRule]) -> Option<String> {
     made.iter().find_map(|rule| {
@@ -315,7 +315,7 @@ pub fn rule_change(made: &[DeviceTaintRule], found: &[DeviceTaintRule]) -> Optio
     })
 }
 
-/// Whether all rules evict pods themselves.
+/// True if all rules evict pods themselves.
 #[must_use]
 pub fn is_raised(rules: &[DeviceTaintRule]) -> bool {
     let mut rules = rules.iter();

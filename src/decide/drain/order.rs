@@ -21,7 +21,7 @@ pub struct Harm {
     name: NamespacedName,
 }
 
-/// Whether the budgets of a pod allow its eviction now.
+/// Answer of the budgets of a pod to its eviction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BudgetState {
     /// All of them allow it, or there are none.

@@ -41,7 +41,7 @@ pub struct Inclusions {
     pub daemon_sets: bool,
 }
 
-/// How a drain treats the pods of a class.
+/// Treatment of the pods of a class by a drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Treatment {
     /// They are evicted.
@@ -103,7 +103,7 @@ impl PodClass {
         }
     }
 
-    /// How pods of the class are treated.
+    /// Treatment of pods of the class.
     #[must_use]
     pub fn treatment(self, included: Inclusions) -> Treatment {
         let by_flag = |is_included: bool, name| match is_included {

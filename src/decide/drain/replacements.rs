@@ -5,7 +5,7 @@ use crate::engine::allocator::NodeFilter;
 use crate::engine::{Impact, ProposedTaint};
 use crate::model::Effect;
 
-/// What could replace the devices that the evicted pods of `impact` lose and their controllers need, while the rules of the drain taint the devices
+/// Devices that could replace those that the evicted pods of `impact` lose and their controllers need, while the rules of the drain taint the devices
 /// of `proposed`; `by_taint`, effect NoExecute evicts pods, too.
 ///
 /// Devices on nodes on which the pod cannot be scheduled replace none: cordoned ones, those with a taint that it does not
@@ -68,13 +68,13 @@ mod tests {
         }
     }
 
-    /// Whether the only device of the cluster could be given to a claim with this toleration again.
+    /// True if the only device of the cluster could be given to a claim with this toleration again.
     fn is_placeable(effect: Effect, by_taint: bool) -> Option<bool> {
         let found = of_pod(&pod("ml", "notebook"), effect, by_taint);
         found.claims.first().and_then(|claim| claim.placeable)
     }
 
-    /// What could replace the only device of the cluster, which a claim of the pod with this toleration has.
+    /// Devices that could replace the only device of the cluster, which a claim of the pod with this toleration has.
     fn of_pod(pod: &Pod, effect: Effect, by_taint: bool) -> Replacements {
         found_in(&reading_of(pod, effect), by_taint)
     }

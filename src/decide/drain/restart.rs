@@ -110,7 +110,7 @@ fn state(workload: &Workload, since: Option<Timestamp>) -> Option<RestartState> 
     })
 }
 
-/// Whether the rollout of a Deployment that wants `replicas` starts new pods before old ones stop.
+/// True if the rollout of a Deployment that wants `replicas` starts new pods before old ones stop.
 ///
 /// Upstream: `ResolveFenceposts` in `pkg/controller/deployment/util/deployment_util.go`, and `defaultObjectRestarter`
 /// of kubectl, which refuses what is paused.

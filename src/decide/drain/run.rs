@@ -21,13 +21,13 @@ use super::restart::RestartProgress;
 use crate::model::Uid;
 use crate::naming::phrase::few;
 
-/// How long devices must be idle, and how long the scheduler has to observe taints.
+/// Time for which devices must be idle, and for the scheduler to observe taints.
 pub const SETTLE: Duration = Duration::from_secs(5);
 /// Delay before the first retry of a refused eviction.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 /// Longest delay between retries, as `kubectl drain` waits each time.
 const LONGEST_RETRY: Duration = Duration::from_secs(5);
-/// How long an eviction is refused until other ways are named, and how long a pending replacement is waited for that
+/// Time until other ways are named for a refused eviction, and for which a pending replacement is waited for that
 /// `--accept-unplaceable` accepts.
 const LONG: Duration = Duration::from_secs(60);
 
@@ -36,13 +36,13 @@ const LONG: Duration = Duration::from_secs(60);
 pub struct DrainLimits {
     /// Classes of pods that are evicted only with a flag.
     pub included: Inclusions,
-    /// Whether Deployments that start new pods first are restarted, instead of evicting their pods.
+    /// Restarts: Deployments that start new pods first are restarted, and their pods are not evicted.
     pub restarts: bool,
     /// When remaining pods of a unit are evicted with effect NoExecute; absent if never.
     pub force_after: Option<Duration>,
     /// When a unit ends without success.
     pub timeout: Duration,
-    /// Whether replacements may stay pending because no device is available.
+    /// Replacements may stay pending because no device is available.
     pub accepts_unplaceable: bool,
 }
 
@@ -102,7 +102,7 @@ struct Refusal {
 #[derive(Clone, Debug)]
 pub struct DrainRun {
     limits: DrainLimits,
-    /// Whether an earlier run may have evicted pods, so that the number of ready pods before the drain is unknown.
+    /// True if an earlier run may have evicted pods, so that the number of ready pods before the drain is unknown.
     is_resumed: bool,
     /// Start of the current unit.
     began: Duration,
@@ -337,7 +337,7 @@ impl DrainRun {
         (!self.is_whole(uid, elapsed)).then(|| format!("waits for {}", workload.describe()))
     }
 
-    /// Whether the workload may lose its next pod.
+    /// True if the workload may lose its next pod.
     fn is_whole(&self, uid: &Uid, elapsed: Duration) -> bool {
         let since = match self.disrupted.get(uid) {
             Some(since) => *since,
@@ -382,7 +382,7 @@ impl DrainRun {
         wait_or_block(is_over, left)
     }
 
-    /// Why the unit is not idle, a line for each reason.
+    /// Reasons why the unit is not idle, a line for each.
     fn reasons(&self, facts: &UnitFacts, leaving: &[&UnitPod], elapsed: Duration) -> Vec<String> {
         let pods = leaving.iter().map(|pod| {
             let name = &pod.name;

@@ -60,7 +60,9 @@ fn uid(pod: &UnitPod) -> Option<&str> {
 fn end(step: DrainStep) -> UnitEnd {
     match step {
         DrainStep::Finished(end) => end,
-        other => panic!("{other:?}"),
+        DrainStep::Evict(_) | DrainStep::Restart(_) | DrainStep::Raise | DrainStep::Wait => {
+            panic!("{step:?}")
+        }
     }
 }
 
@@ -251,7 +253,7 @@ fn a_unit_is_idle_only_when_the_wait_says_so_and_all_data_was_read() {
     unread.unread = vec!["pods could not be read: denied".to_owned()];
     assert_eq!(run().next(&unread, seconds(0)), DrainStep::Wait);
     let blocked = end(run().next(&unread, seconds(60)));
-    assert_eq!(blocked, UnitEnd::Blocked(unread.unread.clone()));
+    assert_eq!(blocked, UnitEnd::Blocked(unread.unread));
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub struct DrainPlan<'a> {
     pub units: &'a [Unit],
     /// The pods that use their devices.
     pub pods: &'a [UnitPod],
-    /// Whether the claims of evicted pods can be reallocated with all units tainted; absent if an earlier run began.
+    /// Devices for the claims of evicted pods with all units tainted; absent if an earlier run began.
     pub replacements: Option<&'a Replacements>,
     /// Limits of the drain.
     pub limits: &'a DrainLimits,

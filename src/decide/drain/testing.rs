@@ -39,7 +39,7 @@ pub fn drain_rule(name: &str, unit: &str, effect: &str) -> DeviceTaintRule {
     rule
 }
 
-/// What was read of a cluster.
+/// Data that was read of a cluster.
 pub struct Cluster {
     pub reading: Reading,
 }

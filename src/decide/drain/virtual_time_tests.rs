@@ -205,7 +205,7 @@ impl Simulation {
         self.pods[place].state = State::Terminating((!stuck).then_some(self.now + grace));
     }
 
-    /// What the Eviction API does.
+    /// Does what the Eviction API does.
     fn evict(&mut self, uid: &Uid) -> EvictionReply {
         let found = self.pods.iter().position(|pod| self::uid(pod) == *uid);
         let Some(place) = found else {
@@ -306,7 +306,7 @@ impl Simulation {
         }
     }
 
-    /// Whether a device of the unit is held.
+    /// True if a device of the unit is held.
     fn holds(&self, unit: usize) -> bool {
         self.pods.iter().any(|pod| self.is_of(pod, unit))
     }

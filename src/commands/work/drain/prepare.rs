@@ -33,13 +33,13 @@ pub(crate) struct DrainRequest {
     pub(crate) targets: Vec<String>,
     /// Nodes.
     pub(crate) nodes: Vec<String>,
-    /// Whether devices that use the same counters are drained too.
+    /// Selects also devices that use the same counters.
     pub(crate) with_partitions: bool,
     pub(crate) kind: UnitKind,
     pub(crate) name: Option<String>,
     pub(crate) reason: Option<String>,
     pub(crate) limits: DrainLimits,
-    /// How changes are sent; absent if they are not sent.
+    /// Mode of changes; absent if they are not sent.
     pub(crate) mode: Option<WriteMode>,
 }
 
@@ -268,12 +268,12 @@ impl PreparedDrain {
         rules.collect::<Option<Vec<_>>>().unwrap_or_default()
     }
 
-    /// Whether an earlier run created all rules, so that it may have evicted pods.
+    /// True if an earlier run created all rules, so that it may have evicted pods.
     pub(crate) fn is_resumed(&self) -> bool {
         !self.existing().is_empty()
     }
 
-    /// Whether an earlier run has given a rule effect NoExecute.
+    /// True if an earlier run has given a rule effect NoExecute.
     fn is_raised(&self) -> bool {
         self.all_steps()
             .any(|step| step.draft().taint.effect == Effect::NoExecute)

@@ -27,7 +27,7 @@ use crate::decide::drain::{
     rules_as_made,
 };
 use crate::decide::{AddStep, RuleDraft};
-use crate::engine::settle::{Goal, Patience};
+use crate::engine::settle::{AdminAccess, Goal, Patience};
 use crate::error::Failure;
 use crate::model::DeviceTaintRule;
 use crate::report::blocker::Blocker;
@@ -112,7 +112,7 @@ impl UnitDrain<'_> {
         let drain = self.prepared.terms.name.clone();
         let waited = rules.clone();
         let wait = Wait {
-            goal: Goal::Idle,
+            goal: Goal::Idle(AdminAccess::Ignored),
             rules: &waited,
             expected: Vec::new(),
             patience: Patience {
@@ -131,7 +131,7 @@ impl UnitDrain<'_> {
             pending().await
         };
         let (end, staying) = tokio::select! {
-            end = Box::pin(self.evict_all(unit, rules, run, &beside, changer)) => end?,
+            end = Box::pin(self.evict_all(rules, run, &beside, changer)) => end?,
             end = waiting => end,
         };
         Ok(result(end, run.evicted(), staying))
@@ -140,7 +140,6 @@ impl UnitDrain<'_> {
     /// Evicts the pods of a unit, and returns its end and the number of pods that stay.
     async fn evict_all(
         &self,
-        unit: &str,
         mut rules: Vec<DeviceTaintRule>,
         run: &mut DrainRun,
         beside: &BesideWait,
@@ -155,9 +154,8 @@ impl UnitDrain<'_> {
             }
             self.show_evicted(&facts, &mut lines);
             let pods = facts.pods.len();
-            self.context
-                .ledger
-                .left(&format!("unit {unit}: pods on its devices: {pods}"));
+            let left = format!("pods on the devices of the current unit: {pods}");
+            self.context.ledger.left(&left);
             if let Some(hint) = run.hint(&facts, self.began.elapsed()) {
                 changer.note(hint);
             }
