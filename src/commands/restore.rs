@@ -4,6 +4,7 @@ use super::context::Context;
 use super::flags::change::{ChangeArgs, ReportArgs};
 use super::profile::CommandProfile;
 use super::remove::{self, RemoveArgs};
+use super::work::change_summary::accounted;
 use super::work::connect::{connect, failed};
 use super::work::consent::{ask, introduce};
 use super::work::pipeline::asking;
@@ -56,6 +57,12 @@ impl RestoreArgs {
 }
 
 pub(super) async fn run(args: RestoreArgs, context: &Context) -> Result<ExitStatus, Failure> {
+    let (format, dry_run) = (args.report.format()?, args.change.change().dry_run);
+    let work = Box::pin(restore(args, context));
+    accounted(work, format, dry_run, context).await
+}
+
+async fn restore(args: RestoreArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let live = connect(context).await?;
     let listed = live.rules()?.list().await.map_err(failed)?.objects;
     let rules: Vec<DeviceTaintRule> = listed.into_iter().map(|stored| stored.fact).collect();

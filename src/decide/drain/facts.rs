@@ -6,7 +6,7 @@ use super::order::{BudgetState, Harm};
 use super::pod_class::{Inclusions, PodClass, Treatment};
 use super::restart::RestartState;
 use crate::assess::Basis;
-use crate::decide::RuleDraft;
+use crate::decide::draft::RuleDraft;
 use crate::engine::disruption::{BudgetAnswer, allows_first, disruption};
 use crate::engine::workloads::Owners;
 use crate::engine::{Impact, PodImpact, Verdict};

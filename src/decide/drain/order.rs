@@ -58,7 +58,7 @@ impl Harm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::testing::pod;
+    use crate::engine::testing::pod;
 
     fn change(name: &str, change: impl Fn(&mut Pod)) -> Pod {
         let mut pod = pod("team-a", name);

@@ -188,7 +188,7 @@ mod tests {
         results[0].admin_access = true;
         let reading = Cluster::default().reading;
         let owners = Owners::new(&reading);
-        let at = crate::report::testing::now();
+        let at = crate::engine::testing::now();
         let class = |claim: &ResourceClaim, verdict| {
             let mut impact = with_verdict(&pod, verdict);
             impact.claims = vec![use_of(claim)];
@@ -209,7 +209,7 @@ mod tests {
         cluster.replica_set("web", 2, 2);
         cluster.stateful_set("db", 2, 2);
         let owners = Owners::new(&cluster.reading);
-        let at = crate::report::testing::now();
+        let at = crate::engine::testing::now();
         let tolerant = |owner| {
             let pod = owned("x", owner);
             let impact = PodImpact {

@@ -51,12 +51,12 @@ mod tests {
     use super::*;
     use crate::engine::preview;
     use crate::engine::testing::{claim_in_use, node, pod, published, reading, semantics, slice};
+    use crate::engine::testing::{device, now};
     use crate::model::{
         ClaimSource, ClaimSpec, DeviceAmount, DeviceClass, DeviceRequest, DeviceSelector,
         NodeRequirement, NodeSelector, NodeTaint, NodeTerm, Operator, Phase, Pod, PodClaim,
         Reading, RequestKind, RequestTerms, Scheduling, SliceNodes, Taint, Toleration,
     };
-    use crate::report::testing::{device, now};
 
     fn toleration(effect: Effect) -> Toleration {
         Toleration {

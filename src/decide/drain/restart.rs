@@ -124,8 +124,8 @@ fn surges(rollout: &Rollout, replicas: i32) -> bool {
 mod tests {
     use super::*;
     use crate::decide::drain::testing::{Cluster, owned};
+    use crate::engine::testing::{after, now};
     use crate::model::Amount;
-    use crate::report::testing::{after, now};
 
     fn states(change: impl FnOnce(&mut Rollout)) -> BTreeMap<Uid, RestartState> {
         let mut cluster = Cluster::default();

@@ -36,13 +36,13 @@ const LONG: Duration = Duration::from_secs(60);
 pub struct DrainLimits {
     /// Classes of pods that are evicted only with a flag.
     pub included: Inclusions,
-    /// Restarts: Deployments that start new pods first are restarted, and their pods are not evicted.
+    /// Restarts Deployments that start new pods first, instead of evicting their pods.
     pub restarts: bool,
     /// When remaining pods of a unit are evicted with effect NoExecute; absent if never.
     pub force_after: Option<Duration>,
     /// When a unit ends without success.
     pub timeout: Duration,
-    /// Replacements may stay pending because no device is available.
+    /// Accepts replacements that stay pending because no device is available.
     pub accepts_unplaceable: bool,
 }
 

@@ -9,8 +9,8 @@ use super::restart::{RestartProgress, RestartState};
 use super::run::{DrainLimits, DrainRun, DrainStep, EvictionReply, UnitEnd};
 use super::testing::{limits, unit_pod};
 use crate::engine::testing::name;
+use crate::engine::testing::pod as running;
 use crate::model::Uid;
-use crate::report::testing::pod as running;
 
 fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)

@@ -205,8 +205,8 @@ mod tests {
 
     use super::*;
     use crate::decide::drain::testing::{limits, unit_pod};
+    use crate::engine::testing::pod;
     use crate::error::ExitStatus;
-    use crate::report::testing::pod;
 
     fn pods() -> Vec<UnitPod> {
         let pod = |name, class| unit_pod(&pod("team-a", name), class);

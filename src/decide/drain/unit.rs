@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::state::{unit_hash, unit_rules};
 use crate::assess::DeviceBasis;
-use crate::decide::RuleDraft;
 use crate::decide::choice::{Choice, ChoiceBasis, unknown_devices};
+use crate::decide::draft::RuleDraft;
 use crate::decide::drafts::RuleAnnotations;
 use crate::engine::hardware::Hardware;
 use crate::engine::{self, DeviceState, complete_pools};
@@ -364,7 +364,7 @@ mod tests {
             names.iter().map(|&name| name.to_owned()).collect()
         };
         let devices = |name: &str| -> BTreeSet<DeviceId> {
-            BTreeSet::from([crate::report::testing::device(name)])
+            BTreeSet::from([crate::engine::testing::device(name)])
         };
         let name = |text, of: &[&str], device: &str| {
             let terms = DrainTerms::new(text, None, &nodes(of), &devices(device));

@@ -8,13 +8,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::decide::drain::facts::{UnitFacts, UnitPod, WorkloadState};
+use crate::decide::drain::facts::{IdleWait, UnitFacts, UnitPod, WorkloadState};
 use crate::decide::drain::pod_class::{Inclusions, PodClass};
+use crate::decide::drain::run::{DrainLimits, DrainRun, DrainStep, EvictionReply, UnitEnd};
 use crate::decide::drain::testing::unit_pod;
-use crate::decide::drain::{DrainLimits, DrainRun, DrainStep, EvictionReply, IdleWait, UnitEnd};
+use crate::engine::testing::pod as running;
 use crate::engine::testing::tries;
 use crate::model::{Pod, Uid};
-use crate::report::testing::pod as running;
 
 const CLUSTERS: u64 = 10_000;
 const TIMEOUT: u64 = 40;

@@ -20,7 +20,7 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
-        let mut stage = Stage::new();
+        let mut stage = Stage::monitored();
         for _ in 0..4 {
             stage.node(2);
         }

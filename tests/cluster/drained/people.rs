@@ -31,7 +31,7 @@ fn drain_while(stage: &Stage, node: &str, act: impl FnOnce(&str)) -> Run {
 
 #[test]
 fn a_rule_that_is_removed_meanwhile_ends_the_drain() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::monitored();
     let node = stuck_node(&mut stage);
     let run = drain_while(&stage, &node, |rule| {
         stage.run(&format!("remove {rule} --yes")).ended(0);
@@ -42,7 +42,7 @@ fn a_rule_that_is_removed_meanwhile_ends_the_drain() {
 
 #[test]
 fn a_node_whose_pod_was_force_deleted_is_held() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::monitored();
     let node = stuck_node(&mut stage);
     let run = drain_while(&stage, &node, |_| {
         let pods = stage.on(&node);
@@ -60,7 +60,7 @@ fn a_node_whose_pod_was_force_deleted_is_held() {
 
 #[test]
 fn only_a_confirmation_removes_the_rules_of_others() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::monitored();
     let node = stage.node(1);
     stage.run(&format!("drain --node {node} --yes")).ended(0);
     let all = json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]});

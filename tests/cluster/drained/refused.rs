@@ -12,7 +12,7 @@ fn nothing_is_tainted(stage: &Stage) {
 
 #[test]
 fn claims_without_another_device_refuse_unless_that_is_accepted() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::monitored();
     let node = stage.node(2);
     stage.workload("ReplicaSet", "web", 1);
     stage.workload("ReplicaSet", "api", 1);
@@ -35,7 +35,7 @@ fn claims_without_another_device_refuse_unless_that_is_accepted() {
 
 #[test]
 fn a_missing_permission_is_named_before_anything_is_tainted() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::monitored();
     let node = stage.node(1);
     stage.deployment("web", 1, 1, 0);
     stage.node(1);

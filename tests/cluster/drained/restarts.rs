@@ -24,7 +24,7 @@ async fn restarted_at(stage: &Stage) -> Option<Value> {
 
 #[test]
 fn a_restart_empties_the_node_without_a_moment_below_the_budget() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::monitored();
     let (node, line) = stuck_deployment(&mut stage);
     // Long enough for a drain that goes on too early to be seen.
     stage.ready_after(std::time::Duration::from_secs(2));
@@ -40,7 +40,7 @@ fn a_restart_empties_the_node_without_a_moment_below_the_budget() {
 
 #[test]
 fn without_a_restart_the_budget_is_named_and_the_taints_stay() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::monitored();
     let (node, line) = stuck_deployment(&mut stage);
     stage
         .run(&format!("{line} --timeout 5s"))
@@ -57,7 +57,7 @@ fn without_a_restart_the_budget_is_named_and_the_taints_stay() {
 /// The restart goes on by itself when its command is gone, and the next one does not make another.
 #[test]
 fn a_second_run_waits_for_the_restart_of_the_first() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::monitored();
     let (node, line) = stuck_deployment(&mut stage);
     let line = format!("{line} --restart");
     stage.ready_after(std::time::Duration::from_secs(2));

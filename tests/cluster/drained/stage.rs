@@ -41,6 +41,7 @@ pub struct Stage {
     ready_after: Arc<AtomicU64>,
     ends: Arc<AtomicBool>,
     kubelets: Option<thread::JoinHandle<()>>,
+    is_monitored: bool,
 }
 
 impl Stage {
@@ -101,10 +102,18 @@ impl Stage {
             ready_after,
             ends,
             kubelets: Some(kubelets),
+            is_monitored: false,
         }
     }
 
-    /// A node with so many devices, and a monitor on it.
+    /// As [`Stage::new`], with a monitor on each node, which has admin access to all devices.
+    pub fn monitored() -> Self {
+        let mut stage = Self::new();
+        stage.is_monitored = true;
+        stage
+    }
+
+    /// A node with so many devices.
     pub fn node(&mut self, devices: usize) -> String {
         let node = format!("node-{}", random_suffix());
         let names: Vec<String> = (0..devices).map(|number| format!("gpu-{number}")).collect();
@@ -114,7 +123,9 @@ impl Stage {
             let slice = slice(&self.world.driver, &node, &names);
             plane().create(&[slice]).await;
         });
-        self.monitor(&node);
+        if self.is_monitored {
+            self.monitor(&node);
+        }
         self.nodes.push(node.clone());
         node
     }

@@ -18,7 +18,7 @@ fn status(stage: &Stage, drain: &str, unit: &str) -> Value {
 
 #[test]
 fn two_nodes_are_drained_one_after_the_other_and_no_budget_is_violated_at_any_look() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::monitored();
     let nodes = [stage.node(4), stage.node(4)];
     for (name, pods) in [("web", 4), ("api", 2)] {
         stage.workload("ReplicaSet", name, pods);
@@ -75,7 +75,7 @@ fn two_nodes_are_drained_one_after_the_other_and_no_budget_is_violated_at_any_lo
 
 #[test]
 fn force_evicts_by_taint_after_the_grace() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::monitored();
     let node = stage.node(1);
     stage.workload("ReplicaSet", "web", 1);
     stage.budget("web", 1);

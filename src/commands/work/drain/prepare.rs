@@ -190,14 +190,15 @@ impl DrainRequest {
         let (_, unknown) = workload_states(&reading.snapshot.pods, reading);
         let unread: Vec<String> = unread(reading).into_iter().chain(unknown).collect();
         let of_leaving = leaving(&impact, &pods, limits.included);
-        // An earlier run began, so the pods that are left may wait for devices already.
-        let replacements = (!prepared.is_resumed()).then(|| {
+        let existing = prepared.existing();
+        // An earlier run began with the same units, so pods may wait for devices already.
+        let replacements = existing.is_empty().then(|| {
             let by_taint = self.limits.force_after.is_some();
             drain_replacements(&of_leaving, &proposed, by_taint, basis)
         });
         let mut restarts = BTreeMap::new();
         if limits.restarts {
-            let since = tainted_since(&prepared.existing());
+            let since = tainted_since(&existing);
             let pods: Vec<&Pod> = of_leaving.pods.iter().map(|found| found.pod).collect();
             restarts = restart_states(pods, reading, since);
             restarts.retain(|_, restart| restart.progress == RestartProgress::NotBegun);
@@ -268,9 +269,9 @@ impl PreparedDrain {
         rules.collect::<Option<Vec<_>>>().unwrap_or_default()
     }
 
-    /// True if an earlier run created all rules, so that it may have evicted pods.
+    /// True if rules of an earlier run exist, which may have evicted pods.
     pub(crate) fn is_resumed(&self) -> bool {
-        !self.existing().is_empty()
+        self.all_steps().any(|step| step.existing().is_some())
     }
 
     /// True if an earlier run has given a rule effect NoExecute.
