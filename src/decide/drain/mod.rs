@@ -52,6 +52,6 @@ pub use run::{DrainLimits, DrainRun, DrainStep, EvictionReply, SETTLE, UnitEnd, 
 pub use start::{DrainPlan, needed_inclusions};
 pub use state::{
     DrainUnit, UnitStage, UnitStatus, as_evicting, drain_units, no_such_drain, restorable,
-    unit_rules, unit_statuses,
+    unit_statuses,
 };
-pub use unit::{DrainTerms, TAINT_KEY, Unit, UnitKind, drain_taint, units};
+pub use unit::{DrainTerms, Unit, UnitKind, drain_taint, units};

@@ -17,7 +17,7 @@ use crate::naming::phrase::few;
 use crate::naming::{labels, rule};
 
 /// The key of the taint of every drain; the value is the drain's name.
-pub const TAINT_KEY: &str = in_group!("drain");
+const TAINT_KEY: &str = in_group!("drain");
 
 /// Kind of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
