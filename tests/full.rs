@@ -77,7 +77,6 @@ mod cluster {
     #[allow(dead_code, reason = "the first tier uses the rest")]
     mod nodes {
         mod bench;
-        mod drained;
         mod sequences;
     }
     mod parity;

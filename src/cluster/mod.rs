@@ -52,9 +52,9 @@ pub use purpose::Purpose;
 pub use read::{
     EarlyInputs, NodeDetail, PodQuery, PodQueryResult, ReadMore, ReadResult, Saved, SavedList,
     eviction_events, find_pods, node_health, read_attributes, read_devices, read_devices_and,
-    read_everything, read_for_preview, read_named_workloads, read_names, read_nodes, read_optional,
-    read_places, read_pods, read_pods_and_disruption_inputs, read_remembered, read_workloads,
-    rule_events, slices_of_nodes,
+    read_everything, read_for_preview, read_names, read_nodes, read_optional, read_places,
+    read_pods, read_pods_and_disruption_inputs, read_remembered, read_workloads, rule_events,
+    slices_of_nodes,
 };
 pub use retryability::Retryability;
 pub use role::Role;

@@ -153,12 +153,12 @@ purposes! {
     Undedicate: "undedicate", Acts, Live, Dedications, [FACTS, Need(&["get", "delete"], What::Rules), Need(&["get", "list", "delete"], What::Policies)];
     /// Who tolerates a taint.
     Tolerations: "tolerations", Looks, OrDump, Dedications, [FACTS, TEMPLATES];
-    /// Taking devices out of service: rules, evictions of pods, and what becomes of their workloads.
+    /// Draining devices: rules, evictions and restarts.
     Drain: "drain", Acts, Live, Rules, [FACTS, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, NODES, WATCH, Need(&["get", "create", "patch"], What::Rules), EVICTIONS, RESTARTS];
     /// Looking at drains.
     DrainStatus: "drain-status", Looks, Live, Rules, [FACTS, PODS];
     /// Undoing a drain.
-    Restore: "restore", Acts, Live, Rules, [FACTS, PODS, Need(&["get", "delete", "patch"], What::Rules), NODES];
+    Restore: "restore", Acts, Live, Rules, [FACTS, PODS, Need(&["get", "delete"], What::Rules), NODES];
     /// Evicting pods so that another one gets their devices.
     MakeRoom: "make-room", Acts, Live, Rules, [FACTS, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, NODES, Need(&["get", "create", "patch", "delete"], What::Rules), EVICTIONS];
 }

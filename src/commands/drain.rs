@@ -3,19 +3,23 @@
 use std::time::Duration;
 
 use clap::{Subcommand, ValueEnum};
+use tokio::time::Instant;
 
 use super::context::Context;
 use super::drains::{self, StatusArgs};
-use super::flags::change::ChangeArgs;
+use super::flags::change::{ChangeArgs, ReportArgs};
 use super::flags::safety::SafetyArgs;
 use super::profile::CommandProfile;
-use super::work::changer::{Changer, Lines};
-use super::work::drain::{DrainOrder, DrainRequest};
+use super::work::change_summary::accounted;
+use super::work::changer::Changer;
+use super::work::drain::{DrainRequest, PreparedDrain, UnitDrain};
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline};
+use super::work::stopped::stopped;
 use crate::cluster::Purpose;
 use crate::completion::Values;
-use crate::decide::drain::{DrainEnd, Inclusions, UnitKind, UnitLimits};
+use crate::decide::drain::{DrainLimits, Inclusions, UnitKind, UnitResult, drain_status};
+use crate::decide::{Existing, Terms};
 use crate::error::{ExitStatus, Failure};
 use crate::naming::duration::parse_duration;
 use crate::render::Format;
@@ -23,31 +27,24 @@ use crate::render::Format;
 /// Drain devices or nodes one by one, within PodDisruptionBudgets
 ///
 /// Taints all devices of the drain with devicetaint.dev/drain=NAME:NoSchedule, where NAME is the drain's name, so that no
-/// replacement pod gets a device that is drained later.
-/// Then drains one unit (a device, node or pool) after the other. Pods are evicted through the Eviction API, which respects
-/// PodDisruptionBudgets. After each eviction, the workload's next pod is evicted only when the replacement is ready.
+/// replacement pod gets a device that is drained later. Then drains one unit (a device, node or pool) after the other.
+/// Pods are evicted through the Eviction API, which respects PodDisruptionBudgets. A workload's next pod is evicted only
+/// when as many of its pods are ready as before.
 ///
-/// A unit is done when the workloads of its pods are ready again, and its stage is `idle` (no claim holds its
-/// devices) or `held` (only pods that the drain does not remove still hold its devices). The drain does not remove
-/// pods of DaemonSets, unless --include names them. Nor does it remove pods that use devices only with admin
-/// access (adminAccess: true in their claims), such as monitors. Effect NoExecute (--force) can evict both
-/// kinds of pods.
+/// A unit is `idle` when no claim has held its devices for 5s. Claims with admin access (adminAccess: true), such as those
+/// of monitors, are ignored. A unit is `held` if only pods hold its devices that the drain does not evict (pods of
+/// DaemonSets, unless --include names them, and pods that tolerate the taint), or if a pod was force-deleted: its node
+/// may not have released the devices.
 ///
 /// The drain is refused if --include does not name the class of a pod: pods of Jobs or of single-replica
-/// StatefulSets, and pods that no known workload recreates. A pod that a controller recreates is allocated other devices,
-/// or stays pending if there are none.
-/// Without --accept-unplaceable, the drain begins only if other devices are available for the claims of all pods that
-/// are recreated.
+/// StatefulSets, and pods that no known workload recreates. Without --accept-unplaceable, it is also refused if there may
+/// be no other devices for the claims of pods that are recreated.
 ///
-/// If all units are done, the exit code is 0. If a unit is not done within --timeout, the command names what remains
-/// and exits with code 5; the taints stay. To continue the drain, run the same command again, also from another
-/// machine. To undo the drain: `restore`. The subcommand `drain status` shows drains.
+/// If all units are idle, the exit code is 0. If a unit is held, or not idle within --timeout, it is 5; the taints stay.
+/// If a rule is removed or changed meanwhile, it is 1. To continue the drain, run the same command again, also from
+/// another machine. To undo the drain: `restore`. The subcommand `drain status` shows drains.
 #[derive(clap::Args, Debug)]
-#[command(subcommand_value_name = "SUBCOMMAND", after_help = EXAMPLES, mut_arg("abort_if", |arg| arg.long_help("Refuse if this is true, such as \
-    'pods.evicted>20'\n\nEvaluated first for all pods of the drain: if true, the drain is refused. Evaluated again before \
-    each unit, for the pods of this unit: if true, no further unit is drained, and the exit code is 5. A guard that \
-    may be true, because its value is unknown, counts as true. Repeatable; for the list of signals, such as pods.evicted: \
-    `help guards`.")))]
+#[command(subcommand_value_name = "SUBCOMMAND", after_help = EXAMPLES)]
 pub(super) struct DrainArgs {
     #[command(subcommand)]
     view: Option<ViewedCluster>,
@@ -77,8 +74,7 @@ pub(super) struct DrainArgs {
 
     /// Unit of the drain: device, node or pool
     ///
-    /// Default: node with --node, else device. Selected devices that share hardware are one unit. Pools that
-    /// share hardware are one unit, too.
+    /// Default: node with --node, else device. Devices or pools that share hardware are one unit.
     #[arg(
         long,
         value_enum,
@@ -125,6 +121,8 @@ pub(super) struct DrainArgs {
     include: Vec<IncludedClass>,
 
     /// Proceed even if replacements may stay pending without a device
+    ///
+    /// A replacement that is not ready a minute after the eviction no longer delays the workload's next pod.
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     accept_unplaceable: bool,
 
@@ -144,11 +142,13 @@ pub(super) struct DrainArgs {
     #[command(flatten)]
     change: ChangeArgs,
 
-    /// Output format: json or yaml
-    ///
-    /// Prints a DrainList at the end: the units of the drain with their stages.
-    #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml"], help_heading = "Output")]
-    output: Option<String>,
+    #[command(flatten)]
+    report: ReportArgs,
+
+    /// Flags of `kubectl drain` that have no effect here: pods of DaemonSets and emptyDir volumes keep no unit from being
+    /// drained.
+    #[arg(long = "ignore-daemonsets", alias = "delete-emptydir-data", hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    _of_kubectl: Vec<bool>,
 
     #[command(flatten)]
     safety: SafetyArgs,
@@ -203,7 +203,7 @@ Examples:
   kubectl devicetaint restore firmware";
 
 impl DrainArgs {
-    /// What it does with clusters, and who stops it.
+    /// Its use of clusters, and its handling of signals.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile::of(match self.view {
             Some(ViewedCluster::Status(_)) => Purpose::DrainStatus,
@@ -219,60 +219,34 @@ pub(super) async fn run(args: DrainArgs, context: &Context) -> Result<ExitStatus
             "`drain status` only shows drains: omit devices and --node",
         )),
         Some(ViewedCluster::Status(args)) => drains::status(args, context).await,
-        None => args.begin(context).await,
+        None if !is_draining => {
+            Err(Failure::usage("no devices selected").hint("specify devices, or add --node NODE"))
+        }
+        None => {
+            let (format, dry_run) = (args.report.format()?, args.change.change().dry_run);
+            let work = Box::pin(args.begin(format, context));
+            accounted(work, format, dry_run, context).await
+        }
     }
 }
 
 impl DrainArgs {
-    async fn begin(self, context: &Context) -> Result<ExitStatus, Failure> {
-        let format = self
-            .output
-            .as_deref()
-            .map(str::parse::<Format>)
-            .transpose()?;
-        let lines = match format {
-            Some(_) => Lines::Left,
-            None => Lines::Printed,
-        };
-        if self.targets.is_empty() && self.nodes.is_empty() {
-            return Err(
-                Failure::usage("no devices selected").hint("specify devices, or add --node NODE")
-            );
-        }
-        let request = self.request()?;
+    async fn begin(
+        &self,
+        format: Option<Format>,
+        context: &Context,
+    ) -> Result<ExitStatus, Failure> {
+        let request = self.request();
         let choices = request.choices()?;
         let safety = self.safety.prepare()?;
         let change = self.change.change();
         let mutation = MutationContext::open(context).await?;
-        let mutation = mutation.with_attributes().await?;
-        let hints = request.node_hints(&mutation.view);
-        let found = Box::pin(request.devices(choices, mutation, context)).await;
-        let (mutation, devices) =
-            found.map_err(|failure| hints.into_iter().fold(failure, Failure::hint))?;
+        let (mutation, devices) = Box::pin(request.devices(choices, mutation, context)).await?;
         let view = &mutation.view;
         let prepared = request.prepare(&devices, view.rules()?, &view.device_basis())?;
-        for (unit, why) in &prepared.skipped {
-            context
-                .printer
-                .warn(&format!("unit {unit} is skipped: {why}"));
-        }
-        if prepared.runs.is_empty() {
-            context.printer.note(&format!(
-                "drain {}: no device, node or pool is left to drain",
-                prepared.terms.name
-            ));
-            let skipped = DrainEnd {
-                name: prepared.terms.name.clone(),
-                skipped: prepared.skipped.clone(),
-                ..DrainEnd::default()
-            };
-            let skipped = skipped.with_rules_among(mutation.view.rules()?);
-            self.print(&prepared.terms.name, &mutation, format, context)
-                .await?;
-            return skipped.status();
-        }
-        let agreed = Box::pin(request.check(&prepared, &mutation)).await?;
-        let proposal = request.proposal(&prepared, &agreed);
+        let checked = Box::pin(request.check(&prepared, &mutation)).await?;
+        let proposal = request.proposal(&prepared, &checked);
+        let lines = self.report.lines();
         let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
         let pipeline = Pipeline {
             basis: ApprovalBasis::Impact(ImpactBasis {
@@ -282,89 +256,72 @@ impl DrainArgs {
             dry_run: change.dry_run,
             context,
         };
-        let order = DrainOrder {
-            name: &prepared.terms.name,
-            live: &mutation.live,
-            semantics: mutation.view.semantics,
+        let units = UnitDrain {
+            prepared: &prepared,
             limits: request.limits,
-            restarts: agreed.restarts,
-            units: prepared.count,
-            skipped: prepared.skipped.clone(),
-            leaves_partitions: agreed.leaves_partitions,
-            workloads: agreed.workloads,
+            mutation: &mutation,
             context,
+            began: Instant::now(),
         };
-        let mut ended = None;
+        let mut results: Vec<UnitResult> = Vec::new();
         let apply = async |changer: &mut Changer<'_>| {
-            request.taint(&prepared, &mutation, changer).await?;
+            taint(&prepared, &mutation, changer).await?;
             if change.dry_run.is_real() {
-                let drained = order.drain(&prepared.runs, &mutation, &safety, changer);
-                ended = Some(Box::pin(drained).await?);
+                results = Box::pin(units.drain(changer)).await?;
             }
             Ok(())
         };
         let done = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
+        let ended = done.and_then(|()| drain_status(&results));
+        changer.present(format, &ended)?;
         mutation.view.tell(&context.printer);
-        let status = done.and_then(|()| {
-            ended
-                .as_ref()
-                .map_or(Ok(ExitStatus::Success), DrainEnd::status)
-        });
-        // Printed after a failure, too: the report has the state in which the units were left.
-        self.print(&prepared.terms.name, &mutation, format, context)
-            .await?;
-        status
+        ended
     }
 
     /// The flags as a request.
-    fn request(&self) -> Result<DrainRequest, Failure> {
-        Ok(DrainRequest {
+    fn request(&self) -> DrainRequest {
+        let default = match self.nodes.is_empty() {
+            true => UnitKind::Device,
+            false => UnitKind::Node,
+        };
+        DrainRequest {
             targets: self.targets.clone(),
             nodes: self.nodes.clone(),
             with_partitions: self.with_partitions,
-            kind: self.unit_kind(),
+            kind: self.unit.map_or(default, UnitKind::from),
             name: self.name.clone(),
             reason: self.reason.clone(),
-            limits: self.limits(),
-            mode: self.change.change().mode(),
-        })
-    }
-
-    fn unit_kind(&self) -> UnitKind {
-        let default = if self.nodes.is_empty() {
-            UnitKind::Device
-        } else {
-            UnitKind::Node
-        };
-        self.unit.map_or(default, UnitKind::from)
-    }
-
-    fn limits(&self) -> UnitLimits {
-        UnitLimits {
-            restarts: self.restart,
-            included: Inclusions {
-                single_replicas: self.include.contains(&IncludedClass::Singletons),
-                jobs: self.include.contains(&IncludedClass::Jobs),
-                unmanaged: self.include.contains(&IncludedClass::Unmanaged),
-                daemon_sets: self.include.contains(&IncludedClass::Daemonsets),
+            limits: DrainLimits {
+                restarts: self.restart,
+                included: Inclusions {
+                    singletons: self.include.contains(&IncludedClass::Singletons),
+                    jobs: self.include.contains(&IncludedClass::Jobs),
+                    unmanaged: self.include.contains(&IncludedClass::Unmanaged),
+                    daemon_sets: self.include.contains(&IncludedClass::Daemonsets),
+                },
+                force_after: self.force.then_some(self.grace),
+                timeout: self.timeout,
+                accepts_unplaceable: self.accept_unplaceable,
             },
-            force_after: self.force.then_some(self.grace),
-            timeout: self.timeout,
-            accepts_unplaceable: self.accept_unplaceable,
+            mode: self.change.change().mode(),
         }
     }
+}
 
-    /// Prints the units of the drain and their stages, if `-o` was given.
-    async fn print(
-        &self,
-        name: &str,
-        mutation: &MutationContext,
-        format: Option<Format>,
-        context: &Context,
-    ) -> Result<(), Failure> {
-        match format {
-            Some(format) => drains::print(name, mutation, format, context).await,
-            None => Ok(()),
-        }
+/// Taints all units, before the first pod is evicted.
+async fn taint(
+    prepared: &PreparedDrain,
+    mutation: &MutationContext,
+    changer: &mut Changer<'_>,
+) -> Result<(), Failure> {
+    let terms = Terms {
+        existing: Existing::Kept,
+        semantics: &mutation.view.semantics,
+        now: mutation.view.now,
+    };
+    for step in prepared.all_steps() {
+        let made = changer.take(step, &terms).await;
+        made.map_err(|failure| stopped(failure, changer.context()))?;
     }
+    Ok(())
 }

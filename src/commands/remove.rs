@@ -120,6 +120,11 @@ impl RemoveArgs {
         }
     }
 
+    /// The command with the report that another command prints.
+    pub(super) fn with_report(self, report: ReportArgs) -> Self {
+        Self { report, ..self }
+    }
+
     async fn remove(
         &self,
         format: Option<Format>,

@@ -16,7 +16,7 @@ use crate::completion::Values;
 use crate::decide::chooser::Absence;
 use crate::decide::rules_on::SiblingRules;
 use crate::decide::{RuleArguments, RuleWords};
-use crate::engine::settle::{Goal, Patience};
+use crate::engine::settle::{AdminAccess, Goal, Patience};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::naming::duration::parse_duration;
@@ -106,7 +106,7 @@ impl What {
     fn goal(self) -> Goal {
         match self {
             Self::Evicted => Goal::Evicted,
-            Self::Idle => Goal::Idle,
+            Self::Idle => Goal::Idle(AdminAccess::Counted),
             Self::Observed => Goal::Observed,
             Self::Deleted => Goal::Deleted,
         }
@@ -169,7 +169,7 @@ impl WaitArgs {
                 view.with_hardware_of(wait.rules).await?
             }
             // Counters and numbers say which devices are the same hardware.
-            Goal::Idle => ClusterView::of(live.clone(), Detail::Attributes).await?,
+            Goal::Idle(_) => ClusterView::of(live.clone(), Detail::Attributes).await?,
         };
         let (view, identities) = wait.identities(view, &self.typed(), context).await?;
         let others = wait.other_users(&view, context);

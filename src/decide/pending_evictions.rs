@@ -12,7 +12,7 @@ use crate::engine::rule_lifecycle::{
     PendingEviction, TerminationFacts, blocks, is_blocked, pending_evictions,
 };
 use crate::engine::settle::{
-    Freshness, Goal, Observation, Settle, UnreachableGoal, WaitFacts, WaitStep,
+    AdminAccess, Freshness, Goal, Observation, Settle, UnreachableGoal, WaitFacts, WaitStep,
 };
 use crate::engine::unpublished_devices::may_be_same_hardware;
 use crate::engine::{self, Impact, ProposedTaint, Semantics, taints_on};
@@ -65,7 +65,7 @@ impl Evictors {
     /// Whether the rule does what is waited for: for idle devices it is enough that it keeps new pods off.
     fn counts(&self, rule: &DeviceTaintRule) -> bool {
         match self.goal {
-            Goal::Idle => blocks(&rule.taint.effect),
+            Goal::Idle(_) => blocks(&rule.taint.effect),
             Goal::Evicted | Goal::Observed | Goal::Deleted => evicts(rule),
         }
     }
@@ -178,14 +178,16 @@ impl<'a> EvictionEvidence<'a> {
     fn holders(&self, around: &TerminationFacts<'_>) -> Vec<HoldingClaim<'a>> {
         match self.goal {
             Goal::Evicted | Goal::Observed | Goal::Deleted => Vec::new(),
-            Goal::Idle => {
+            Goal::Idle(admin_access) => {
                 let snapshot = &self.reading.snapshot;
                 let taints = self.taints.all();
                 let devices = awaited_devices(snapshot, &taints, self.semantics, self.hardware);
                 let possible = possible_devices(snapshot, &devices, self.hardware);
                 let mut held = holders(snapshot, &devices);
                 held.extend(possible_holders(snapshot, &possible));
+                let is_counted = admin_access == AdminAccess::Counted;
                 let held = held.into_iter();
+                let held = held.filter(|claim| is_counted || !claim.has_admin_access());
                 held.map(|claim| claim.with_leaving(around, self.now))
                     .collect()
             }
@@ -230,7 +232,7 @@ impl<'a> EvictionEvidence<'a> {
     fn untainted(&self) -> Option<UnreachableGoal> {
         match self.goal {
             Goal::Evicted | Goal::Observed | Goal::Deleted => return None,
-            Goal::Idle => {}
+            Goal::Idle(_) => {}
         }
         let snapshot = &self.reading.snapshot;
         let inventory = engine::devices(snapshot, self.semantics);
@@ -296,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_rule_that_keeps_new_pods_off_is_enough_for_idle_devices() {
-        let mut evictors = Evictors::new(Goal::Idle);
+        let mut evictors = Evictors::new(Goal::Idle(AdminAccess::Counted));
         let rules = [
             named("a", "NoSchedule"),
             named("b", "None"),
@@ -383,13 +385,37 @@ mod tests {
                 holders.map(|holder| holder.is_possible).collect::<Vec<_>>()
             })
         };
-        assert_eq!(holding(&reading, Goal::Idle), [true]);
+        assert_eq!(holding(&reading, Goal::Idle(AdminAccess::Counted)), [true]);
         assert_eq!(holding(&reading, Goal::Evicted), [false; 0]);
         // What the claim holds is published, and is other hardware.
         let other = published("gpu-0", &[("uuid", "B")]);
         let other = slice_of("other.example.com", vec![other]);
         reading.snapshot.slices.push(other);
-        assert_eq!(holding(&reading, Goal::Idle), [false; 0]);
+        assert_eq!(
+            holding(&reading, Goal::Idle(AdminAccess::Counted)),
+            [false; 0]
+        );
+    }
+
+    #[test]
+    fn a_monitor_keeps_hardware_from_being_pulled_and_not_from_being_drained() {
+        use crate::engine::testing::{claim_in_use, pod, published, reading, slice};
+        let mut reading = reading();
+        reading.snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
+        reading.snapshot.claims = ["dcgm", "web"]
+            .map(|name| claim_in_use(&pod("ml", name)))
+            .into();
+        let allocation = reading.snapshot.claims[0].allocation.as_mut();
+        allocation.expect("an allocation").results[0].admin_access = true;
+        let rules = [rule("NoSchedule")];
+        let holding = |admin_access| {
+            let goal = Goal::Idle(admin_access);
+            with_evidence(&reading, &rules, goal, |evidence, around| {
+                evidence.holders(around).len()
+            })
+        };
+        assert_eq!(holding(AdminAccess::Counted), 2);
+        assert_eq!(holding(AdminAccess::Ignored), 1);
     }
 
     #[test]
@@ -412,7 +438,9 @@ mod tests {
             let rules = std::slice::from_ref(rule);
             let published = engine::devices(snapshot, &semantics);
             let hardware = with_new_names(Hardware::of(&snapshot.slices), rules, &published);
-            let taints = Evictors::new(Goal::Idle).see(rules, now()).all();
+            let taints = Evictors::new(Goal::Idle(AdminAccess::Counted))
+                .see(rules, now())
+                .all();
             let devices = awaited_devices(snapshot, &taints, &semantics, &hardware).into_iter();
             devices.map(|id| id.device.to_string()).collect()
         };
@@ -460,19 +488,29 @@ mod tests {
             rule: rules[0].name.clone(),
             devices: vec![crate::engine::testing::device("gpu-9")],
         });
-        assert_eq!(step(&reading, Goal::Idle), never);
+        assert_eq!(step(&reading, Goal::Idle(AdminAccess::Counted)), never);
         // Another rule, or the driver, keeps new pods off.
         let mut other = rules[0].clone();
         other.name = "other".into();
         other.selector = Some(crate::decide::testing::selector("gpu-9"));
         let mut closed = reading.clone();
         closed.snapshot.rules = vec![rules[0].clone(), other.clone()];
-        assert_eq!(step(&closed, Goal::Idle), WaitStep::Met);
+        assert_eq!(
+            step(&closed, Goal::Idle(AdminAccess::Counted)),
+            WaitStep::Met
+        );
         other.taint.effect = Effect::None;
         closed.snapshot.rules = vec![rules[0].clone(), other];
-        assert_eq!(step(&closed, Goal::Idle), never, "it closes nothing");
+        assert_eq!(
+            step(&closed, Goal::Idle(AdminAccess::Counted)),
+            never,
+            "it closes nothing"
+        );
         reading.snapshot.slices[0].devices[0].taints = vec![TAINT.clone()];
-        assert_eq!(step(&reading, Goal::Idle), WaitStep::Met);
+        assert_eq!(
+            step(&reading, Goal::Idle(AdminAccess::Counted)),
+            WaitStep::Met
+        );
     }
 
     #[test]

@@ -259,21 +259,6 @@ pub(super) fn pool_of(slice: &ResourceSlice) -> (&str, &str) {
     (slice.driver.as_str(), slice.pool.name.as_str())
 }
 
-/// The devices that current slices publish for this node alone.
-#[must_use]
-pub fn published_on(slices: &[ResourceSlice], node: &str) -> BTreeSet<DeviceId> {
-    let current = current_slices(slices).into_iter();
-    let devices = current.flat_map(|slice| slice.devices.iter().map(move |device| (slice, device)));
-    devices
-        .filter(|(slice, device)| {
-            slice
-                .node_of(device)
-                .is_some_and(|name| name.as_str() == node)
-        })
-        .map(|(slice, device)| slice.id_of(device))
-        .collect()
-}
-
 /// How much of its newest generation is there of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolSlices {

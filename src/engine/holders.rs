@@ -28,6 +28,15 @@ pub struct HoldingClaim<'a> {
 }
 
 impl HoldingClaim<'_> {
+    /// Whether it has admin access alone to these devices, which takes them from no other claim.
+    #[must_use]
+    pub fn has_admin_access(&self) -> bool {
+        let allocation = self.claim.allocation.iter();
+        let results = allocation.flat_map(|found| &found.results);
+        let mut results = results.filter(|result| self.devices.contains(&result.device));
+        results.all(|result| result.admin_access)
+    }
+
     /// The claim, with how far those of its pods are that were deleted.
     #[must_use]
     pub fn with_leaving(self, facts: &TerminationFacts<'_>, now: Timestamp) -> Self {

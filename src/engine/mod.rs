@@ -81,7 +81,7 @@ pub mod workloads;
 pub use condition::Condition;
 pub use defects::{Defect, Presence};
 pub use device_filter::{DeviceCondition, FilteredDevices, filter_devices, with_siblings};
-pub use devices::{PoolSlices, complete_pools, pool_slices, published_on};
+pub use devices::{PoolSlices, complete_pools, pool_slices};
 pub use disruption::{Disruption, disruption};
 pub use impact::{
     Cause, ClaimUse, Counts, DeviceImpact, DeviceTaint, Impact, NotEvicted, Origin, PodImpact,

@@ -24,8 +24,8 @@ pub struct Semantics {
     pub evicts_extended_resources: bool,
     /// Whether a toleration without effect tolerates `NoExecute` (since 1.38), or only counts for the scheduler.
     pub effectless_tolerates_no_execute: bool,
-    /// Whether devices that several claims share are modelled (since 1.36, where their feature gate is on by default).
-    pub models_shared_devices: bool,
+    /// Whether shared devices and partitions are modelled (since 1.36, where their feature gates are on by default).
+    pub models_parts_of_devices: bool,
     /// Whether a request for all devices also needs those of which no capacity is left, and so fails (since 1.37);
     /// before, it leaves them out.
     pub all_has_full_devices: bool,
@@ -91,7 +91,7 @@ impl Semantics {
             stale_reservation_hides: minor <= 35,
             evicts_extended_resources: at_least(37, 2),
             effectless_tolerates_no_execute: minor >= 38,
-            models_shared_devices: minor >= 36,
+            models_parts_of_devices: minor >= 36,
             all_has_full_devices: minor >= 37,
             allocates_as_1_38: minor >= 38,
             honours_pod_groups: false,
@@ -187,8 +187,8 @@ mod tests {
                 [false, false, false, false, false, true],
             ),
             (
-                "shared devices",
-                |s| s.models_shared_devices,
+                "shared devices and partitions",
+                |s| s.models_parts_of_devices,
                 [false, true, true, true, true, true],
             ),
             (

@@ -44,7 +44,16 @@ pub enum Goal {
     /// The rules are gone.
     Deleted,
     /// No claim holds the rules' devices.
-    Idle,
+    Idle(AdminAccess),
+}
+
+/// Whether a claim with admin access, which takes a device from no other claim, holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdminAccess {
+    /// It does: a monitor keeps hardware from being pulled.
+    Counted,
+    /// It does not: pods are drained.
+    Ignored,
 }
 
 impl Goal {
@@ -52,7 +61,7 @@ impl Goal {
     #[must_use]
     pub fn is_about_pods(self) -> bool {
         match self {
-            Self::Evicted | Self::Idle => true,
+            Self::Evicted | Self::Idle(_) => true,
             Self::Observed | Self::Deleted => false,
         }
     }
@@ -374,7 +383,7 @@ impl Settle {
     /// How long it has to stay so: what the controller has seen, and what is gone, stays so.
     fn settle(&self) -> Duration {
         match self.goal {
-            Goal::Evicted | Goal::Idle => self.patience.settle,
+            Goal::Evicted | Goal::Idle(_) => self.patience.settle,
             Goal::Observed | Goal::Deleted => Duration::ZERO,
         }
     }
@@ -385,7 +394,7 @@ impl Settle {
             Goal::Deleted => return None,
             // What the controller has observed is in the rules alone: pods that cannot be read hide nothing of it.
             Goal::Observed => false,
-            Goal::Evicted | Goal::Idle => true,
+            Goal::Evicted | Goal::Idle(_) => true,
         };
         for subject in &self.subjects {
             let name = &subject.name;
@@ -416,10 +425,10 @@ impl Settle {
             Goal::Evicted if effect != Effect::NoExecute => {
                 Some(UnreachableGoal::Harmless { rule: name, effect })
             }
-            Goal::Idle if !blocks(&effect) => {
+            Goal::Idle(_) if !blocks(&effect) => {
                 Some(UnreachableGoal::BlocksNoPods { rule: name, effect })
             }
-            Goal::Evicted | Goal::Idle | Goal::Observed | Goal::Deleted => None,
+            Goal::Evicted | Goal::Idle(_) | Goal::Observed | Goal::Deleted => None,
         }
     }
 
@@ -439,7 +448,7 @@ impl Settle {
                 .filter(|(rule, _)| !is_observed(rule))
                 .map(|(rule, _)| OpenCondition::Unobserved(rule))
                 .collect(),
-            Goal::Idle => facts.holders.iter().map(OpenCondition::Held).collect(),
+            Goal::Idle(_) => facts.holders.iter().map(OpenCondition::Held).collect(),
             Goal::Evicted => {
                 let pods = facts.left.iter().map(OpenCondition::Pod);
                 let unsettled = present.filter_map(|(rule, _)| unsettled(rule, facts));
@@ -451,7 +460,8 @@ impl Settle {
     /// Whether what was not read may be what is waited for. Which other devices are the same hardware stands in the
     /// slices alone.
     fn hides(&self, gap: &Gap) -> bool {
-        let hides_partitions = self.goal == Goal::Idle && gap.kind() == Some(Kind::ResourceSlice);
+        let hides_partitions =
+            matches!(self.goal, Goal::Idle(_)) && gap.kind() == Some(Kind::ResourceSlice);
         hides_partitions || gap.affects == Affects::Evictions
     }
 }

@@ -184,25 +184,8 @@ impl RuleMetadata {
     pub const DEDICATION: &str = in_group!("dedication");
     /// Label: the drain that a rule is part of.
     pub const DRAIN: &str = in_group!("drain");
-    /// Annotation: the unit of its drain that the devices of a rule are in.
+    /// Label: a hash of the unit of its drain that a rule is part of; annotation of the same key: the unit.
     pub const DRAIN_UNIT: &str = in_group!("drain-unit");
-    /// Annotation: how far that unit is.
-    pub const DRAIN_STAGE: &str = in_group!("drain-stage");
-    /// Annotation: since when that unit is so far, as RFC 3339.
-    pub const DRAIN_STAGE_SINCE: &str = in_group!("drain-stage-since");
-    /// Annotation: the run of this program that last drained that unit, as a UID that is new with every run.
-    pub const DRAIN_RUN: &str = in_group!("drain-run");
-    /// Annotation: how many units that drain has, and rules that unit, once all rules were there, as `UNITS/RULES`.
-    pub const DRAIN_SIZE: &str = in_group!("drain-size");
-    /// Annotation: the name of the next rule of that unit, in a ring, by which a rule that was removed is known.
-    pub const DRAIN_NEXT: &str = in_group!("drain-next");
-    /// Annotation: the devices of that unit, a node, that the drain selects, as `DRIVER/POOL/DEVICE` with `*` for any,
-    /// separated by commas; `*` for all.
-    pub const DRAIN_SCOPE: &str = in_group!("drain-scope");
-    /// Annotation: units of that drain whose rules somebody removed, as a JSON object of reasons.
-    pub const DRAIN_REVERSED: &str = in_group!("drain-reversed");
-    /// Annotation: the workloads that had pods on the devices of that unit, as a JSON list.
-    pub const DRAIN_WORKLOADS: &str = in_group!("drain-workloads");
     /// Label: the UID of the pod for which the devices of a rule are kept.
     pub const MAKE_ROOM: &str = in_group!("make-room");
     /// Annotation: why the rule is there.

@@ -150,6 +150,12 @@ pub fn batch(selectors: &[DeviceSelector], taint: &Taint) -> String {
     hash(&parts)
 }
 
+/// A short hash of a text that is no label value, such as `DRIVER/POOL`.
+#[must_use]
+pub fn digest(text: &str) -> String {
+    hash(&[text])
+}
+
 /// The first digits of a hash over the parts, each with its length, so that no two lists of parts
 /// are the same text.
 fn hash(parts: &[&str]) -> String {

@@ -13,7 +13,8 @@ use crate::decide::make_room::Room;
 pub use crate::decide::outcomes::{DryRun, RuleResult};
 use crate::decide::outcomes::{Outcomes, RuleOutcome};
 
-/// Report of `add`, `escalate`, `deescalate`, `remove` and `make-room`: what the command did, rule by rule.
+/// Report of `add`, `escalate`, `deescalate`, `remove`, `drain`, `restore` and `make-room`: what the command did, rule
+/// by rule.
 ///
 /// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

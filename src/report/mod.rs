@@ -24,7 +24,7 @@
 //! | Pending evictions and releases of a rule, in words | [`rule_lifecycle`] |
 //! | Known defects of Kubernetes releases, in words | [`defects`] |
 //! | Guards, as reports write and show them | [`guard`] |
-//! | The drains of a cluster: how far their units are, and what holds their devices | [`drains`], from their state [`drain_state`] |
+//! | The drains of a cluster: the stages of their units | [`drains`] |
 //! | A toleration | [`toleration`] |
 //! | The lines that tolerate taints, and who has them | [`tolerations`] |
 //! | How a report writes a count whose number is not known | [`bounds`] |
@@ -59,7 +59,6 @@ pub mod device_row;
 mod device_summary;
 mod device_table;
 pub mod devices;
-pub mod drain_state;
 pub mod drains;
 pub mod events;
 pub mod explain;

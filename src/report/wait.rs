@@ -91,7 +91,7 @@ pub fn goal_name(goal: Goal) -> &'static str {
         Goal::Evicted => "evicted",
         Goal::Observed => "observed",
         Goal::Deleted => "deleted",
-        Goal::Idle => "idle",
+        Goal::Idle(_) => "idle",
     }
 }
 
@@ -123,6 +123,7 @@ impl View for WaitReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::settle::AdminAccess;
 
     #[test]
     fn a_wait_in_data_has_its_cluster_and_what_was_not_verified() {
@@ -131,8 +132,12 @@ mod tests {
             server: "https://127.0.0.1:6443".to_owned(),
             version: None,
         };
-        let report =
-            WaitReport::new(Goal::Idle, vec!["drain".to_owned()], None).in_cluster(Some(&cluster));
+        let report = WaitReport::new(
+            Goal::Idle(AdminAccess::Counted),
+            vec!["drain".to_owned()],
+            None,
+        )
+        .in_cluster(Some(&cluster));
         let json = serde_json::to_value(&report).unwrap();
         assert_eq!(json["met"], true);
         assert_eq!(json["metadata"]["context"], "test");

@@ -125,7 +125,7 @@ fn not_released(open: &[OpenCondition<'_>]) -> Vec<UnreleasedPod> {
 /// How far it is, in a few words that change only then.
 fn state(seen: &Observation<'_>, facts: &WaitFacts<'_>) -> String {
     match seen.goal {
-        Goal::Idle => match facts.holders.len() {
+        Goal::Idle(_) => match facts.holders.len() {
             0 => "the devices are not allocated".to_owned(),
             1 => "the devices are allocated to 1 claim".to_owned(),
             several => format!("the devices are allocated to {several} claims"),

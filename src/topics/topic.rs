@@ -92,8 +92,7 @@ fn guards() -> String {
          'devices.selected>=50%'. QUANTITY is a whole number, or a percentage if the\nsignal has \
          a % in the list. A guard trips if the comparison is true, or may be\ntrue because \
          the value is unknown.\n\nIf a guard of --abort-if trips, the command \
-         changes nothing and\nexits with code 4. If it trips during a drain, the drain starts no \
-         further\nunit (device, node or pool), and exits with code 5.\n\nSignals:\n{signals}\nOperators: > >= < <= == !=\n"
+         changes nothing and\nexits with code 4.\n\nSignals:\n{signals}\nOperators: > >= < <= == !=\n"
     )
 }
 

@@ -19,7 +19,7 @@ use super::source::root;
 const TABLE: &str = include_str!("weight.txt");
 
 /// Flags that no help shows; at most eight.
-const HIDDEN_FLAGS: &[&str] = &[];
+const HIDDEN_FLAGS: &[&str] = &["ignore-daemonsets"];
 
 type Figures = BTreeMap<String, usize>;
 

@@ -15,7 +15,7 @@ fn what_is_wrong_with_a_drain_is_found_without_a_cluster() {
         ("drain --node a --unit rack", "invalid value 'rack'"),
         ("drain --node a --timeout soon", "soon"),
         ("drain --node a --abort-if weather>3", "weather"),
-        ("restore", "DRAIN|NODE|DEVICE"),
+        ("restore", "DRAIN|NODE|POOL|DEVICE"),
     ] {
         let run = devicetaint(line);
         assert_eq!(run.code, 2, "{line}: {run:#?}");

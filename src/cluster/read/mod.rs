@@ -40,4 +40,4 @@ pub use placement_inputs::NodeDetail;
 pub use pods::read_pods;
 pub use read_result::ReadResult;
 pub use remembered::{ReadMore, read_devices_and, read_remembered};
-pub use workloads::{read_named_workloads, read_workloads};
+pub use workloads::read_workloads;

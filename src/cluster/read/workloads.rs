@@ -74,25 +74,6 @@ pub(super) async fn workloads_with(
     Ok(reading)
 }
 
-/// Adds to `reading` the workloads of these names, and nothing above them; gaps as in [`read_workloads`].
-///
-/// # Errors
-///
-/// As any read, unless permission is missing.
-pub async fn read_named_workloads(
-    client: &ApiClient,
-    served: &ServedKinds,
-    reading: Reading,
-    names: &BTreeMap<Kind, BTreeSet<NamespacedName>>,
-) -> Result<Reading, ClusterError> {
-    let reader = Reader {
-        client,
-        served,
-        detail: Detail::Names,
-    };
-    with_named(&reader, reading, names, &mut BTreeMap::new()).await
-}
-
 async fn with_named(
     reader: &Reader<'_>,
     mut reading: Reading,

@@ -117,11 +117,6 @@ impl RuleObserver {
         })
     }
 
-    /// Which devices are the same hardware.
-    pub(crate) fn hardware(&self) -> &Hardware {
-        &self.hardware
-    }
-
     /// Whether the end of some pods cannot be seen, so that force deletions are not detected.
     pub(crate) fn misses_force_deletions(&self) -> bool {
         self.watched.misses_force_deletions()
@@ -220,7 +215,7 @@ impl RuleObserver {
     ) -> BTreeSet<DeviceId> {
         let taints = taints.all();
         match self.goal {
-            Goal::Idle => {
+            Goal::Idle(_) => {
                 let mut devices = awaited_devices(snapshot, &taints, semantics, &self.hardware);
                 devices.extend(possible_devices(snapshot, &devices, &self.hardware));
                 devices
@@ -315,7 +310,7 @@ fn hardware_of(
 ) -> Hardware {
     let hardware = Hardware::of(&snapshot.slices);
     match goal {
-        Goal::Idle => {
+        Goal::Idle(_) => {
             let published = engine::devices(snapshot, semantics);
             with_new_names(hardware, rules, &published)
         }

@@ -47,8 +47,6 @@ pub(crate) struct Wait<'a> {
 /// What a wait has seen last.
 #[derive(Debug, Default)]
 pub(crate) struct LastLook {
-    /// How often it has looked.
-    pub(crate) looks: usize,
     /// What is left, the first of it.
     pub(crate) left: Vec<Blocker>,
     /// The pods of which it is not known whether their nodes have released the devices.
@@ -216,7 +214,7 @@ impl Wait<'_> {
         let semantics = view.semantics;
         let changed = changed_identities(self.rules, &view.reading, &semantics);
         let unpublished = match self.goal {
-            Goal::Idle => rules_without_published_devices(self.rules, &view.reading, &semantics),
+            Goal::Idle(_) => rules_without_published_devices(self.rules, &view.reading, &semantics),
             Goal::Evicted | Goal::Observed | Goal::Deleted => None,
         };
         let beside = BesideWait {
@@ -292,9 +290,7 @@ impl Wait<'_> {
                 }
             }
             if let Some(last) = self.last_look {
-                let looks = last.borrow().looks.saturating_add(1);
                 last.replace(LastLook {
-                    looks,
                     left: progress.left.clone(),
                     unreleased: progress
                         .not_released

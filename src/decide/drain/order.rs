@@ -21,7 +21,7 @@ pub struct Harm {
     name: NamespacedName,
 }
 
-/// Whether the budgets of a pod allow its eviction now.
+/// Answer of the budgets of a pod to its eviction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BudgetState {
     /// All of them allow it, or there are none.
@@ -58,7 +58,7 @@ impl Harm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::testing::pod;
+    use crate::engine::testing::pod;
 
     fn change(name: &str, change: impl Fn(&mut Pod)) -> Pod {
         let mut pod = pod("team-a", name);
@@ -113,7 +113,7 @@ mod tests {
             ),
             Harm::of(
                 &change("a", plain),
-                PodClass::SingleReplica,
+                PodClass::Singleton,
                 BudgetState::Allows,
             ),
             Harm::of(&change("a", plain), PodClass::Job, BudgetState::Allows),

@@ -11,36 +11,28 @@ pub enum PodClass {
     /// Its workload recreates it, elsewhere if need be.
     Replicated,
     /// The only pod of a StatefulSet: nothing serves until its replacement is ready.
-    SingleReplica,
+    Singleton,
     /// Of a Job, which may fail.
     Job,
     /// Nothing is known to recreate it.
     Unmanaged,
     /// Of a DaemonSet, which recreates it on the same node.
     DaemonSet,
-    /// It uses the devices with admin access only.
-    Monitor,
-    /// It uses the devices with admin access only, and tolerates the taint of the drain, or is not evicted by taints.
-    TolerantMonitor,
-    /// It tolerates the taint of the drain: its replacement would be scheduled here again.
+    /// Its claims have admin access, which takes the devices from no other pod.
+    Admin,
+    /// It tolerates the taint of the drain, or its replacement would for the scheduler.
     Tolerant,
-    /// The controller evicts it, and its claim tolerates the taint of the drain for the scheduler: its replacement can be
-    /// scheduled here again.
-    TolerantForScheduler,
-    /// As `TolerantForScheduler`, of a DaemonSet.
-    TolerantDaemonSet,
-    /// Its workload replaces it while it terminates, and the replacement takes its claim, which stays allocated: it would be
-    /// scheduled here again, whatever the taint.
+    /// Its replacement would use the same claim, which stays allocated.
     KeepsClaim,
-    /// The controller does not evict it, for example because it has no node yet.
+    /// The eviction controller leaves it alone, for example because it has no node yet.
     NotEvicted,
 }
 
-/// Classes of pods that are evicted only if --include names them.
+/// Classes of pods that are evicted only if `--include` names them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Inclusions {
     /// `--include singletons`
-    pub single_replicas: bool,
+    pub singletons: bool,
     /// `--include jobs`
     pub jobs: bool,
     /// `--include unmanaged`
@@ -49,50 +41,46 @@ pub struct Inclusions {
     pub daemon_sets: bool,
 }
 
-/// How a drain treats the pods of a class.
+/// Treatment of the pods of a class by a drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Treatment {
     /// They are evicted.
     Evicted,
-    /// They stay, and the drain continues without them.
-    Kept,
-    /// The drain does not begin unless --include names this class.
-    NeedsConsent(&'static str),
-    /// They stay, and the unit cannot become idle.
-    Stays(&'static str),
+    /// The drain does not begin unless `--include` names this class.
+    NeedsInclude(&'static str),
+    /// They stay, and hold the devices.
+    Stays,
+    /// They stay, and hold no device.
+    Ignored,
 }
 
 impl PodClass {
     /// The class of a pod with its verdict under a NoExecute taint on its devices.
     #[must_use]
     pub fn of<'a>(impact: &PodImpact<'a>, owners: &Owners<'a>) -> Self {
-        let results = impact.claims.iter().flat_map(|used| &used.results);
-        let mut results = results.peekable();
+        let mut results = impact
+            .claims
+            .iter()
+            .flat_map(|used| &used.results)
+            .peekable();
         // `all` is true of nothing, and a pod without results is no monitor.
         if results.peek().is_some() && results.all(|result| result.admin_access) {
-            return match impact.verdict {
-                Verdict::Tolerates | Verdict::NotEvicted(_) => Self::TolerantMonitor,
-                Verdict::Evicted { .. } | Verdict::Terminating => Self::Monitor,
-            };
+            return Self::Admin;
         }
+        let owned = || Self::of_owner(impact.pod, owners);
         match impact.verdict {
             Verdict::Tolerates => Self::Tolerant,
             Verdict::NotEvicted(_) => Self::NotEvicted,
             Verdict::Evicted { .. } | Verdict::Terminating if replacement_takes_claim(impact) => {
                 Self::KeepsClaim
             }
-            // A drain taints with effect NoSchedule. Tolerations without effect match that for the scheduler, and not
-            // NoExecute for the controller. Nothing replaces a pod without an owner.
+            // A toleration of NoSchedule alone brings the replacement back. Nothing replaces a pod without an owner.
             Verdict::Evicted { .. } | Verdict::Terminating
                 if impact.tolerates_no_schedule && impact.pod.controller.is_some() =>
             {
-                if Self::of_owner(impact.pod, owners) == Self::DaemonSet {
-                    Self::TolerantDaemonSet
-                } else {
-                    Self::TolerantForScheduler
-                }
+                Self::Tolerant
             }
-            Verdict::Evicted { .. } | Verdict::Terminating => Self::of_owner(impact.pod, owners),
+            Verdict::Evicted { .. } | Verdict::Terminating => owned(),
         }
     }
 
@@ -102,102 +90,52 @@ impl PodClass {
             return Self::Unmanaged;
         };
         let owner = owners.owners_of(pod).into_iter().next();
-        if kind == Kind::DaemonSet {
-            return Self::DaemonSet;
-        }
-        if kind == Kind::Job {
-            return Self::Job;
-        }
         let several = |owner: &Workload| owner.replicas.is_some_and(|replicas| replicas > 1);
-        // A StatefulSet that was not read may have one replica, so its pod counts as the only one.
-        if kind == Kind::StatefulSet && !owner.is_some_and(several) {
-            return Self::SingleReplica;
-        }
-        Self::Replicated
-    }
-
-    /// Whether pods of the class are evicted after those that their workload recreates.
-    #[must_use]
-    pub fn is_last(self) -> bool {
-        match self {
-            Self::Replicated => false,
-            Self::SingleReplica
-            | Self::Job
-            | Self::Unmanaged
-            | Self::DaemonSet
-            | Self::Monitor
-            | Self::TolerantMonitor
-            | Self::Tolerant
-            | Self::TolerantForScheduler
-            | Self::TolerantDaemonSet
-            | Self::KeepsClaim
-            | Self::NotEvicted => true,
-        }
-    }
-
-    /// Whether pods of the class are evicted once the taint of their devices has effect NoExecute, whatever their
-    /// treatment.
-    #[must_use]
-    pub fn leaves_by_taint(self) -> bool {
-        match self {
-            Self::TolerantMonitor | Self::Tolerant | Self::NotEvicted => false,
+        if kind == Kind::DaemonSet {
+            Self::DaemonSet
+        } else if kind == Kind::Job {
+            Self::Job
+        } else if kind == Kind::StatefulSet && !owner.is_some_and(several) {
+            // A StatefulSet that was not read may have one replica.
+            Self::Singleton
+        } else {
             Self::Replicated
-            | Self::SingleReplica
-            | Self::Job
-            | Self::Unmanaged
-            | Self::DaemonSet
-            | Self::TolerantForScheduler
-            | Self::TolerantDaemonSet
-            | Self::KeepsClaim
-            | Self::Monitor => true,
         }
     }
 
-    /// How pods of the class are treated.
+    /// Treatment of pods of the class.
     #[must_use]
     pub fn treatment(self, included: Inclusions) -> Treatment {
-        let by_consent = |is_included: bool, name| {
-            if is_included {
-                Treatment::Evicted
-            } else {
-                Treatment::NeedsConsent(name)
-            }
+        let by_flag = |is_included: bool, name| match is_included {
+            true => Treatment::Evicted,
+            false => Treatment::NeedsInclude(name),
         };
         match self {
             Self::Replicated => Treatment::Evicted,
-            Self::SingleReplica => by_consent(included.single_replicas, "singletons"),
-            Self::Job => by_consent(included.jobs, "jobs"),
-            Self::Unmanaged => by_consent(included.unmanaged, "unmanaged"),
+            Self::Singleton => by_flag(included.singletons, "singletons"),
+            Self::Job => by_flag(included.jobs, "jobs"),
+            Self::Unmanaged => by_flag(included.unmanaged, "unmanaged"),
             Self::DaemonSet if included.daemon_sets => Treatment::Evicted,
-            Self::DaemonSet | Self::TolerantDaemonSet | Self::Monitor | Self::TolerantMonitor => {
-                Treatment::Kept
+            Self::DaemonSet | Self::Tolerant | Self::KeepsClaim | Self::NotEvicted => {
+                Treatment::Stays
             }
-            Self::Tolerant | Self::TolerantForScheduler => {
-                Treatment::Stays("tolerates the taint, and stays until it is deleted")
-            }
-            Self::KeepsClaim => Treatment::Stays(
-                "uses a claim that its replacement would use too, with the same device (to release the device, scale the workload of the pod to 0)",
-            ),
-            Self::NotEvicted => Treatment::Stays("is not evicted by taints"),
+            Self::Admin => Treatment::Ignored,
         }
     }
 
-    /// The pods of the class, in words.
+    /// Kind of the pods, as a short reason.
     #[must_use]
-    pub fn describe(self) -> &'static str {
+    pub fn reason(self) -> &'static str {
         match self {
-            Self::Replicated => "pods that their workload recreates",
-            Self::SingleReplica => "pods of single-replica StatefulSets",
-            Self::Job => "pods of Jobs",
-            Self::Unmanaged => "pods that no known workload recreates",
-            Self::DaemonSet => "pods of DaemonSets",
-            Self::Monitor => "pods with admin access",
-            Self::TolerantMonitor => "pods with admin access that tolerate the taint",
-            Self::Tolerant => "pods that tolerate the taint",
-            Self::TolerantForScheduler => "pods whose replacements tolerate the taint",
-            Self::TolerantDaemonSet => "pods of DaemonSets that tolerate the taint",
-            Self::KeepsClaim => "pods whose replacements would use the same claim and device",
-            Self::NotEvicted => "pods that taints do not evict",
+            Self::Replicated => "recreated by their workloads",
+            Self::Singleton => "only pod of a StatefulSet",
+            Self::Job => "Job",
+            Self::Unmanaged => "nothing recreates them",
+            Self::DaemonSet => "DaemonSet",
+            Self::Admin => "admin access",
+            Self::Tolerant => "tolerates the taint",
+            Self::KeepsClaim => "replacement uses the same claim",
+            Self::NotEvicted => "not evicted by taints",
         }
     }
 }
@@ -228,8 +166,8 @@ mod tests {
         for (owner, expected) in [
             (Some(("ReplicaSet", "web")), PodClass::Replicated),
             (Some(("ReplicaSet", "unread")), PodClass::Replicated),
-            (Some(("StatefulSet", "db")), PodClass::SingleReplica),
-            (Some(("StatefulSet", "unread")), PodClass::SingleReplica),
+            (Some(("StatefulSet", "db")), PodClass::Singleton),
+            (Some(("StatefulSet", "unread")), PodClass::Singleton),
             (Some(("StatefulSet", "shards")), PodClass::Replicated),
             (Some(("Job", "train")), PodClass::Job),
             (Some(("DaemonSet", "agent")), PodClass::DaemonSet),
@@ -243,73 +181,45 @@ mod tests {
     }
 
     #[test]
-    fn a_monitor_that_the_taint_does_not_evict_is_told_apart() {
-        let pod = testing::pod("team-a", "monitor");
+    fn only_a_pod_all_of_whose_devices_are_monitored_has_admin_access() {
+        let pod = owned("x", Some(("ReplicaSet", "web")));
         let mut claim = testing::claim(&pod);
-        for result in claim
-            .allocation
-            .iter_mut()
-            .flat_map(|found| &mut found.results)
-        {
-            result.admin_access = true;
-        }
+        let results = &mut claim.allocation.as_mut().expect("an allocation").results;
+        results[0].admin_access = true;
         let reading = Cluster::default().reading;
         let owners = Owners::new(&reading);
-        let class = |verdict| {
+        let at = crate::engine::testing::now();
+        let class = |claim: &ResourceClaim, verdict| {
             let mut impact = with_verdict(&pod, verdict);
-            impact.claims = vec![use_of(&claim)];
+            impact.claims = vec![use_of(claim)];
             PodClass::of(&impact, &owners)
         };
-        assert_eq!(class(Verdict::Tolerates), PodClass::TolerantMonitor);
-        assert_eq!(class(Verdict::Terminating), PodClass::Monitor);
+        assert_eq!(class(&claim, Verdict::Evicted { at }), PodClass::Admin);
+        assert_eq!(class(&claim, Verdict::Tolerates), PodClass::Admin);
+        let results = &mut claim.allocation.as_mut().expect("an allocation").results;
+        let mut used = results[0].clone();
+        used.admin_access = false;
+        results.push(used);
+        assert_eq!(class(&claim, Verdict::Evicted { at }), PodClass::Replicated);
     }
 
     #[test]
-    fn a_pod_whose_replacement_the_scheduler_can_place_here_again_is_not_evicted() {
-        let reading = Cluster::default().reading;
-        let owners = Owners::new(&reading);
-        let class = |owner, tolerates_no_schedule| {
-            let pod = owned("x", owner);
-            let at = crate::report::testing::now();
-            let impact = PodImpact {
-                tolerates_no_schedule,
-                ..with_verdict(&pod, Verdict::Evicted { at })
-            };
-            PodClass::of(&impact, &owners)
-        };
-        let web = Some(("ReplicaSet", "web"));
-        let agent = Some(("DaemonSet", "agent"));
-        let all = Inclusions {
-            single_replicas: true,
-            jobs: true,
-            unmanaged: true,
-            daemon_sets: true,
-        };
-        for (owner, tolerates, expected, treatment) in [
-            (web, false, PodClass::Replicated, Treatment::Evicted),
-            (
-                web,
-                true,
-                PodClass::TolerantForScheduler,
-                Treatment::Stays("tolerates the taint, and stays until it is deleted"),
-            ),
-            (agent, false, PodClass::DaemonSet, Treatment::Evicted),
-            (agent, true, PodClass::TolerantDaemonSet, Treatment::Kept),
-            (None, true, PodClass::Unmanaged, Treatment::Evicted),
-        ] {
-            let found = class(owner, tolerates);
-            assert_eq!(found, expected, "{owner:?}");
-            assert_eq!(found.treatment(all), treatment, "{found:?}");
-            assert!(found.leaves_by_taint(), "{found:?}");
-        }
-    }
-
-    #[test]
-    fn a_claim_that_a_replacement_takes_over_keeps_the_device_and_its_pod() {
+    fn a_pod_whose_replacement_comes_back_to_the_device_is_not_evicted() {
         let mut cluster = Cluster::default();
         cluster.replica_set("web", 2, 2);
         cluster.stateful_set("db", 2, 2);
         let owners = Owners::new(&cluster.reading);
+        let at = crate::engine::testing::now();
+        let tolerant = |owner| {
+            let pod = owned("x", owner);
+            let impact = PodImpact {
+                tolerates_no_schedule: true,
+                ..with_verdict(&pod, Verdict::Evicted { at })
+            };
+            PodClass::of(&impact, &owners)
+        };
+        assert_eq!(tolerant(Some(("ReplicaSet", "web"))), PodClass::Tolerant);
+        assert_eq!(tolerant(None), PodClass::Unmanaged);
         let class = |owner, named: bool| {
             let mut pod = owned("x", Some(owner));
             let claim = testing::claim(&pod);
@@ -327,64 +237,38 @@ mod tests {
         assert_eq!(class(("ReplicaSet", "web"), false), PodClass::Replicated);
         // It is recreated when its pod is gone, and the claim is free by then.
         assert_eq!(class(("StatefulSet", "db"), true), PodClass::Replicated);
-        let treatment = PodClass::KeepsClaim.treatment(Inclusions::default());
-        assert!(matches!(treatment, Treatment::Stays(_)), "{treatment:?}");
     }
 
     #[test]
-    fn each_class_that_hurts_needs_its_own_flag() {
+    fn each_class_that_hurts_needs_its_own_include() {
         let all = Inclusions {
-            single_replicas: true,
+            singletons: true,
             jobs: true,
             unmanaged: true,
             daemon_sets: true,
         };
+        let none = Inclusions::default();
         for (class, name) in [
-            (PodClass::SingleReplica, "singletons"),
+            (PodClass::Singleton, "singletons"),
             (PodClass::Job, "jobs"),
             (PodClass::Unmanaged, "unmanaged"),
         ] {
-            let none = Inclusions::default();
-            assert_eq!(class.treatment(none), Treatment::NeedsConsent(name));
+            assert_eq!(class.treatment(none), Treatment::NeedsInclude(name));
             assert_eq!(class.treatment(all), Treatment::Evicted);
         }
-        let only_jobs = Inclusions {
-            jobs: true,
-            ..Inclusions::default()
-        };
-        assert_eq!(PodClass::Job.treatment(only_jobs), Treatment::Evicted);
-        assert_ne!(PodClass::Unmanaged.treatment(only_jobs), Treatment::Evicted);
-        assert_ne!(
-            PodClass::SingleReplica.treatment(only_jobs),
-            Treatment::Evicted
-        );
-        assert_eq!(PodClass::DaemonSet.treatment(only_jobs), Treatment::Kept);
+        assert_eq!(PodClass::DaemonSet.treatment(none), Treatment::Stays);
         assert_eq!(PodClass::DaemonSet.treatment(all), Treatment::Evicted);
-        assert_eq!(PodClass::Monitor.treatment(all), Treatment::Kept);
-        assert_eq!(PodClass::TolerantMonitor.treatment(all), Treatment::Kept);
-        assert!(matches!(
-            PodClass::Tolerant.treatment(all),
-            Treatment::Stays(_)
-        ));
-        assert_eq!(
-            PodClass::Replicated.treatment(Inclusions::default()),
-            Treatment::Evicted
-        );
-    }
-
-    #[test]
-    fn a_pod_that_uses_one_device_and_monitors_another_is_no_monitor() {
-        let pod = owned("x", Some(("ReplicaSet", "web")));
-        let mut claim = testing::claim(&pod);
-        let results = &mut claim.allocation.as_mut().expect("an allocation").results;
-        let mut monitored = results[0].clone();
-        monitored.admin_access = true;
-        results.push(monitored);
-        let reading = Cluster::default().reading;
-        let owners = Owners::new(&reading);
-        let at = crate::report::testing::now();
-        let mut impact = with_verdict(&pod, Verdict::Evicted { at });
-        impact.claims = vec![use_of(&claim)];
-        assert_eq!(PodClass::of(&impact, &owners), PodClass::Replicated);
+        assert_eq!(PodClass::Replicated.treatment(none), Treatment::Evicted);
+        assert_eq!(PodClass::Admin.treatment(all), Treatment::Ignored);
+        for class in [
+            PodClass::Tolerant,
+            PodClass::KeepsClaim,
+            PodClass::NotEvicted,
+        ] {
+            assert_eq!(class.treatment(all), Treatment::Stays, "{class:?}");
+        }
+        let jobs = Inclusions { jobs: true, ..none };
+        assert_eq!(PodClass::Job.treatment(jobs), Treatment::Evicted);
+        assert_ne!(PodClass::Unmanaged.treatment(jobs), Treatment::Evicted);
     }
 }

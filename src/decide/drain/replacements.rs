@@ -1,14 +1,11 @@
 //! Whether the pods that a drain evicts find other devices.
 
-use std::collections::BTreeSet;
-
 use crate::assess::{Basis, Replacements};
 use crate::engine::allocator::NodeFilter;
-use crate::engine::closed_nodes::nodes_with_devices;
 use crate::engine::{Impact, ProposedTaint};
-use crate::model::{Effect, NodeName, Snapshot};
+use crate::model::Effect;
 
-/// What could replace the devices that the evicted pods of `impact` lose and their controllers need, while the rules of the drain taint the devices
+/// Devices that could replace those that the evicted pods of `impact` lose and their controllers need, while the rules of the drain taint the devices
 /// of `proposed`; `by_taint`, effect NoExecute evicts pods, too.
 ///
 /// Devices on nodes on which the pod cannot be scheduled replace none: cordoned ones, those with a taint that it does not
@@ -40,18 +37,6 @@ pub fn drain_replacements(
     Replacements::under(&taints, &recreated, NodeFilter::Tainted, basis).0
 }
 
-/// The cordoned nodes that have devices, by name, as far as nodes were read whole.
-#[must_use]
-pub fn cordoned_nodes(snapshot: &Snapshot) -> BTreeSet<NodeName> {
-    let with_devices = nodes_with_devices(snapshot);
-    let nodes = snapshot.nodes.iter().filter(|node| node.unschedulable);
-    let names = nodes.map(|node| &node.name);
-    names
-        .filter(|name| with_devices.contains(name))
-        .cloned()
-        .collect()
-}
-
 /// The effects that the rules of a drain have, one after the other: a replacement has to find a device under each.
 fn blocking_effects(by_taint: bool) -> &'static [Effect] {
     if by_taint {
@@ -63,28 +48,15 @@ fn blocking_effects(by_taint: bool) -> &'static [Effect] {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
-    use crate::decide::drain::{Inclusions, UnitLimits};
     use crate::engine::preview;
     use crate::engine::testing::{claim_in_use, node, pod, published, reading, semantics, slice};
+    use crate::engine::testing::{device, now};
     use crate::model::{
         ClaimSource, ClaimSpec, DeviceAmount, DeviceClass, DeviceRequest, DeviceSelector,
         NodeRequirement, NodeSelector, NodeTaint, NodeTerm, Operator, Phase, Pod, PodClaim,
         Reading, RequestKind, RequestTerms, Scheduling, SliceNodes, Taint, Toleration,
     };
-    use crate::report::testing::{device, now};
-
-    fn limits(force_after: Option<Duration>) -> UnitLimits {
-        UnitLimits {
-            restarts: false,
-            included: Inclusions::default(),
-            force_after,
-            timeout: Duration::from_secs(60),
-            accepts_unplaceable: false,
-        }
-    }
 
     fn toleration(effect: Effect) -> Toleration {
         Toleration {
@@ -96,14 +68,13 @@ mod tests {
         }
     }
 
-    /// Whether the only device of the cluster could be given to a claim with this toleration again.
-    fn is_placeable(effect: Effect, force_after: Option<Duration>) -> Option<bool> {
-        let by_taint = limits(force_after).may_evict_by_taint();
+    /// True if the only device of the cluster could be given to a claim with this toleration again.
+    fn is_placeable(effect: Effect, by_taint: bool) -> Option<bool> {
         let found = of_pod(&pod("ml", "notebook"), effect, by_taint);
         found.claims.first().and_then(|claim| claim.placeable)
     }
 
-    /// What could replace the only device of the cluster, which a claim of the pod with this toleration has.
+    /// Devices that could replace the only device of the cluster, which a claim of the pod with this toleration has.
     fn of_pod(pod: &Pod, effect: Effect, by_taint: bool) -> Replacements {
         found_in(&reading_of(pod, effect), by_taint)
     }
@@ -176,10 +147,6 @@ mod tests {
             let found = found_in(&reading, false);
             found.claims.first().and_then(|claim| claim.placeable)
         };
-        let mut without_devices = place_reading();
-        without_devices.snapshot.nodes[0].unschedulable = true;
-        without_devices.snapshot.slices.clear();
-        assert!(cordoned_nodes(&without_devices.snapshot).is_empty());
         // Its claim tolerates the effect that the rules have, so that its own device is left for it.
         assert_eq!(place(false), Some(true));
         assert_eq!(place(true), Some(false));
@@ -268,9 +235,8 @@ mod tests {
 
     #[test]
     fn a_replacement_is_blocked_by_the_effect_that_the_rules_really_have() {
-        let force = Some(Duration::from_secs(30));
-        assert_eq!(is_placeable(Effect::NoExecute, None), Some(false));
-        assert_eq!(is_placeable(Effect::NoSchedule, None), Some(true));
-        assert_eq!(is_placeable(Effect::NoSchedule, force), Some(false));
+        assert_eq!(is_placeable(Effect::NoExecute, false), Some(false));
+        assert_eq!(is_placeable(Effect::NoSchedule, false), Some(true));
+        assert_eq!(is_placeable(Effect::NoSchedule, true), Some(false));
     }
 }

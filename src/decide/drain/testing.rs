@@ -2,23 +2,21 @@
 
 use std::time::Duration;
 
-use super::facts::{UnitPod, UnschedulablePod};
+use super::facts::UnitPod;
 use super::order::{BudgetState, Harm};
 use super::pod_class::{Inclusions, PodClass};
-use super::state::{DrainState, drains};
-use super::unit_limits::UnitLimits;
-use crate::decide::testing::{named, selector};
-use crate::engine::ClaimUse;
-use crate::engine::testing::{claim, controller, failure_policy, name, pod, reading, workload};
+use super::run::DrainLimits;
+use super::state::unit_hash;
+use crate::decide::testing::named;
+use crate::engine::testing::{controller, failure_policy, pod, reading, workload};
 use crate::model::{
-    AllocationResult, Amount, BudgetStatus, Deployment, DeviceTaintRule, Job, LabelSelector,
-    NamespacedName, Pod, PodDisruptionBudget, Reading, ReplicaSet, Rollout, RuleMetadata,
-    StatefulSet, UnhealthyPodEvictionPolicy,
+    Amount, Deployment, DeviceTaintRule, Job, Pod, Reading, ReplicaSet, Rollout, RuleMetadata,
+    StatefulSet,
 };
 
-/// A unit that is drained by evictions, without any further flag.
-pub fn limits() -> UnitLimits {
-    UnitLimits {
+/// A drain by evictions, without any further flag.
+pub fn limits() -> DrainLimits {
+    DrainLimits {
         restarts: false,
         included: Inclusions::default(),
         force_after: None,
@@ -30,23 +28,17 @@ pub fn limits() -> UnitLimits {
 /// A rule of the drain `fw`, of that unit and with that effect.
 pub fn drain_rule(name: &str, unit: &str, effect: &str) -> DeviceTaintRule {
     let mut rule = named(name, effect);
-    let label = (RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
-    rule.metadata.labels.extend([label]);
+    let labels = [
+        (RuleMetadata::DRAIN.to_owned(), "fw".to_owned()),
+        (RuleMetadata::DRAIN_UNIT.to_owned(), unit_hash(unit)),
+    ];
+    rule.metadata.labels.extend(labels);
     let note = (RuleMetadata::DRAIN_UNIT.to_owned(), unit.to_owned());
     rule.metadata.annotations.extend([note]);
     rule
 }
 
-/// A drain of `node-1`, whose only device was idle when that was recorded.
-pub fn idle_drain() -> DrainState {
-    let mut rule = drain_rule("a", "node-1", "NoSchedule");
-    rule.selector = Some(selector("gpu-0"));
-    let stage = (RuleMetadata::DRAIN_STAGE.to_owned(), "Idle".to_owned());
-    rule.metadata.annotations.extend([stage]);
-    drains(&[rule]).remove(0)
-}
-
-/// What was read of a cluster.
+/// Data that was read of a cluster.
 pub struct Cluster {
     pub reading: Reading,
 }
@@ -109,26 +101,6 @@ pub fn rollout(wanted: i32) -> Rollout {
     }
 }
 
-/// A budget of all pods of team-a, of which so many have to be ready, and are.
-pub fn budget(needed: i32, ready: i32, expected: i32) -> PodDisruptionBudget {
-    PodDisruptionBudget {
-        name: name("team-a", "budget"),
-        generation: 1,
-        selector: Some(LabelSelector::default()),
-        min_available: None,
-        max_unavailable: None,
-        unhealthy_pod_eviction_policy: UnhealthyPodEvictionPolicy::IfHealthyBudget,
-        status: BudgetStatus {
-            disruptions_allowed: (ready - needed).max(0),
-            current_healthy: ready,
-            desired_healthy: needed,
-            expected_pods: expected,
-            observed_generation: 1,
-            failure: None,
-        },
-    }
-}
-
 /// A pod of that class on the devices of a unit, which no budget keeps and which is not terminating.
 pub fn unit_pod(pod: &Pod, class: PodClass) -> UnitPod {
     UnitPod {
@@ -138,8 +110,7 @@ pub fn unit_pod(pod: &Pod, class: PodClass) -> UnitPod {
         harm: Harm::of(pod, class, BudgetState::Allows),
         is_terminating: false,
         is_evicted_again: false,
-        is_evicted_by_rule: false,
-        grace_period_end: None,
+        budgets: Vec::new(),
         workload: None,
     }
 }
@@ -155,39 +126,5 @@ pub fn owned(name: &str, owner: Option<(&str, &str)>) -> Pod {
             owner
         }),
         ..pod("team-a", name)
-    }
-}
-
-/// The device of a claim, as a pod uses it.
-pub struct Used {
-    claim: NamespacedName,
-    pub result: AllocationResult,
-}
-
-/// A pod `namespace/name` for which the scheduler finds no device.
-pub fn unschedulable(pod: &str) -> UnschedulablePod {
-    let (namespace, pod) = pod.split_once('/').expect("a namespace");
-    UnschedulablePod {
-        name: name(namespace, pod),
-        message: "no device".to_owned(),
-    }
-}
-
-/// One device.
-pub fn used() -> Used {
-    let claim = claim(&pod("team-a", "x"));
-    let mut results = claim.allocation.expect("an allocation").results;
-    Used {
-        claim: name("team-a", "x-gpu"),
-        result: results.remove(0),
-    }
-}
-
-impl Used {
-    pub fn claim_use(&self) -> ClaimUse<'_> {
-        ClaimUse {
-            claim: &self.claim,
-            results: vec![&self.result],
-        }
     }
 }

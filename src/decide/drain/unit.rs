@@ -1,12 +1,23 @@
-//! Units of a drain: the devices that are taken out of service together.
+//! Units of a drain: devices that are taken out of service together, and the rules that taint them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::engine::DeviceState;
+use super::state::{unit_hash, unit_rules};
+use crate::assess::DeviceBasis;
+use crate::decide::choice::{Choice, ChoiceBasis, unknown_devices};
+use crate::decide::draft::RuleDraft;
+use crate::decide::drafts::RuleAnnotations;
 use crate::engine::hardware::Hardware;
+use crate::engine::{self, DeviceState, complete_pools};
 use crate::error::{ExitStatus, Failure};
-use crate::model::DeviceId;
+use crate::model::{
+    DeviceId, DeviceSelector, DeviceTaintRule, Effect, ResourceSlice, RuleMetadata, Taint, in_group,
+};
 use crate::naming::phrase::few;
+use crate::naming::{labels, rule};
+
+/// The key of the taint of every drain; the value is the drain's name.
+const TAINT_KEY: &str = in_group!("drain");
 
 /// Kind of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,24 +33,56 @@ pub enum UnitKind {
 /// Devices that are taken out of service together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
-    /// The node, DRIVER/POOL or DRIVER/POOL/DEVICE; the first of them if units share hardware.
+    /// The node, DRIVER/POOL or DRIVER/POOL/DEVICE; the first of them if units share counters.
     pub name: String,
     /// The devices to drain.
     pub devices: BTreeSet<DeviceId>,
+    /// The selectors of its rules: a pool where the unit covers it, else devices.
+    pub selectors: Vec<DeviceSelector>,
 }
 
-/// The units of `devices`, by name. A device is idle when all of its hardware is, so devices or pools that share
-/// `hardware` are one unit: one after the other, none of them would become idle.
+/// The units of `devices`, by name. Devices or pools that share counters are one unit: one after the other, none of them
+/// would become idle.
 ///
 /// # Errors
 ///
-/// Units are nodes, and a device is not local to a node: several nodes may use it, or it is not published.
+/// Units are nodes, and a device has no node, or not all devices of the node are known.
 pub fn units(
     devices: &BTreeSet<DeviceId>,
-    inventory: &[DeviceState<'_>],
-    hardware: &Hardware,
     kind: UnitKind,
+    basis: &DeviceBasis<'_>,
 ) -> Result<Vec<Unit>, Failure> {
+    let slices = &basis.reading.snapshot.slices;
+    let inventory = engine::devices(&basis.reading.snapshot, basis.semantics);
+    let units = grouped(devices, &inventory, kind)?;
+    let units = match kind {
+        UnitKind::Device | UnitKind::Pool => joined(units, &Hardware::of(slices)),
+        UnitKind::Node => units,
+    };
+    let units = units.into_iter().map(|(name, devices)| Unit {
+        name,
+        selectors: selectors(&devices, kind, &inventory, slices),
+        devices,
+    });
+    let units: Vec<Unit> = units.collect();
+    if kind == UnitKind::Node {
+        // A pool rule taints what is published later, but the pools of a driver that is away are not known to be those
+        // of the node.
+        let named = units
+            .iter()
+            .map(|unit| (unit.name.as_str(), unit.devices.iter().collect()));
+        if let Some((failure, _)) = unknown_devices("node", named, slices) {
+            return Err(failure);
+        }
+    }
+    Ok(units)
+}
+
+fn grouped(
+    devices: &BTreeSet<DeviceId>,
+    inventory: &[DeviceState<'_>],
+    kind: UnitKind,
+) -> Result<BTreeMap<String, BTreeSet<DeviceId>>, Failure> {
     let nodes: BTreeMap<&DeviceId, &str> = inventory
         .iter()
         .filter_map(|state| Some((&state.id, state.node?.as_str())))
@@ -57,27 +100,18 @@ pub fn units(
             None => elsewhere.push(device.to_string()),
         }
     }
-    if !elsewhere.is_empty() {
-        let text = format!(
-            "cannot drain by node: these devices have no node, or an unknown one: {}",
-            few(&elsewhere)
-        );
-        return Err(Failure::new(ExitStatus::Failed, text)
-            .hint("use --unit device or --unit pool")
-            .detail("nothing was changed"));
+    if elsewhere.is_empty() {
+        return Ok(units);
     }
-    let units = match kind {
-        UnitKind::Device | UnitKind::Pool => joined_by_hardware(units, hardware),
-        UnitKind::Node => units,
-    };
-    let units = units.into_iter();
-    Ok(units
-        .map(|(name, devices)| Unit { name, devices })
-        .collect())
+    let text = format!(
+        "cannot drain by node: these devices have no node, or an unknown one: {}; nothing was changed",
+        few(&elsewhere)
+    );
+    Err(Failure::new(ExitStatus::Failed, text).hint("use --unit device or --unit pool"))
 }
 
 /// The units, those that share hardware as one by the first of their names.
-fn joined_by_hardware(
+fn joined(
     units: BTreeMap<String, BTreeSet<DeviceId>>,
     hardware: &Hardware,
 ) -> BTreeMap<String, BTreeSet<DeviceId>> {
@@ -87,7 +121,7 @@ fn joined_by_hardware(
         let same = hardware.closure(&devices);
         let known = same.iter().filter_map(|device| unit_of.get(device));
         let known: BTreeSet<String> = known.cloned().collect();
-        // A pool may be the hardware of several units that had nothing in common before.
+        // A pool may share counters with several units that had nothing in common before.
         let mut known = known.into_iter();
         let first = known.next().unwrap_or(name);
         devices.extend(known.filter_map(|other| joined.remove(&other)).flatten());
@@ -97,107 +131,206 @@ fn joined_by_hardware(
     joined
 }
 
+/// A selector for each pool that the unit covers, and for each other device. A pool that spans nodes has devices that are
+/// not of the unit, and one that is not published whole may have some.
+fn selectors(
+    devices: &BTreeSet<DeviceId>,
+    kind: UnitKind,
+    inventory: &[DeviceState<'_>],
+    slices: &[ResourceSlice],
+) -> Vec<DeviceSelector> {
+    let complete = complete_pools(slices);
+    let is_covered = |id: &DeviceId| {
+        let of_pool =
+            |state: &&DeviceState<'_>| state.id.driver == id.driver && state.id.pool == id.pool;
+        complete.contains(&(&id.driver, &id.pool))
+            && inventory
+                .iter()
+                .filter(of_pool)
+                .all(|state| devices.contains(&state.id))
+    };
+    let selectors = devices.iter().map(|id| {
+        let mut selector = DeviceSelector::from(id.clone());
+        // A device that was named by itself does not stand for those that are added to its pool.
+        if kind != UnitKind::Device && is_covered(id) {
+            selector.device = None;
+        }
+        selector
+    });
+    let mut selectors: Vec<DeviceSelector> = selectors.collect();
+    selectors.dedup();
+    selectors
+}
+
+/// Name and reason of a drain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DrainTerms {
+    /// Its name: a label of its rules, and the value of their taint.
+    pub name: String,
+    /// `--reason`
+    pub reason: Option<String>,
+}
+
+impl DrainTerms {
+    /// The given name, or a name derived from the nodes or devices, so that the same command continues the drain.
+    ///
+    /// # Errors
+    ///
+    /// A name that is not a valid label value.
+    pub fn new(
+        name: Option<&str>,
+        reason: Option<String>,
+        nodes: &BTreeSet<String>,
+        devices: &BTreeSet<DeviceId>,
+    ) -> Result<Self, Failure> {
+        let name = match (name, nodes.first()) {
+            (Some(name), _) => name.to_owned(),
+            (None, Some(node)) if nodes.len() == 1 && labels::parse_label_value(node).is_ok() => {
+                node.clone()
+            }
+            (None, Some(_)) => {
+                let pools = nodes.iter().map(|node| DeviceSelector {
+                    pool: Some(node.as_str().into()),
+                    ..DeviceSelector::default()
+                });
+                format!("nodes-{}", hash(pools))
+            }
+            (None, None) => {
+                let selectors = devices.iter().cloned().map(DeviceSelector::from);
+                format!("devices-{}", hash(selectors))
+            }
+        };
+        labels::parse_label_value(&name).map_err(Failure::usage)?;
+        Ok(Self { name, reason })
+    }
+
+    /// The rules of a unit. Those that `known` rules of this drain show as escalated stay so: that was approved when they
+    /// were.
+    ///
+    /// # Errors
+    ///
+    /// Two rules would have the same name.
+    pub fn drafts(
+        &self,
+        unit: &Unit,
+        known: &[DeviceTaintRule],
+    ) -> Result<Vec<RuleDraft>, Failure> {
+        let choice = Choice {
+            by: ChoiceBasis::Selectors(unit.selectors.clone()),
+            taint: Some(drain_taint(&self.name)),
+        };
+        let annotations = RuleAnnotations {
+            name: None,
+            reason: self.reason.clone(),
+            labels: vec![
+                (RuleMetadata::DRAIN.to_owned(), self.name.clone()),
+                (RuleMetadata::DRAIN_UNIT.to_owned(), unit_hash(&unit.name)),
+            ],
+        };
+        let mut drafts = annotations.drafts(&choice, Vec::new())?;
+        let raised: BTreeSet<&str> = unit_rules(known, &self.name, &unit.name)
+            .filter(|rule| rule.taint.effect == Effect::NoExecute)
+            .map(|rule| rule.name.as_str())
+            .collect();
+        for draft in &mut drafts {
+            let key = RuleMetadata::DRAIN_UNIT.to_owned();
+            draft.annotations.insert(key, unit.name.clone());
+            if raised.contains(draft.name.as_str()) {
+                draft.taint.effect = Effect::NoExecute;
+            }
+        }
+        Ok(drafts)
+    }
+}
+
+/// The taint of a drain, which keeps new pods off.
+#[must_use]
+pub fn drain_taint(name: &str) -> Taint {
+    Taint {
+        key: TAINT_KEY.to_owned(),
+        value: name.to_owned(),
+        effect: Effect::NoSchedule,
+        time_added: None,
+    }
+}
+
+fn hash(selectors: impl Iterator<Item = DeviceSelector>) -> String {
+    rule::batch(&selectors.collect::<Vec<_>>(), &drain_taint(""))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::testing::{device_state, drawing, published, slice, slice_of};
-    use crate::model::NodeName;
+    use crate::decide::drain::testing::drain_rule;
+    use crate::engine::testing::{drawing, now, published, reading, semantics, slice, slice_of};
+    use crate::model::{DeviceSelector, Reading, SliceNodes};
+    use crate::naming::device;
 
-    fn device(pool: &str, name: &str) -> DeviceId {
-        DeviceId {
-            driver: "gpu.example.com".into(),
-            pool: pool.into(),
-            device: name.into(),
-        }
+    fn cluster(slices: Vec<ResourceSlice>) -> Reading {
+        let mut reading = reading();
+        reading.snapshot.slices = slices;
+        reading
     }
 
-    fn state<'a>(id: &DeviceId, node: Option<&'a NodeName>) -> DeviceState<'a> {
-        DeviceState {
-            node,
-            ..device_state(id.clone())
-        }
-    }
-
-    #[test]
-    fn units_are_devices_nodes_or_pools_by_name() {
-        let (one, two) = (NodeName::from("node-1"), NodeName::from("node-2"));
-        let all = [device("p1", "a"), device("p1", "b"), device("p2", "a")];
-        let inventory = [
-            state(&all[0], Some(&two)),
-            state(&all[1], Some(&one)),
-            state(&all[2], Some(&one)),
-        ];
-        let devices: BTreeSet<DeviceId> = all.iter().cloned().collect();
-        let names = |kind| -> Vec<(String, usize)> {
-            let units = units(&devices, &inventory, &Hardware::default(), kind);
-            let units = units.unwrap().into_iter();
-            units.map(|unit| (unit.name, unit.devices.len())).collect()
+    /// The units of these devices of node-7, each with its selectors.
+    fn named(reading: &Reading, devices: &[&str], kind: UnitKind) -> Vec<(String, Vec<String>)> {
+        let semantics = semantics(37);
+        let basis = DeviceBasis {
+            reading,
+            semantics: &semantics,
+            now: now(),
         };
-        let named = |name: &str, count| (name.to_owned(), count);
-        assert_eq!(
-            names(UnitKind::Node),
-            [named("node-1", 2), named("node-2", 1)]
-        );
-        assert_eq!(
-            names(UnitKind::Pool),
-            [
-                named("gpu.example.com/p1", 2),
-                named("gpu.example.com/p2", 1)
-            ]
-        );
-        assert_eq!(
-            names(UnitKind::Device),
-            [
-                named("gpu.example.com/p1/a", 1),
-                named("gpu.example.com/p1/b", 1),
-                named("gpu.example.com/p2/a", 1)
-            ]
-        );
+        let ids = devices.iter().map(|name| {
+            let selector = device::parse(name).expect("a device");
+            selector.device_id().expect("one device")
+        });
+        let units = units(&ids.collect(), kind, &basis).expect("units");
+        let text = |selectors: &[DeviceSelector]| selectors.iter().map(device::format).collect();
+        let units = units.iter();
+        units
+            .map(|unit| (unit.name.clone(), text(&unit.selectors)))
+            .collect()
+    }
+
+    const BOTH: [&str; 2] = [
+        "gpu.example.com/node-7/gpu-0",
+        "gpu.example.com/node-7/gpu-1",
+    ];
+
+    #[test]
+    fn a_unit_that_covers_a_pool_has_one_rule_for_it() {
+        let whole = || slice(vec![published("gpu-0", &[]), published("gpu-1", &[])]);
+        let reading = cluster(vec![whole()]);
+        let pool = vec!["gpu.example.com/node-7/*".to_owned()];
+        let node = named(&reading, &BOTH, UnitKind::Node);
+        assert_eq!(node, [("node-7".to_owned(), pool.clone())]);
+        let by_pool = named(&reading, &BOTH, UnitKind::Pool);
+        assert_eq!(by_pool, [("gpu.example.com/node-7".to_owned(), pool)]);
+        let part = named(&reading, &BOTH[..1], UnitKind::Node);
+        assert_eq!(part[0].1, BOTH[..1]);
+        assert_eq!(named(&reading, &BOTH, UnitKind::Device).len(), 2);
+        // A pool that spans nodes has devices that are not of the unit.
+        let (mut here, mut there) = (whole(), slice(vec![published("gpu-2", &[])]));
+        there.name = "other".into();
+        there.nodes = SliceNodes::One("node-8".into());
+        for slice in [&mut here, &mut there] {
+            slice.pool.slice_count = 2;
+        }
+        let spread = cluster(vec![here.clone(), there]);
+        assert_eq!(named(&spread, &BOTH, UnitKind::Node)[0].1, BOTH);
+        // Devices of a slice that is missing may be of another node.
+        let partly = cluster(vec![here]);
+        assert_eq!(named(&partly, &BOTH, UnitKind::Node)[0].1, BOTH);
     }
 
     #[test]
-    fn a_device_without_a_node_is_in_no_unit_of_nodes() {
-        let shared = device("fabric", "port-0");
-        let devices = BTreeSet::from([shared.clone()]);
-        let inventory = [state(&shared, None)];
-        let none = Hardware::default();
-        let refused = units(&devices, &inventory, &none, UnitKind::Node).unwrap_err();
-        assert_eq!(
-            refused.to_string(),
-            "cannot drain by node: these devices have no node, or an unknown one: gpu.example.com/fabric/port-0"
-        );
-        assert!(units(&devices, &inventory, &none, UnitKind::Pool).is_ok());
-    }
-
-    #[test]
-    fn a_card_and_its_partitions_are_one_unit_and_so_are_pools_of_the_same_hardware() {
-        let parted = [
-            drawing("card-0", "40"),
-            drawing("card-0-part-0", "10"),
-            published("card-1", &[("uuid", "B")]),
-        ];
-        let other = slice_of("vfio.example.com", vec![published("x", &[("uuid", "B")])]);
-        let slices = [slice(parted.into()), other];
-        let hardware = Hardware::of(&slices);
-        let devices = slices
-            .iter()
-            .flat_map(|slice| slice.devices.iter().map(|device| slice.id_of(device)));
-        let devices: BTreeSet<DeviceId> = devices.collect();
-        let names = |kind| -> Vec<(String, usize)> {
-            let units = units(&devices, &[], &hardware, kind).unwrap().into_iter();
-            units.map(|unit| (unit.name, unit.devices.len())).collect()
-        };
-        assert_eq!(
-            names(UnitKind::Device),
-            [
-                ("gpu.example.com/node-7/card-0".to_owned(), 2),
-                ("gpu.example.com/node-7/card-1".to_owned(), 2),
-            ]
-        );
-        assert_eq!(
-            names(UnitKind::Pool),
-            [("gpu.example.com/node-7".to_owned(), 4)]
-        );
+    fn devices_that_share_counters_are_one_unit() {
+        let parts = vec![drawing("gpu-0", "40Gi"), drawing("gpu-1", "40Gi")];
+        let reading = cluster(vec![slice(parts)]);
+        let units = named(&reading, &BOTH, UnitKind::Device);
+        assert_eq!(units.len(), 1);
+        assert_eq!(units[0].0, BOTH[0]);
+        assert_eq!(units[0].1, BOTH);
     }
 
     #[test]
@@ -220,8 +353,61 @@ mod tests {
             ("2".to_owned(), BTreeSet::from([id(0, 1)])),
             ("3".to_owned(), BTreeSet::from([id(1, 0), id(2, 0)])),
         ]);
-        let joined = joined_by_hardware(units, &hardware);
+        let joined = joined(units, &hardware);
         assert_eq!(joined.keys().collect::<Vec<_>>(), ["1"]);
         assert_eq!(joined["1"].len(), 4);
+    }
+
+    #[test]
+    fn the_same_nodes_or_devices_always_have_the_same_name() {
+        let nodes = |names: &[&str]| -> BTreeSet<String> {
+            names.iter().map(|&name| name.to_owned()).collect()
+        };
+        let devices = |name: &str| -> BTreeSet<DeviceId> {
+            BTreeSet::from([crate::engine::testing::device(name)])
+        };
+        let name = |text, of: &[&str], device: &str| {
+            let terms = DrainTerms::new(text, None, &nodes(of), &devices(device));
+            terms.map(|terms| terms.name).map_err(|it| it.to_string())
+        };
+        assert_eq!(name(None, &["node-1"], "a").unwrap(), "node-1");
+        let two = name(None, &["node-1", "node-2"], "a").unwrap();
+        assert!(two.starts_with("nodes-"), "{two}");
+        // The devices of the nodes may change while they are drained.
+        assert_eq!(name(None, &["node-2", "node-1"], "b").unwrap(), two);
+        let by_devices = name(None, &[], "a").unwrap();
+        assert!(by_devices.starts_with("devices-"), "{by_devices}");
+        assert_ne!(name(None, &[], "b").unwrap(), by_devices);
+        assert_eq!(name(Some("fw"), &["node-1"], "a").unwrap(), "fw");
+        assert!(name(Some("no label"), &[], "a").is_err());
+        let long = "n".repeat(64);
+        assert!(name(None, &[&long], "a").unwrap().starts_with("nodes-"));
+    }
+
+    #[test]
+    fn rules_have_labels_of_drain_and_unit_and_stay_raised() {
+        let terms = DrainTerms {
+            name: "fw".to_owned(),
+            reason: Some("firmware".to_owned()),
+        };
+        let unit = Unit {
+            name: "node-1".to_owned(),
+            devices: BTreeSet::new(),
+            selectors: vec![crate::decide::testing::selector("gpu-0")],
+        };
+        let draft = terms.drafts(&unit, &[]).expect("a rule").remove(0);
+        assert_eq!(draft.labels[RuleMetadata::DRAIN], "fw");
+        assert_eq!(draft.labels[RuleMetadata::DRAIN_UNIT], unit_hash("node-1"));
+        assert_eq!(draft.annotations[RuleMetadata::DRAIN_UNIT], "node-1");
+        assert_eq!(draft.taint.effect, Effect::NoSchedule);
+        let raised = drain_rule(&draft.name, "node-1", "NoExecute");
+        let draft = terms.drafts(&unit, &[raised]).expect("a rule").remove(0);
+        assert_eq!(draft.taint.effect, Effect::NoExecute);
+        // That of another drain is none of its rules.
+        let mut other = drain_rule(&draft.name, "node-1", "NoExecute");
+        let label = (RuleMetadata::DRAIN.to_owned(), "other".to_owned());
+        other.metadata.labels.extend([label]);
+        let draft = terms.drafts(&unit, &[other]).expect("a rule").remove(0);
+        assert_eq!(draft.taint.effect, Effect::NoSchedule);
     }
 }

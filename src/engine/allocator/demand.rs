@@ -6,7 +6,8 @@ use super::completeness::Unknown;
 use super::expression_cache::ExpressionPlace;
 use super::pool::{NodeView, PoolStatus, is_for};
 use crate::model::{
-    ClaimSpec, ConstraintRule, DeviceAmount, DeviceClass, RequestKind, RequestTerms, SliceNodes,
+    ClaimSpec, ConstraintRule, Device, DeviceAmount, DeviceClass, RequestKind, RequestTerms,
+    SliceNodes,
 };
 
 /// The most devices that a claim gets.
@@ -125,13 +126,14 @@ pub(super) fn demands<'a>(
             .to_owned()
             .into());
     }
+    let is_in_parts = |device: &Device| {
+        let mut terms = device.terms.iter();
+        device.allow_multiple_allocations || terms.any(|terms| !terms.consumes.is_empty())
+    };
     let mut devices = state.devices.iter();
-    if !state.semantics.models_shared_devices
-        && devices.any(|at| at.device.allow_multiple_allocations)
-    {
-        return Err("shared devices are not modelled before Kubernetes 1.36"
-            .to_owned()
-            .into());
+    if !state.semantics.models_parts_of_devices && devices.any(|at| is_in_parts(at.device)) {
+        let why = "shared devices and partitions are not modelled before Kubernetes 1.36";
+        return Err(why.to_owned().into());
     }
     let requests = spec.requests.iter();
     requests

@@ -10,8 +10,8 @@ use crate::engine::forced_deletions::{PodEnd, UnreleasedPod};
 use crate::engine::holders::{HoldingClaim, NotEvictedReason, UnevictedPod, holders, staying};
 use crate::engine::rule_lifecycle::{EvictionStatus, PendingEviction, pending_evictions};
 use crate::engine::settle::{
-    Freshness, Goal, Observation, OpenCondition, Patience, Settle, UnreachableGoal, WaitFacts,
-    WaitStep,
+    AdminAccess, Freshness, Goal, Observation, OpenCondition, Patience, Settle, UnreachableGoal,
+    WaitFacts, WaitStep,
 };
 use crate::model::{
     Affects, Containers, Deletion, DeviceSelector, DeviceTaintRule, Effect, EvictionCondition, Gap,
@@ -315,7 +315,7 @@ fn slices_hide_who_holds_hardware_and_no_evictions() {
     let mut evicted = wait(Goal::Evicted, &rules);
     assert_eq!(step(&mut evicted, &facts, 0), until(10));
     // Pods on partitions hold the hardware, and only slices say which devices are partitions of it.
-    let mut idle = wait(Goal::Idle, &rules);
+    let mut idle = wait(Goal::Idle(AdminAccess::Counted), &rules);
     assert_eq!(
         step(&mut idle, &facts, 0),
         WaitStep::Never(UnreachableGoal::Unknowable(vec![slices.clone()]))
@@ -455,7 +455,7 @@ fn devices_are_idle_when_no_claim_holds_them_for_the_settle_time() {
             holders: &holders,
             ..quiet(&rules)
         };
-        let mut wait = wait(Goal::Idle, &rules);
+        let mut wait = wait(Goal::Idle(AdminAccess::Counted), &rules);
         let seen = wait.observe(&held, Duration::ZERO);
         assert_eq!(seen.step, until(60), "{effect}");
         assert_eq!(seen.open, [OpenCondition::Held(&holders[0])]);
@@ -513,7 +513,7 @@ fn deleted() -> Deletion {
 #[test]
 fn a_rule_that_keeps_nobody_off_makes_nothing_idle() {
     let rules = [idle_rule("None")];
-    let mut wait = wait(Goal::Idle, &rules);
+    let mut wait = wait(Goal::Idle(AdminAccess::Counted), &rules);
     let never = step(&mut wait, &quiet(&rules), 0);
     let expected = UnreachableGoal::BlocksNoPods {
         rule: "drain".into(),
@@ -702,10 +702,10 @@ fn a_rule_that_is_about_something_else_now_is_not_waited_for() {
     weaker.taint.effect = Effect::NoSchedule;
     for (changed, goal, is_over) in [
         (&elsewhere, Goal::Evicted, true),
-        (&unselective, Goal::Idle, true),
+        (&unselective, Goal::Idle(AdminAccess::Counted), true),
         (&keyed, Goal::Evicted, true),
-        (&valued, Goal::Idle, true),
-        (&weaker, Goal::Idle, false),
+        (&valued, Goal::Idle(AdminAccess::Counted), true),
+        (&weaker, Goal::Idle(AdminAccess::Counted), false),
         (&keyed, Goal::Deleted, false),
         (&keyed, Goal::Observed, false),
     ] {

@@ -1,9 +1,8 @@
-//! `drain`, `drain status` and `restore` on the real control plane, with its own controllers of workloads and budgets.
+//! `drain`, `drain status` and `restore` with workloads, budgets and monitors.
 
 mod interrupted;
 mod people;
 mod refused;
 mod restarts;
 pub mod stage;
-mod units;
 mod whole;

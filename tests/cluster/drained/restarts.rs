@@ -1,6 +1,4 @@
-//! Deployments whose pods leave: restarted with --restart where new pods come first, evicted otherwise.
-
-use std::time::Duration;
+//! A Deployment of one replica whose budget allows no eviction.
 
 use serde_json::Value;
 
@@ -9,18 +7,14 @@ use crate::harness::{DEADLINE, block_on, wait_for};
 
 const RESTARTED: &str = "/spec/template/metadata/annotations/kubectl.kubernetes.io~1restartedAt";
 
-/// A Deployment with two pods on each of two nodes, a third node for all of them and one more, and the drain of the
-/// first.
-fn spread_deployment(stage: &mut Stage, surge: usize, unavailable: usize) -> (String, String) {
-    let drained = stage.node(2);
-    stage.node(2);
-    stage.deployment("web", 4, surge, unavailable);
-    stage.budget("web", 3);
-    stage.node(5);
-    // Long enough for whoever goes on too early to be seen.
-    stage.ready_after(Duration::from_secs(2));
-    let line = format!("drain --node {drained} --yes --restart");
-    (drained, line)
+/// A Deployment with a pod on the drained node, another node for it, and the drain.
+fn stuck_deployment(stage: &mut Stage) -> (String, String) {
+    let node = stage.node(1);
+    stage.deployment("web", 1, 1, 0);
+    stage.budget("web", 1);
+    stage.node(1);
+    let line = format!("drain --node {node} --yes");
+    (node, line)
 }
 
 async fn restarted_at(stage: &Stage) -> Option<Value> {
@@ -29,42 +23,44 @@ async fn restarted_at(stage: &Stage) -> Option<Value> {
 }
 
 #[test]
-fn where_new_pods_come_first_the_deployment_is_restarted_and_never_has_fewer() {
-    let mut stage = Stage::new();
-    let (drained, line) = spread_deployment(&mut stage, 1, 0);
-    let owner = format!("Deployment {}/web", stage.world.namespace);
+fn a_restart_empties_the_node_without_a_moment_below_the_budget() {
+    let mut stage = Stage::monitored();
+    let (node, line) = stuck_deployment(&mut stage);
+    // Long enough for a drain that goes on too early to be seen.
+    stage.ready_after(std::time::Duration::from_secs(2));
     stage
-        .run(&line)
+        .run(&format!("{line} --restart"))
         .ended(0)
-        .saying(&format!(
-            "restarts {owner} (4 pods, 2 of them on other devices)"
-        ))
-        .saying(&format!("unit {drained}: restarted {owner}"))
-        .saying("no claim holds its devices");
-    assert_eq!(stage.fewest("web"), 4);
-    assert_eq!(stage.on(&drained), Vec::<String>::new());
-    assert!(block_on(restarted_at(&stage)).is_some());
-    stage.run(&format!("restore {drained} --yes")).ended(0);
+        .saying("restarted Deployment ")
+        .saying(&format!("{node} idle"));
+    assert_eq!(stage.fewest("web"), 1);
+    assert_eq!(stage.on(&node), Vec::<String>::new());
+    stage.run(&format!("restore {node} --yes")).ended(0);
 }
 
 #[test]
-fn where_old_pods_go_first_they_are_evicted_within_the_budget() {
-    let mut stage = Stage::new();
-    let (drained, line) = spread_deployment(&mut stage, 0, 1);
-    let run = stage.run(&line).ended(0);
-    assert!(run.stderr.contains("evicted pod"), "{run:#?}");
-    assert!(!run.stderr.contains("restart"), "{run:#?}");
-    assert_eq!(stage.fewest("web"), 3);
-    assert_eq!(stage.on(&drained), Vec::<String>::new());
+fn without_a_restart_the_budget_is_named_and_the_taints_stay() {
+    let mut stage = Stage::monitored();
+    let (node, line) = stuck_deployment(&mut stage);
+    stage
+        .run(&format!("{line} --timeout 5s"))
+        .ended(5)
+        .saying("budget web allows no eviction")
+        .saying("the taints stay");
+    assert_eq!(stage.fewest("web"), 1);
+    assert_eq!(stage.on(&node).len(), 1);
     assert_eq!(block_on(restarted_at(&stage)), None);
-    stage.run(&format!("restore {drained} --yes")).ended(0);
+    assert_eq!(block_on(stage.world.rules()).len(), 1);
+    stage.run(&format!("restore {node} --yes")).ended(0);
 }
 
 /// The restart goes on by itself when its command is gone, and the next one does not make another.
 #[test]
 fn a_second_run_waits_for_the_restart_of_the_first() {
-    let mut stage = Stage::new();
-    let (drained, line) = spread_deployment(&mut stage, 1, 0);
+    let mut stage = Stage::monitored();
+    let (node, line) = stuck_deployment(&mut stage);
+    let line = format!("{line} --restart");
+    stage.ready_after(std::time::Duration::from_secs(2));
     let mut first = stage.begin(&line);
     let began = block_on(wait_for("it is restarted", DEADLINE, async || {
         restarted_at(&stage).await
@@ -73,19 +69,7 @@ fn a_second_run_waits_for_the_restart_of_the_first() {
     first.wait().expect("it ends");
     stage.run(&line).ended(0);
     assert_eq!(block_on(restarted_at(&stage)), Some(began));
-    assert_eq!(stage.fewest("web"), 4);
-    assert_eq!(stage.on(&drained), Vec::<String>::new());
-    stage.run(&format!("restore {drained} --yes")).ended(0);
-}
-
-#[test]
-fn without_the_flag_pods_are_evicted_within_the_budget() {
-    let mut stage = Stage::new();
-    let (drained, line) = spread_deployment(&mut stage, 1, 0);
-    let run = stage.run(&line.replace(" --restart", "")).ended(0);
-    assert!(run.stderr.contains("evicted pod"), "{run:#?}");
-    assert!(stage.fewest("web") >= 3);
-    assert_eq!(stage.on(&drained), Vec::<String>::new());
-    assert_eq!(block_on(restarted_at(&stage)), None);
-    stage.run(&format!("restore {drained} --yes")).ended(0);
+    assert_eq!(stage.fewest("web"), 1);
+    assert_eq!(stage.on(&node), Vec::<String>::new());
+    stage.run(&format!("restore {node} --yes")).ended(0);
 }

@@ -17,6 +17,9 @@ use crate::harness::{
     random_suffix, wait_for,
 };
 
+/// Name of the DaemonSet that monitors all devices.
+const MONITOR: &str = "monitor";
+
 /// The control plane of these tests.
 pub fn plane() -> &'static ControlPlane {
     static PLANE: OnceLock<ControlPlane> = OnceLock::new();
@@ -38,6 +41,7 @@ pub struct Stage {
     ready_after: Arc<AtomicU64>,
     ends: Arc<AtomicBool>,
     kubelets: Option<thread::JoinHandle<()>>,
+    is_monitored: bool,
 }
 
 impl Stage {
@@ -47,16 +51,35 @@ impl Stage {
         block_on(plane().create(&[class(&driver)]));
         let mut world = World::bare(plane(), driver.clone(), String::new());
         world.namespace = block_on(plane().namespace());
-        let template = |name: &str, count: u32| {
-            let exactly = json!({"deviceClassName": driver, "count": count});
+        let labels =
+            json!({"metadata": {"labels": {"resource.kubernetes.io/admin-access": "true"}}});
+        let namespace = Reference::cluster("v1", "Namespace", &world.namespace);
+        block_on(plane().patch(&namespace, &labels));
+        let template = |name: &str, exactly: Value| {
             json!({
                 "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
                 "metadata": {"name": name, "namespace": world.namespace},
                 "spec": {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}},
             })
         };
-        let templates = [template("gpu", 1), template("pair", 2)];
-        block_on(plane().create(&templates));
+        let all = json!({
+            "deviceClassName": driver, "allocationMode": "All", "adminAccess": true,
+        });
+        let labels = json!({"app": MONITOR});
+        let monitor = json!({
+            "apiVersion": "apps/v1", "kind": "DaemonSet",
+            "metadata": {"name": MONITOR, "namespace": world.namespace},
+            "spec": {"selector": {"matchLabels": labels}, "template": {
+                "metadata": {"labels": labels}, "spec": pod_spec(MONITOR),
+            }},
+        });
+        let objects = [
+            template("gpu", json!({"deviceClassName": driver, "count": 1})),
+            template("pair", json!({"deviceClassName": driver, "count": 2})),
+            template(MONITOR, all),
+            monitor,
+        ];
+        block_on(plane().create(&objects));
         let (fewest, ends) = (Arc::default(), Arc::new(AtomicBool::new(false)));
         let ready_after = Arc::new(AtomicU64::new(0));
         let kubelets = {
@@ -79,7 +102,15 @@ impl Stage {
             ready_after,
             ends,
             kubelets: Some(kubelets),
+            is_monitored: false,
         }
+    }
+
+    /// As [`Stage::new`], with a monitor on each node, which has admin access to all devices.
+    pub fn monitored() -> Self {
+        let mut stage = Self::new();
+        stage.is_monitored = true;
+        stage
     }
 
     /// A node with so many devices.
@@ -92,30 +123,11 @@ impl Stage {
             let slice = slice(&self.world.driver, &node, &names);
             plane().create(&[slice]).await;
         });
+        if self.is_monitored {
+            self.monitor(&node);
+        }
         self.nodes.push(node.clone());
         node
-    }
-
-    /// Gives the node more devices, so many in all.
-    pub fn grow(&self, node: &str, devices: usize) {
-        let names: Vec<String> = (0..devices).map(|number| format!("gpu-{number}")).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let mut slice = slice(&self.world.driver, node, &names);
-        slice["spec"]["pool"]["generation"] = json!(2);
-        block_on(plane().patch(&Reference::of(&slice), &slice));
-    }
-
-    /// The driver of the node publishes nothing any more.
-    pub fn silence(&self, node: &str) {
-        let slice = slice(&self.world.driver, node, &[]);
-        block_on(plane().delete(&Reference::of(&slice)));
-    }
-
-    /// The driver of the node publishes so many devices again.
-    pub fn publish(&self, node: &str, devices: usize) {
-        let names: Vec<String> = (0..devices).map(|number| format!("gpu-{number}")).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        block_on(plane().create(&[slice(&self.world.driver, node, &names)]));
     }
 
     /// A workload with so many pods, each with a device, once they are ready.
@@ -141,17 +153,7 @@ impl Stage {
     ) {
         let version = if kind == "Job" { "batch/v1" } else { "apps/v1" };
         let mut spec = json!({
-            "template": {
-                "metadata": {"labels": {"app": name}},
-                "spec": {
-                    "terminationGracePeriodSeconds": 1,
-                    "containers": [{
-                        "name": "main", "image": "example.com/none",
-                        "resources": {"claims": [{"name": "gpu"}]},
-                    }],
-                    "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "gpu"}],
-                },
-            },
+            "template": {"metadata": {"labels": {"app": name}}, "spec": pod_spec("gpu")},
         });
         if kind == "Job" {
             spec["parallelism"] = json!(pods);
@@ -174,62 +176,43 @@ impl Stage {
 
     /// A pod with a device that nothing recreates, once it is ready.
     pub fn bare(&self, name: &str) {
-        self.bare_with(name, |_| {});
-    }
-
-    /// A pod with a device that a DaemonSet owns, once it is ready. No controller makes it: no DaemonSet is needed on the
-    /// nodes of other tests.
-    pub fn of_daemon_set(&self, name: &str) {
-        let labels = json!({"app": name});
-        let template = json!({
-            "metadata": {"labels": labels},
-            "spec": {"containers": [{"name": "main", "image": "example.com/none"}]},
-        });
-        let owner = json!({
-            "apiVersion": "apps/v1", "kind": "DaemonSet",
-            "metadata": {"name": name, "namespace": self.world.namespace},
-            "spec": {"selector": {"matchLabels": labels}, "template": template},
-        });
-        block_on(plane().create(&[owner]));
-        let owner = block_on(self.object("apps/v1", "DaemonSet", name));
-        self.bare_with(name, |pod| {
-            pod["metadata"]["ownerReferences"] = json!([{
-                "apiVersion": "apps/v1", "kind": "DaemonSet", "name": name,
-                "uid": owner["metadata"]["uid"], "controller": true,
-            }]);
-        });
-    }
-
-    fn bare_with(&self, name: &str, change: impl FnOnce(&mut Value)) {
-        let mut pod = json!({
+        let pod = json!({
             "apiVersion": "v1", "kind": "Pod",
             "metadata": {"name": name, "namespace": self.world.namespace, "labels": {"app": name}},
-            "spec": {
-                "terminationGracePeriodSeconds": 1,
-                "containers": [{
-                    "name": "main", "image": "example.com/none",
-                    "resources": {"claims": [{"name": "gpu"}]},
-                }],
-                "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "gpu"}],
-            },
+            "spec": pod_spec("gpu"),
         });
-        change(&mut pod);
         block_on(plane().create(&[pod]));
         self.until_ready(name, 1);
     }
 
-    /// The pods of the namespace.
-    pub fn pods(&self) -> Vec<Value> {
-        block_on(pods_of(&self.world.namespace))
+    /// A pod of a DaemonSet with admin access to all devices of the node, once it is ready. No controller makes it: no
+    /// DaemonSet is needed on the nodes of other tests.
+    fn monitor(&self, node: &str) {
+        let owner = block_on(self.object("apps/v1", "DaemonSet", MONITOR));
+        let mut spec = pod_spec(MONITOR);
+        spec["affinity"] = json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [{"matchFields": [
+                {"key": "metadata.name", "operator": "In", "values": [node]},
+            ]}],
+        }}});
+        let name = format!("{MONITOR}-{node}");
+        let pod = json!({
+            "apiVersion": "v1", "kind": "Pod", "spec": spec,
+            "metadata": {
+                "name": name, "namespace": self.world.namespace, "labels": {"app": name},
+                "ownerReferences": [{
+                    "apiVersion": "apps/v1", "kind": "DaemonSet", "name": MONITOR,
+                    "uid": owner["metadata"]["uid"], "controller": true,
+                }],
+            },
+        });
+        block_on(plane().create(&[pod]));
+        self.until_ready(&name, 1);
     }
 
     /// A budget for the pods of a workload, once it was counted.
     pub fn budget(&self, name: &str, min_available: usize) {
-        self.budget_for(name, &json!({"app": name}), min_available);
-    }
-
-    /// A budget for the pods with these labels, once it was counted.
-    pub fn budget_for(&self, name: &str, labels: &Value, min_available: usize) {
+        let labels = json!({"app": name});
         let budget = json!({
             "apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
             "metadata": {"name": name, "namespace": self.world.namespace},
@@ -276,11 +259,12 @@ impl Stage {
         plane().get(&reference).await.expect("it is there")
     }
 
-    /// The pods that are on a node.
+    /// The pods that are on a node, without its monitor.
     pub fn on(&self, node: &str) -> Vec<String> {
         let all = block_on(pods_of(&self.world.namespace));
         let on = all.iter().filter(|pod| pod["spec"]["nodeName"] == *node);
-        on.map(|pod| text(&pod["metadata"]["name"])).collect()
+        let names = on.map(|pod| text(&pod["metadata"]["name"]));
+        names.filter(|name| !name.starts_with(MONITOR)).collect()
     }
 
     /// Runs the program.
@@ -308,6 +292,18 @@ impl Drop for Stage {
             let _ = kubelets.join();
         }
     }
+}
+
+/// A pod with a claim of this template.
+fn pod_spec(template: &str) -> Value {
+    json!({
+        "terminationGracePeriodSeconds": 1,
+        "containers": [{
+            "name": "main", "image": "example.com/none",
+            "resources": {"claims": [{"name": "gpu"}]},
+        }],
+        "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": template}],
+    })
 }
 
 /// Does what kubelets do: runs pods that have a node, and ends those that were deleted.
@@ -364,7 +360,7 @@ async fn run_pods(
     }
 }
 
-/// Whether it was done matters to nobody: a pod may be gone by then.
+/// Ignores failures: a pod may be gone by then.
 async fn send(method: Method, path: &str, body: &Value) {
     let _ = plane().request(method, path, Some(body)).await;
 }

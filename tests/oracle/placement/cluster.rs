@@ -43,6 +43,8 @@ impl Cluster {
                 "compatibilityGroups",
                 "allowMultipleAllocations",
                 "requestPolicy",
+                "consumesCounters",
+                "sharedCounters",
             ],
             36 => &["compatibilityGroups"],
             37.. => &[],

@@ -2,29 +2,17 @@
 //!
 //! | what | module |
 //! |---|---|
-//! | The work of a drain, and reasons to refuse it before anything is tainted | `prepare` |
-//! | What it does to pods, and further reasons to refuse it | `assess` |
-//! | Permissions that are asked for before that | `permission` |
-//! | The units to drain, and how | `order` |
-//! | Results of a run, and its progress | `board` |
-//! | Observations of a unit while it is drained | `look` |
-//! | Restarts of Deployments | `restart` |
-//! | One unit, from its first eviction until it is done | `unit` |
-//! | All units of a drain | `units` |
-//! | Force deletions in units that wait | `waiting_units` |
-//! | How many of them are drained at the same time | `concurrent` |
+//! | The units of a drain, its rules, and its pods before anything is tainted | `prepare` |
+//! | Permissions, asked for before anything is tainted | `permission` |
+//! | Units, one after the other | `units` |
+//! | Observations of a unit | `look` |
+//! | Evictions, restarts and effects | `act` |
 
-mod assess;
-mod board;
+mod act;
 mod look;
-mod order;
 mod permission;
 mod prepare;
-mod prepared;
-mod restart;
-mod unit;
 mod units;
-mod waiting_units;
 
-pub(crate) use order::DrainOrder;
-pub(crate) use prepare::DrainRequest;
+pub(crate) use prepare::{DrainRequest, PreparedDrain};
+pub(crate) use units::UnitDrain;

@@ -1,45 +1,59 @@
 //! Permissions that a drain needs, asked for before anything is tainted.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cluster::{AccessQuery, Permission, Purpose, WriteMode, evict};
+use super::act::object_version;
+use crate::cluster::{AccessQuery, Permission, Purpose, RestartAnswer, WriteMode, evict, restart};
 use crate::commands::work::access::refuse_missing;
 use crate::commands::work::connect::failed;
 use crate::commands::work::mutation_context::MutationContext;
-use crate::decide::drain::UnitPod;
+use crate::decide::drain::{RestartState, UnitPod};
 use crate::error::Failure;
-use crate::model::Kind;
+use crate::model::{Kind, Uid};
 
-/// Whether the user may record the drain on its rules, and whether they may evict, asked in each namespace by an eviction
-/// that is not carried out.
-pub(super) async fn check_permission(
+/// Asks for the permissions to change rules, and to list pods: without the list, replacements are not found.
+pub(super) async fn refuse_missing_permissions(mutation: &MutationContext) -> Result<(), Failure> {
+    // `get` for a response that is lost.
+    let rules = ["create", "get", "patch"].map(|verb| Permission::new(verb, Kind::DeviceTaintRule));
+    let permissions = rules
+        .into_iter()
+        .chain([Permission::new("list", Kind::Pod)]);
+    let queries = permissions.map(|permission| AccessQuery {
+        permission,
+        namespace: None,
+    });
+    refuse_missing(queries, Purpose::Drain, &mutation.live.client).await
+}
+
+/// Tries an eviction in each namespace, and the restart of each Deployment, by requests that are not carried out.
+pub(super) async fn check_evictions(
     leaving: &[UnitPod],
+    restarts: &BTreeMap<Uid, RestartState>,
     mutation: &MutationContext,
 ) -> Result<(), Failure> {
     let client = &mutation.live.client;
-    refuse_missing(needed_access(), Purpose::Drain, client).await?;
-    let mut asked = BTreeSet::new();
+    let unchanged = |failure: Failure| failure.detail("nothing was changed");
+    let mut seen = BTreeSet::new();
     for pod in leaving {
-        if asked.insert(&pod.name.namespace) {
+        if seen.insert(&pod.name.namespace) {
             let tried = evict(client, &pod.name, &pod.uid, None, WriteMode::DryRun).await;
             // A budget that refuses now may allow the eviction later.
-            tried.map_err(|error| failed(error).detail("nothing was changed"))?;
+            tried.map_err(|error| unchanged(failed(error)))?;
+        }
+    }
+    for (uid, state) in restarts {
+        let on = object_version(uid, state);
+        let at = mutation.view.now;
+        let tried = restart(client, &state.owner, &on, at, WriteMode::DryRun).await;
+        match tried.map_err(|error| unchanged(failed(error)))? {
+            RestartAnswer::Accepted | RestartAnswer::Changed => {}
+            RestartAnswer::Refused(message) => {
+                let owner = state.describe();
+                let text = format!("{owner} cannot be restarted: {message}");
+                return Err(unchanged(Failure::refused(text)));
+            }
+            RestartAnswer::Unknown(error) => return Err(unchanged(failed(error))),
         }
     }
     Ok(())
-}
-
-/// Permissions that a drain needs beside evictions and restarts.
-fn needed_access() -> Vec<AccessQuery> {
-    // `get` where a response is lost.
-    let rules = ["create", "get", "patch"].map(|verb| AccessQuery {
-        permission: Permission::new(verb, Kind::DeviceTaintRule),
-        namespace: None,
-    });
-    // Replacements and the pods of owners are found in lists alone: without them, no pod would ever be evicted.
-    let list = AccessQuery {
-        permission: Permission::new("list", Kind::Pod),
-        namespace: None,
-    };
-    rules.into_iter().chain([list]).collect()
 }

@@ -1,34 +1,30 @@
-//! The work of a drain, and reasons to refuse it before anything is tainted.
+//! The units of a drain, its rules, and its pods before anything is tainted.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::order::{DrainRun, begun_first, names_by_unit};
-use super::permission::check_permission;
-use super::prepared::{CheckedDrain, Prepared, hypothetical};
-use super::restart::may_restart;
-use crate::assess::DeviceBasis;
+use jiff::Timestamp;
+
+use super::permission::{check_evictions, refuse_missing_permissions};
+use crate::assess::{Basis, DeviceBasis, Sibling};
 use crate::cluster::{NodeDetail, WriteMode};
 use crate::commands::context::Context;
-use crate::commands::work::changer::Changer;
-use crate::commands::work::cluster_view::ClusterView;
 use crate::commands::work::mutation_context::MutationContext;
-use crate::commands::work::stopped::stopped;
 use crate::decide::approval::EvictionMethod;
 use crate::decide::choice::{
     Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, NumberUse, Purpose, ResolvedChoice,
     refuse_unmatched,
 };
-use crate::decide::drafts::RuleAnnotations;
 use crate::decide::drain::{
-    DrainTerms, OpenUnits, PublishedHardware, Unit, UnitKind, UnitLimits, drains as drain_states,
-    progress_now, refuse_unpublished, scope, units, wanted,
+    DrainLimits, DrainPlan, DrainTerms, Inclusions, RestartProgress, RestartState, Unit, UnitKind,
+    UnitPod, drain_replacements, drain_taint, pods_of, restart_states, tainted_since, units,
+    unread, workload_states,
 };
 use crate::decide::identity::with_identities;
 use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
-use crate::decide::{Existing, Proposal, RuleDraft, Terms, add};
-use crate::engine::{self, ProposedTaint};
+use crate::decide::{AddStep, Existing, Proposal, Terms, add};
+use crate::engine::{self, Impact, ProposedTaint};
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, RuleMetadata};
+use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, Pod, Uid};
 use crate::naming::phrase::few;
 
 /// Flags and arguments of a drain.
@@ -37,33 +33,51 @@ pub(crate) struct DrainRequest {
     pub(crate) targets: Vec<String>,
     /// Nodes.
     pub(crate) nodes: Vec<String>,
-    /// Whether devices of the same hardware are drained too.
+    /// Selects also devices that use the same counters.
     pub(crate) with_partitions: bool,
     pub(crate) kind: UnitKind,
     pub(crate) name: Option<String>,
     pub(crate) reason: Option<String>,
-    pub(crate) limits: UnitLimits,
-    /// How changes are sent; absent if they are not sent.
+    pub(crate) limits: DrainLimits,
+    /// Mode of changes; absent if they are not sent.
     pub(crate) mode: Option<WriteMode>,
 }
+
+/// The work of a drain.
+pub(crate) struct PreparedDrain {
+    pub(crate) terms: DrainTerms,
+    pub(crate) units: Vec<Unit>,
+    /// The rules of each unit.
+    pub(crate) steps: Vec<Vec<AddStep>>,
+}
+
+/// The pods of a drain.
+pub(crate) struct CheckedDrain {
+    /// The lines above the question.
+    lines: Vec<String>,
+    /// The pods that are evicted.
+    leaving: Vec<UnitPod>,
+    /// The pods that are not.
+    kept: BTreeSet<Uid>,
+    /// The Deployments that are restarted.
+    restarts: BTreeMap<Uid, RestartState>,
+}
+
+/// Placeholder for the taint of the drain, whose value depends on its devices.
+const TAINT: &str = "drain:NoSchedule";
 
 impl DrainRequest {
     /// The selected devices: one choice for each node, or one for all devices.
     pub(crate) fn choices(&self) -> Result<Vec<Choice>, Failure> {
-        let filters = |node: Option<&String>| DeviceFilterFlags {
-            node: node.cloned(),
-            with_partitions: self.with_partitions,
-            ..DeviceFilterFlags::default()
-        };
         let choice = |node: Option<&String>| {
+            let targets = self.targets.iter().cloned();
             let arguments = DeviceArguments {
-                arguments: self
-                    .targets
-                    .iter()
-                    .cloned()
-                    .chain([TAINT.to_owned()])
-                    .collect(),
-                filters: filters(node),
+                arguments: targets.chain([TAINT.to_owned()]).collect(),
+                filters: DeviceFilterFlags {
+                    node: node.cloned(),
+                    with_partitions: self.with_partitions,
+                    ..DeviceFilterFlags::default()
+                },
                 ..DeviceArguments::default()
             };
             Choice::parse(&arguments, Purpose::Add)
@@ -72,19 +86,6 @@ impl DrainRequest {
             return Ok(vec![choice(None)?]);
         }
         self.nodes.iter().map(|node| choice(Some(node))).collect()
-    }
-
-    /// Flags for targets that are names of nodes.
-    pub(crate) fn node_hints(&self, view: &ClusterView) -> Vec<String> {
-        let inventory = engine::devices(view.snapshot(), &view.semantics);
-        let nodes: BTreeSet<&str> = inventory
-            .iter()
-            .filter_map(|state| Some(state.node?.as_str()))
-            .collect();
-        let named = self.targets.iter().filter(|it| nodes.contains(it.as_str()));
-        named
-            .map(|node| format!("to drain node {node}: --node {node}"))
-            .collect()
     }
 
     /// The selected devices.
@@ -108,174 +109,203 @@ impl DrainRequest {
             let ChoiceBasis::Selectors(selectors) = choice.by else {
                 continue;
             };
-            let proposed: Vec<ProposedTaint> = selectors
-                .into_iter()
-                .map(|selector| hypothetical(selector, view.now))
-                .collect();
-            refuse_unmatched(&proposed, &view.reading, &view.semantics)?;
+            let proposed = as_evicting(selectors, "", view.now);
+            refuse_unmatched(&proposed, &view.reading, &view.semantics)
+                .map_err(|failure| self.with_node_hints(failure, mutation.view.device_basis()))?;
             devices.extend(view.selected(&proposed).devices);
         }
         Ok((mutation, devices))
     }
 
-    /// The units, and the step for each rule; `rules` are all rules.
+    /// The failure with the flags for targets that are names of nodes.
+    fn with_node_hints(&self, failure: Failure, basis: DeviceBasis<'_>) -> Failure {
+        let inventory = engine::devices(&basis.reading.snapshot, basis.semantics);
+        let nodes: BTreeSet<&str> = inventory
+            .iter()
+            .filter_map(|state| Some(state.node?.as_str()))
+            .collect();
+        let named = self.targets.iter().filter(|it| nodes.contains(it.as_str()));
+        named.fold(failure, |failure, node| {
+            failure.hint(format!("to drain node {node}: --node {node}"))
+        })
+    }
+
+    /// The units and the rules of each; `rules` are all rules.
     pub(crate) fn prepare(
         &self,
         devices: &BTreeSet<DeviceId>,
         rules: &[DeviceTaintRule],
         basis: &DeviceBasis<'_>,
-    ) -> Result<Prepared, Failure> {
-        let published = PublishedHardware::of(basis);
-        let units = units(
-            devices,
-            published.devices(),
-            published.hardware(),
-            self.kind,
-        )?;
+    ) -> Result<PreparedDrain, Failure> {
+        let units = units(devices, self.kind, basis)?;
         let nodes: BTreeSet<String> = self.nodes.iter().cloned().collect();
-        let terms = DrainTerms::new(self.name.as_deref(), &nodes, devices)?;
-        let known = drain_states(rules);
-        let drafts = self.drafts(&units, &terms)?;
-        let (drafts, left_out) = wanted(drafts, &units, &known, &terms.name)?;
-        let drafts = self.with_scope(drafts);
-        let drafts = with_identities(drafts, &basis.reading.snapshot, basis.semantics);
+        let terms = DrainTerms::new(self.name.as_deref(), self.reason.clone(), &nodes, devices)?;
         let existing = Terms {
             existing: Existing::Kept,
             semantics: basis.semantics,
             now: basis.now,
         };
-        let names = names_by_unit(&drafts);
-        let steps = add(drafts, rules, &existing)?;
-        let state = known.iter().find(|drain| drain.name == terms.name);
-        let rules_of = |unit: &Unit| names.get(&unit.name).cloned().unwrap_or_default();
-        let progress = |unit: &Unit| progress_now(state, unit, &rules_of(unit), &published, basis);
-        let OpenUnits { open, count } = OpenUnits::new(units, &left_out, state, progress);
-        let open = open.into_iter().map(|(unit, progress)| DrainRun {
-            rules: rules_of(&unit),
-            progress,
-            unit,
+        let steps = units.iter().map(|unit| {
+            let drafts = terms.drafts(unit, rules)?;
+            let drafts = with_identities(drafts, &basis.reading.snapshot, basis.semantics);
+            add(drafts, rules, &existing)
         });
-        let runs: Vec<DrainRun> = open.collect();
-        // While the driver of a node is away, only its allocated devices are known.
-        let open = runs.iter().map(|run| &run.unit);
-        refuse_unpublished(open, &basis.reading.snapshot.slices, self.kind)?;
-        Ok(Prepared {
-            units: runs.iter().map(|run| run.unit.clone()).collect(),
+        let steps = steps.collect::<Result<Vec<_>, Failure>>()?;
+        Ok(PreparedDrain {
             terms,
+            units,
             steps,
-            // Units that an earlier run has started come first.
-            runs: begun_first(runs),
-            count,
-            skipped: left_out,
         })
     }
 
-    /// The drafts, on which is recorded what the drain selects of its nodes.
-    fn with_scope(&self, mut drafts: Vec<RuleDraft>) -> Vec<RuleDraft> {
-        let scope = match self.kind {
-            UnitKind::Node => scope(&self.targets),
-            UnitKind::Device | UnitKind::Pool => None,
-        };
-        for draft in &mut drafts {
-            let key = RuleMetadata::DRAIN_SCOPE.to_owned();
-            let note = scope.clone().map(|scope| (key, scope));
-            draft.annotations.extend(note);
-        }
-        drafts
-    }
-
-    /// The rules of the drain, one for each device, each with the index of its unit.
-    fn drafts(
-        &self,
-        units: &[Unit],
-        terms: &DrainTerms,
-    ) -> Result<Vec<(usize, RuleDraft)>, Failure> {
-        let inscription = RuleAnnotations {
-            name: None,
-            reason: self.reason.clone(),
-            labels: vec![terms.label()],
-        };
-        let mut all = Vec::new();
-        for (place, unit) in units.iter().enumerate() {
-            let selectors = unit.devices.iter().cloned().map(DeviceSelector::from);
-            let choice = Choice {
-                by: ChoiceBasis::Selectors(selectors.collect()),
-                taint: Some(terms.taint()),
-            };
-            let drafts = inscription.drafts(&choice, Vec::new())?;
-            all.extend(drafts.into_iter().map(|draft| (place, draft)));
-        }
-        Ok(all)
-    }
-
-    /// Refuses a drain that cannot succeed, or that the user may not carry out, before anything is tainted, and gives
-    /// the owners to restart and the lines to show.
+    /// Refuses a drain that cannot succeed, or that the user may not carry out, before anything is tainted.
     pub(crate) async fn check(
         &self,
-        prepared: &Prepared,
+        prepared: &PreparedDrain,
         mutation: &MutationContext,
     ) -> Result<CheckedDrain, Failure> {
-        let view = &mutation.view;
-        let proposed = prepared.hypothetical(view.now);
-        let view = Box::pin(view.clone().with_pods_for(&proposed, &[])).await?;
-        // Also whether nodes are cordoned.
-        let view = view.with_places(NodeDetail::Whole).await?;
-        let (checked, leaving) = self.assess(prepared, mutation.view.rules()?, &view.basis())?;
         // A dry run by this plugin sends nothing that could change anything.
         if self.mode.is_some() {
-            let client = &mutation.live.client;
-            may_restart(&checked.restarts, client, mutation.view.now).await?;
-            check_permission(&leaving, mutation).await?;
+            refuse_missing_permissions(mutation).await?;
+        }
+        let proposed = prepared.as_evicting(mutation.view.now);
+        let view = mutation.view.clone();
+        let view = Box::pin(view.with_pods_for(&proposed, &[])).await?;
+        // Also whether nodes are cordoned.
+        let view = view.with_places(NodeDetail::Whole).await?;
+        let checked = self.assess(prepared, &view.basis())?;
+        if self.mode.is_some() {
+            check_evictions(&checked.leaving, &checked.restarts, mutation).await?;
         }
         Ok(checked)
     }
 
-    pub(crate) fn proposal(&self, prepared: &Prepared, checked: &CheckedDrain) -> Proposal {
+    /// The pods of the drain, and reasons to refuse it.
+    fn assess(&self, prepared: &PreparedDrain, basis: &Basis<'_>) -> Result<CheckedDrain, Failure> {
+        let limits = &self.limits;
+        let reading = basis.reading;
+        let proposed = prepared.as_evicting(basis.now);
+        let impact = basis.impact(&proposed);
+        let pods = pods_of(&impact, basis);
+        let (_, unknown) = workload_states(&reading.snapshot.pods, reading);
+        let unread: Vec<String> = unread(reading).into_iter().chain(unknown).collect();
+        let of_leaving = leaving(&impact, &pods, limits.included);
+        let existing = prepared.existing();
+        // An earlier run began with the same units, so pods may wait for devices already.
+        let replacements = existing.is_empty().then(|| {
+            let by_taint = self.limits.force_after.is_some();
+            drain_replacements(&of_leaving, &proposed, by_taint, basis)
+        });
+        let mut restarts = BTreeMap::new();
+        if limits.restarts {
+            let since = tainted_since(&existing);
+            let pods: Vec<&Pod> = of_leaving.pods.iter().map(|found| found.pod).collect();
+            restarts = restart_states(pods, reading, since);
+            restarts.retain(|_, restart| restart.progress == RestartProgress::NotBegun);
+        }
+        let siblings = Sibling::of(&impact, basis).into_iter();
+        let siblings = siblings.filter(|sibling| !sibling.is_shared() && !sibling.is_admin);
+        let siblings: Vec<String> = siblings.map(|sibling| sibling.line()).collect();
+        let plan = DrainPlan {
+            name: &prepared.terms.name,
+            units: &prepared.units,
+            pods: &pods,
+            replacements: replacements.as_ref(),
+            limits,
+            restarts: &restarts,
+            siblings: &siblings,
+            unread: &unread,
+        };
+        plan.refuse()?;
+        let lines = plan.lines();
+        let (leaving, kept): (Vec<UnitPod>, Vec<UnitPod>) = pods
+            .into_iter()
+            .partition(|pod| pod.is_evicted(limits.included));
+        Ok(CheckedDrain {
+            lines,
+            leaving,
+            kept: kept.into_iter().map(|pod| pod.uid).collect(),
+            restarts,
+        })
+    }
+
+    pub(crate) fn proposal(&self, prepared: &PreparedDrain, checked: &CheckedDrain) -> Proposal {
         let lines = checked.lines.clone();
         let names: Vec<String> = prepared
             .units
             .iter()
             .map(|unit| unit.name.clone())
             .collect();
+        let is_forced = self.limits.force_after.is_some();
         Proposal {
-            rules: prepared.steps.iter().map(ProposedRule::from).collect(),
+            rules: prepared.all_steps().map(ProposedRule::from).collect(),
             action: format!("Drain {}", few(&names)),
             whose: NamedOwners::All,
             is_noted_before: false,
             patience: None,
-            drains: Some(if checked.by_taint {
+            drains: Some(if is_forced || prepared.is_raised() {
                 Drains::ByTaint(lines)
             } else {
                 Drains::ByEviction(lines, checked.kept.clone())
             }),
-            // What an earlier run with --force has raised was approved then.
-            eviction: if self.limits.may_evict_by_taint() {
+            eviction: if is_forced {
                 EvictionMethod::Forced
             } else {
                 EvictionMethod::EvictionApi
             },
         }
     }
+}
 
-    /// Taints all units, before the first pod is evicted.
-    pub(crate) async fn taint(
-        &self,
-        prepared: &Prepared,
-        mutation: &MutationContext,
-        changer: &mut Changer<'_>,
-    ) -> Result<(), Failure> {
-        let terms = Terms {
-            existing: Existing::Kept,
-            semantics: &mutation.view.semantics,
-            now: mutation.view.now,
-        };
-        for step in &prepared.steps {
-            let made = changer.take(step, &terms).await;
-            made.map_err(|failure| stopped(failure, changer.context()))?;
-        }
-        Ok(())
+impl PreparedDrain {
+    /// The rules of all units.
+    pub(crate) fn all_steps(&self) -> impl Iterator<Item = &AddStep> {
+        self.steps.iter().flatten()
+    }
+
+    /// The rules that exist, if all do.
+    fn existing(&self) -> Vec<DeviceTaintRule> {
+        let rules = self.all_steps().map(|step| step.existing().cloned());
+        rules.collect::<Option<Vec<_>>>().unwrap_or_default()
+    }
+
+    /// True if rules of an earlier run exist, which may have evicted pods.
+    pub(crate) fn is_resumed(&self) -> bool {
+        self.all_steps().any(|step| step.existing().is_some())
+    }
+
+    /// True if an earlier run has given a rule effect NoExecute.
+    fn is_raised(&self) -> bool {
+        self.all_steps()
+            .any(|step| step.draft().taint.effect == Effect::NoExecute)
+    }
+
+    /// The taints of its units, as if they evicted the pods.
+    fn as_evicting(&self, now: Timestamp) -> Vec<ProposedTaint> {
+        let selectors = self.units.iter().flat_map(|unit| unit.selectors.clone());
+        as_evicting(selectors, &self.terms.name, now)
     }
 }
 
-/// Placeholder for the taint of the drain, whose value depends on its devices.
-const TAINT: &str = "drain:NoSchedule";
+/// Taints of a drain on these devices, as if they evicted the pods.
+fn as_evicting(
+    selectors: impl IntoIterator<Item = DeviceSelector>,
+    drain: &str,
+    now: Timestamp,
+) -> Vec<ProposedTaint> {
+    let selectors = selectors.into_iter();
+    let proposed = selectors.map(|selector| {
+        ProposedTaint::hypothetical(selector, drain_taint(drain), now)
+            .with_effect(&Effect::NoExecute, now)
+    });
+    proposed.collect()
+}
+
+/// The pods of `impact` that are evicted.
+fn leaving<'a>(impact: &Impact<'a>, pods: &[UnitPod], included: Inclusions) -> Impact<'a> {
+    let leaving = pods.iter().filter(|pod| pod.is_evicted(included));
+    let uids: BTreeSet<&Uid> = leaving.map(|pod| &pod.uid).collect();
+    let mut impact = impact.clone();
+    impact.pods.retain(|found| uids.contains(&found.pod.uid));
+    impact
+}

@@ -1,277 +1,270 @@
-//! All units of a drain.
+//! Units of a drain, one after the other.
+//!
+//! Two tasks run concurrently: pods are evicted as `decide::drain` decides, and a wait observes the devices until no
+//! claim holds them. The wait is needed for the end: a force-deleted pod is gone from the API, although its device may
+//! not be released, and only a watch shows that.
 
-use super::board::Board;
-use super::order::{DrainOrder, DrainRun, SETTLE};
-use super::unit::UnitDrain;
-use crate::assess::Guard;
-use crate::cluster::user_name;
-use crate::commands::work::changer::{Changer, Lines};
+use std::cell::RefCell;
+use std::future::pending;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use super::act::PodLines;
+use super::look::look;
+use super::prepare::PreparedDrain;
+use crate::cluster::Detail;
+use crate::commands::context::Context;
+use crate::commands::work::changer::Changer;
+use crate::commands::work::cluster_view::ClusterView;
 use crate::commands::work::connect::failed;
-use crate::commands::work::consent::SafetyLimits;
-use crate::commands::work::dry_run::WriteRequest;
 use crate::commands::work::mutation_context::MutationContext;
 use crate::commands::work::resolve_rules::by_name;
 use crate::commands::work::stopped::stopped;
+use crate::commands::work::wait::{LastLook, ProgressLine, Wait, WaitEnd, WaitResult};
 use crate::decide::drain::{
-    BeforeUnit, DrainEnd, DrainSize, UnitEnd, UnitProgress, before_unit, begun_run, both_records,
-    completion_patch, interrupted, missing_rule, recording_patch, reversal_to_record, ring,
-    rules_of, rules_of_unit, settled_in,
+    DrainLimits, DrainRun, DrainStep, IdleWait, SETTLE, UnitEnd, UnitResult, interrupted,
+    rules_as_made,
 };
-use crate::decide::effect::still_exists;
-use crate::engine::ProposedTaint;
-use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
-use crate::report::change::DryRun;
+use crate::decide::{AddStep, RuleDraft};
+use crate::engine::settle::{AdminAccess, Goal, Patience};
+use crate::error::Failure;
+use crate::model::DeviceTaintRule;
+use crate::report::blocker::Blocker;
 
-impl DrainOrder<'_> {
-    /// Drains the units in order, until one of them cannot be drained.
+/// Longest time between two looks at a unit.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// A drain whose devices are tainted.
+pub(crate) struct UnitDrain<'a> {
+    pub(crate) prepared: &'a PreparedDrain,
+    pub(crate) limits: DrainLimits,
+    pub(crate) mutation: &'a MutationContext,
+    pub(crate) context: &'a Context,
+    /// Start of the drain.
+    pub(crate) began: Instant,
+}
+
+/// The wait that runs beside the evictions.
+#[derive(Default)]
+struct BesideWait {
+    /// Its result, once it has one.
+    result: RefCell<Option<Result<WaitResult, Failure>>>,
+    last_look: RefCell<LastLook>,
+}
+
+impl UnitDrain<'_> {
+    /// Drains the units in order, until one of them is not idle in time.
     ///
     /// # Errors
     ///
-    /// When a unit cannot start, and when the cluster cannot be read. Progress is recorded on the rules.
+    /// When the cluster cannot be read, or refuses a change.
     pub(crate) async fn drain(
         &self,
-        units: &[DrainRun],
-        mutation: &MutationContext,
-        safety: &SafetyLimits,
         changer: &mut Changer<'_>,
-    ) -> Result<DrainEnd, Failure> {
-        let end = DrainEnd {
-            name: self.name.to_owned(),
-            waiting: units.iter().map(|run| run.unit.name.clone()).collect(),
-            skipped: self.skipped.clone(),
-            leaves_partitions: self.leaves_partitions,
-            ..DrainEnd::default()
-        };
-        self.context.ledger.advise(interrupted(self.name));
-        self.complete(units, mutation).await?;
-        self.settle(units, mutation).await?;
-        let board = Board::new(end, self.context);
-        let drained = async {
-            for (index, run) in units.iter().enumerate() {
-                // The confirmed report is from the start: later units may have changed since.
-                if index > 0 {
-                    self.check(run, mutation, safety).await?;
-                }
-                board.begin(&run.unit.name);
-                if !self.one(run, &board, mutation, changer).await? {
-                    break;
-                }
-            }
-            Ok::<(), Failure>(())
-        };
-        tokio::select! {
-            // The first unit begins before it is looked at which ones wait.
-            biased;
-            drained = Box::pin(drained) => drained?,
-            () = Box::pin(self.watch_waiting(units, &board, mutation)) => {}
-        }
-        let mut end = board.end();
-        // A unit that has ended may have been reversed while the others were drained.
-        let found = mutation.rules.list().await;
-        let found = found.map_err(|error| error.to_string()).map(|found| {
-            let rules = found.objects.into_iter().map(|stored| stored.fact);
-            rules.collect::<Vec<_>>()
-        });
-        end.observe(found.as_deref().map_err(String::clone));
-        Ok(end)
-    }
-
-    /// Drains a unit; whether others may follow.
-    async fn one(
-        &self,
-        run: &DrainRun,
-        board: &Board<'_>,
-        mutation: &MutationContext,
-        changer: &mut Changer<'_>,
-    ) -> Result<bool, Failure> {
-        let name = &run.unit.name;
-        let over = Box::pin(self.drain_unit(run, board, mutation, changer)).await;
-        let over = over.map_err(|failure| stopped(failure, self.context))?;
-        let goes_on = over.may_others_start();
-        let line = DrainEnd::line(name, &over);
-        board.finish(name, over);
-        self.context.printer.note(&line);
-        Ok(goes_on)
-    }
-
-    /// Records on the rules that all of them exist, and the workloads that have pods on the devices.
-    async fn complete(
-        &self,
-        units: &[DrainRun],
-        mutation: &MutationContext,
-    ) -> Result<(), Failure> {
-        let mut changer = self.recorder(mutation).await;
-        let now = self.live.client.server_time();
-        for run in units {
-            let rules = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
-            let size = DrainSize {
-                units: self.units,
-                rules: run.rules.len(),
-            };
-            let found = self.workloads.get(&run.unit.name).cloned();
-            let found = found.unwrap_or_default();
-            for (rule, next) in ring(&rules) {
-                let waiting = UnitProgress::Waiting.patch(now);
-                let patch = completion_patch(rule, size, next, waiting);
-                let recorded = recording_patch(rule, &rules, &found);
-                if let Some(patch) = both_records(patch, recorded) {
-                    changer.patch(rule, &patch, still_exists).await?;
-                }
+    ) -> Result<Vec<UnitResult>, Failure> {
+        let name = &self.prepared.terms.name;
+        self.context.ledger.advise(interrupted(name));
+        // The scheduler may still place pods whose device it chose before it observed the taints.
+        sleep(SETTLE).await;
+        let mut run = DrainRun::new(self.limits, self.prepared.is_resumed());
+        let mut results = Vec::new();
+        for (unit, steps) in self.prepared.units.iter().zip(&self.prepared.steps) {
+            run.begin_unit(self.began.elapsed());
+            let ended = Box::pin(self.unit(&unit.name, steps, &mut run, changer)).await;
+            let result = ended.map_err(|failure| stopped(failure, self.context))?;
+            changer.note(result.line());
+            let goes_on = result.may_others_start();
+            results.push(result);
+            if !goes_on {
+                break;
             }
         }
-        Ok(())
+        Ok(results)
     }
 
-    /// Records on all rules that are left that those of a unit were removed: why, unless another user has recorded more.
-    async fn reversed(
+    /// Drains a unit.
+    async fn unit(
         &self,
         unit: &str,
-        why: String,
-        mutation: &MutationContext,
-    ) -> Result<String, Failure> {
-        let mut changer = self.recorder(mutation).await;
-        let rules = mutation.rules.list().await.map_err(failed)?.objects;
-        let rules: Vec<DeviceTaintRule> = rules.into_iter().map(|stored| stored.fact).collect();
-        let rules = rules_of(&rules, self.name);
-        let (why, patches) = reversal_to_record(&rules, unit, why);
-        for (rule, patch) in patches {
-            changer.patch(rule, &patch, still_exists).await?;
-        }
-        Ok(why)
-    }
-
-    /// What changes annotations of rules that only this program reads: not printed as changes.
-    async fn recorder<'a>(&self, mutation: &'a MutationContext) -> Changer<'a>
-    where
-        Self: 'a,
-    {
-        let change = WriteRequest {
-            dry_run: DryRun::None,
-        };
-        let user = user_name(&self.live.client).await;
-        let changer = Changer::new(&mutation.rules, change, self.context);
-        changer.with_lines(Lines::Left).by(user)
-    }
-
-    /// Waits until the scheduler has observed the taints of all units.
-    async fn settle(&self, units: &[DrainRun], mutation: &MutationContext) -> Result<(), Failure> {
-        let names: Vec<String> = units.iter().flat_map(|run| run.rules.clone()).collect();
-        let rules = by_name(&names, &mutation.rules).await.map_err(failed)?;
-        let now = self.live.client.server_time().unwrap_or(mutation.view.now);
-        let rest = settled_in(&rules, now, SETTLE);
-        if !rest.is_zero() {
-            self.context.printer.note(&format!(
-                "waiting {}s for the scheduler to see the taints",
-                rest.as_secs()
-            ));
-            tokio::time::sleep(rest).await;
-        }
-        Ok(())
-    }
-
-    /// Evaluates guards for a unit before it starts.
-    async fn check(
-        &self,
-        run: &DrainRun,
-        mutation: &MutationContext,
-        safety: &SafetyLimits,
-    ) -> Result<(), Failure> {
-        match self.refusal(run, mutation, &safety.guards).await? {
-            Some(refusal) => {
-                let unit = &run.unit.name;
-                // Not "refused", which says that nothing was changed.
-                let failure = Failure::new(
-                    ExitStatus::TimedOut,
-                    format!("{refusal}; unit {unit} was not started"),
-                );
-                let advice = interrupted(self.name).into_iter();
-                Err(advice.fold(failure, Failure::hint))
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Why guards refuse to start a unit, if they do.
-    async fn refusal(
-        &self,
-        run: &DrainRun,
-        mutation: &MutationContext,
-        guards: &[Guard],
-    ) -> Result<Option<String>, Failure> {
-        let mutation = mutation.again().await?;
-        let rules = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
-        let proposed: Vec<ProposedTaint> = rules
-            .iter()
-            .map(|rule| ProposedTaint::of_changed_rule(rule, &Effect::NoExecute, mutation.view.now))
-            .collect();
-        let report = mutation.report(&proposed, guards).await?;
-        Ok(report.assessment.tripped())
-    }
-
-    async fn drain_unit(
-        &self,
-        run: &DrainRun,
-        board: &Board<'_>,
-        mutation: &MutationContext,
+        steps: &[AddStep],
+        run: &mut DrainRun,
         changer: &mut Changer<'_>,
-    ) -> Result<UnitEnd, Failure> {
-        let rules = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
-        match before_unit(&run.rules, &rules) {
-            BeforeUnit::Begins => {}
-            BeforeUnit::Missing(why) => {
-                let why = self.reversed(&run.unit.name, why, mutation).await?;
-                return Ok(UnitEnd::Reversed(why));
-            }
-            BeforeUnit::Weakened(why) => return Ok(UnitEnd::Reversed(why)),
-        }
-        let rules = self.note(rules, &UnitProgress::Draining, mutation).await?;
-        let restarted = self.restarts.owners.keys().cloned().collect();
-        let unit_run = begun_run(self.limits, &run.progress, &rules, restarted);
-        let mut unit = UnitDrain {
-            order: self,
-            unit: &run.unit,
-            board,
-            changer,
-            rules,
+    ) -> Result<UnitResult, Failure> {
+        let result = |end, evicted, staying| UnitResult {
+            unit: unit.to_owned(),
+            end,
+            evicted,
+            staying,
         };
-        let end = Box::pin(unit.drain(unit_run)).await?;
-        // A rule that was weakened says so itself.
-        let left = by_name(&run.rules, &mutation.rules).await.map_err(failed)?;
-        let end = match (end, missing_rule(&run.rules, &left)) {
-            (UnitEnd::Reversed(why), Some(_)) => {
-                UnitEnd::Reversed(self.reversed(&run.unit.name, why, mutation).await?)
-            }
-            (end, _) => end,
+        let drafts: Vec<&RuleDraft> = steps.iter().map(AddStep::draft).collect();
+        let names: Vec<String> = drafts.iter().map(|draft| draft.name.clone()).collect();
+        let found = by_name(&names, &self.mutation.rules)
+            .await
+            .map_err(failed)?;
+        let rules = match rules_as_made(&drafts, &found) {
+            Ok(rules) => rules,
+            Err(why) => return Ok(result(UnitEnd::Changed(why), 0, 0)),
         };
-        if let Some(progress) = end.progress() {
-            // Read again, since the wait may have recorded unreleased devices on them.
-            let rules = mutation.rules.list().await.map_err(failed)?.objects;
-            let rules: Vec<DeviceTaintRule> = rules.into_iter().map(|stored| stored.fact).collect();
-            let rules = rules_of_unit(&rules, self.name, &run.unit.name);
-            self.note(rules, &progress, mutation).await?;
-        }
-        Ok(end)
+        let live = self.mutation.live.clone();
+        let view = Box::pin(ClusterView::of(live, Detail::Attributes)).await?;
+        let beside = BesideWait::default();
+        let drain = self.prepared.terms.name.clone();
+        let waited = rules.clone();
+        let wait = Wait {
+            goal: Goal::Idle(AdminAccess::Ignored),
+            rules: &waited,
+            expected: Vec::new(),
+            patience: Patience {
+                settle: SETTLE,
+                // The unit has its own timeout: the wait must not end before it.
+                timeout: self.limits.timeout.saturating_mul(2),
+            },
+            advice: &|_| interrupted(&drain),
+            progress_line: ProgressLine::Hidden,
+            last_look: Some(&beside.last_look),
+        };
+        let waiting = async {
+            let waited = Box::pin(wait.for_pods(view, self.context)).await;
+            beside.result.replace(Some(waited));
+            // Its result is read between two steps, so that no eviction goes without its response.
+            pending().await
+        };
+        let (end, staying) = tokio::select! {
+            end = Box::pin(self.evict_all(rules, run, &beside, changer)) => end?,
+            end = waiting => end,
+        };
+        Ok(result(end, run.evicted(), staying))
     }
 
-    /// Records the stage of the unit on its rules, and returns the patched rules.
-    async fn note(
+    /// Evicts the pods of a unit, and returns its end and the number of pods that stay.
+    async fn evict_all(
         &self,
-        rules: Vec<DeviceTaintRule>,
-        progress: &UnitProgress,
-        mutation: &MutationContext,
-    ) -> Result<Vec<DeviceTaintRule>, Failure> {
-        let mut changer = self.recorder(mutation).await;
-        let mut patch = progress.patch(self.live.client.server_time());
-        // By this, a run that goes on notices that another one has taken over.
-        let run = self.context.run.clone();
-        let run = run.map(|run| (RuleMetadata::DRAIN_RUN.to_owned(), run));
-        patch.annotations.extend(run);
-        let mut noted = Vec::new();
-        for rule in rules {
-            let stored = changer.patch(&rule, &patch, still_exists).await?;
-            noted.push(stored.map_or(rule, |stored| stored.fact));
+        mut rules: Vec<DeviceTaintRule>,
+        run: &mut DrainRun,
+        beside: &BesideWait,
+        changer: &mut Changer<'_>,
+    ) -> Result<(UnitEnd, usize), Failure> {
+        let mut lines = PodLines::default();
+        loop {
+            let facts = Box::pin(look(&self.mutation.live, &rules, beside.observed())).await?;
+            // The wait ends if a rule was changed, which the facts report as an end of the unit.
+            if facts.change.is_none() {
+                beside.refuse_failed()?;
+            }
+            self.show_evicted(&facts, &mut lines);
+            let pods = facts.pods.len();
+            let left = format!("pods on the devices of the current unit: {pods}");
+            self.context.ledger.left(&left);
+            if let Some(hint) = run.hint(&facts, self.began.elapsed()) {
+                changer.note(hint);
+            }
+            match run.next(&facts, self.began.elapsed()) {
+                DrainStep::Evict(uid) => {
+                    if let Some(pod) = facts.pods.iter().find(|pod| pod.uid == uid) {
+                        let reply = self.evict(pod, &mut lines).await?;
+                        run.replied(pod, &reply, self.began.elapsed());
+                    }
+                }
+                DrainStep::Restart(owner) => self.restart(&owner, &facts, &rules, run).await?,
+                DrainStep::Raise => self.raise(&mut rules, changer).await?,
+                DrainStep::Wait => sleep(LOOK).await,
+                DrainStep::Finished(end) => return Ok((end, pods)),
+            }
         }
-        Ok(noted)
+    }
+}
+
+impl BesideWait {
+    /// Observations so far.
+    fn observed(&self) -> IdleWait {
+        let last = self.last_look.borrow();
+        let mut observed = IdleWait {
+            is_idle: false,
+            left: messages(&last.left),
+            terminating: last
+                .left
+                .iter()
+                .flat_map(|left| left.leaving.clone())
+                .collect(),
+            unreleased: messages(&last.unreleased),
+        };
+        if let Some(Ok(waited)) = &*self.result.borrow() {
+            match &waited.ending {
+                WaitEnd::Met => observed.is_idle = true,
+                WaitEnd::NotReleased(left) => observed.unreleased = messages(left),
+                WaitEnd::TimedOut(_) => {}
+            }
+        }
+        observed
+    }
+
+    /// Fails if the wait has failed.
+    fn refuse_failed(&self) -> Result<(), Failure> {
+        let mut result = self.result.borrow_mut();
+        match result.take() {
+            Some(Err(failure)) => Err(failure),
+            other => {
+                *result = other;
+                Ok(())
+            }
+        }
+    }
+}
+
+fn messages(left: &[Blocker]) -> Vec<String> {
+    left.iter().map(|left| left.message.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::blocker::BlockerReason;
+
+    #[test]
+    fn only_a_wait_that_was_met_makes_a_unit_idle() {
+        let blocker = Blocker {
+            reason: BlockerReason::ForceDeleted,
+            namespace: None,
+            name: None,
+            node: None,
+            uid: None,
+            since_time: None,
+            until_time: None,
+            message: "it was force-deleted".to_owned(),
+            leaving: Vec::new(),
+        };
+        let waited = |ending| {
+            Ok(WaitResult {
+                ending,
+                pods: 0,
+                staying: Vec::new(),
+                warnings: Vec::new(),
+                misses_force_deletions: false,
+                took: Duration::ZERO,
+            })
+        };
+        for (result, idle, unreleased) in [
+            (None, false, 0),
+            (Some(waited(WaitEnd::Met)), true, 0),
+            (
+                Some(waited(WaitEnd::TimedOut(vec![blocker.clone()]))),
+                false,
+                0,
+            ),
+            (Some(waited(WaitEnd::NotReleased(vec![blocker]))), false, 1),
+        ] {
+            let beside = BesideWait::default();
+            beside.result.replace(result);
+            let observed = beside.observed();
+            let found = (observed.is_idle, observed.unreleased.len());
+            assert_eq!(found, (idle, unreleased));
+            assert!(beside.refuse_failed().is_ok());
+            assert_eq!(beside.observed().is_idle, idle, "the next look sees it");
+        }
+        let beside = BesideWait::default();
+        beside.result.replace(Some(Err(Failure::refused("denied"))));
+        assert!(!beside.observed().is_idle);
+        assert!(beside.refuse_failed().is_err());
     }
 }

@@ -90,14 +90,11 @@ func compileExpression(expression string, listTypeAttributes bool) (dracel.Compi
 	return compiler.CompileCELExpression(expression, dracel.Options{}), nil
 }
 
-// allocatorFeatures are those that newer versions have by default, consumable capacities aside. Device taints and
-// partitions are off by default in this version, too: a cluster with taints has turned them on.
+// allocatorFeatures are those that are on by default, and device taints: a cluster with rules has turned them on.
 func allocatorFeatures() structured.Features {
 	return structured.Features{
-		AdminAccess:            true,
-		PrioritizedList:        true,
-		PartitionableDevices:   true,
-		DeviceTaints:           true,
-		DeviceBindingAndStatus: true,
+		AdminAccess:     true,
+		PrioritizedList: true,
+		DeviceTaints:    true,
 	}
 }

@@ -1,26 +1,20 @@
 //! Random clusters with faults, drained in virtual time.
 //!
-//! A simulated cluster has devices, workloads with budgets, Deployments with their rollouts, a scheduler and an Eviction
-//! API; each step is a second. The invariants: no budget is violated without NoExecute, no unit is reported idle while
-//! one of its devices is held, a workload loses no pod while it is not ready, pods whose loss does harm leave last, a
-//! Deployment is restarted at most once, every run ends, and its result can be undone.
+//! A simulated cluster has devices, workloads with budgets, a scheduler and an Eviction API; each step is a second. The
+//! invariants: no budget is violated without NoExecute, no unit is reported idle while one of its devices is held, a
+//! workload loses no pod while it is not ready, pods whose loss does harm leave last, every run ends, and its result can be
+//! undone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use jiff::Timestamp;
-
-use crate::decide::drain::facts::{UnitFacts, UnitPod, WorkloadState};
+use crate::decide::drain::facts::{IdleWait, UnitFacts, UnitPod, WorkloadState};
 use crate::decide::drain::pod_class::{Inclusions, PodClass};
-use crate::decide::drain::testing::{unit_pod, unschedulable};
-use crate::decide::drain::{EvictionReply, UnitEnd, UnitLimits, UnitRun, UnitStep};
+use crate::decide::drain::run::{DrainLimits, DrainRun, DrainStep, EvictionReply, UnitEnd};
+use crate::decide::drain::testing::unit_pod;
+use crate::engine::testing::pod as running;
 use crate::engine::testing::tries;
-use crate::model::{Pod, Reading, Uid};
-use crate::report::testing::{pod as running, reading};
-
-mod deployments;
-
-use deployments::SimulatedRollout;
+use crate::model::{Pod, Uid};
 
 const CLUSTERS: u64 = 10_000;
 const TIMEOUT: u64 = 40;
@@ -59,8 +53,6 @@ struct SimulatedPod {
     workload: usize,
     device: Option<usize>,
     state: State,
-    /// The template that it was made of.
-    revision: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -68,13 +60,6 @@ struct SimulatedWorkload {
     replicas: usize,
     min_available: usize,
     class: PodClass,
-    rollout: Option<SimulatedRollout>,
-}
-
-impl SimulatedWorkload {
-    fn revision(&self) -> u64 {
-        self.rollout.as_ref().map_or(0, |rollout| rollout.revision)
-    }
 }
 
 /// Device `d` is of unit `d / size` while that is a unit; the others are spare.
@@ -87,11 +72,6 @@ struct Simulation {
     size: usize,
     units: usize,
     is_tainted: bool,
-    tainted_at: u64,
-    /// The Deployments as they were read, with a pod of each; by their places, the workloads that they are.
-    reading: Reading,
-    owned: Vec<Pod>,
-    deployed: Vec<usize>,
     raised: BTreeSet<usize>,
     start_seconds: u64,
     sticks: bool,
@@ -112,10 +92,9 @@ impl Simulation {
                     min_available: usize::try_from(random.below(replicas + 1)).unwrap(),
                     class: match (replicas, random.below(4)) {
                         (_, 0) => PodClass::Job,
-                        (1, _) => PodClass::SingleReplica,
+                        (1, _) => PodClass::Singleton,
                         (_, _) => PodClass::Replicated,
                     },
-                    rollout: None,
                 }
             })
             .collect();
@@ -127,10 +106,6 @@ impl Simulation {
             size: usize::try_from(size).unwrap(),
             units: usize::try_from(units).unwrap(),
             is_tainted: false,
-            tainted_at: 0,
-            reading: reading(),
-            owned: Vec::new(),
-            deployed: Vec::new(),
             raised: BTreeSet::new(),
             start_seconds: 1 + random.below(8),
             sticks: random.one_in(10),
@@ -152,12 +127,8 @@ impl Simulation {
             let workload = &mut simulation.workloads[number];
             workload.replicas = there;
             workload.min_available = workload.min_available.min(there);
-            if simulation.random.one_in(2) {
-                simulation.deploy(number);
-            }
         }
         simulation.is_tainted = true;
-        simulation.tainted_at = simulation.now;
         simulation
     }
 
@@ -185,7 +156,6 @@ impl Simulation {
         self.pods
             .retain(|pod| !matches!(pod.state, State::Terminating(Some(at)) if at <= now));
         for number in 0..self.workloads.len() {
-            self.remove_old(number);
             self.make_new(number);
         }
         let drained = if self.is_tainted {
@@ -210,33 +180,18 @@ impl Simulation {
         }
     }
 
-    /// The pods of the workload that are not terminating, by their place.
-    fn alive(&self, workload: usize) -> Vec<usize> {
-        let pods = self.pods.iter().enumerate();
-        pods.filter(|(_, pod)| {
-            pod.workload == workload && !matches!(pod.state, State::Terminating(_))
-        })
-        .map(|(place, _)| place)
-        .collect()
-    }
-
-    /// New pods, as many as are wanted; while old ones are there, no more at a time than a Deployment may have.
     fn make_new(&mut self, number: usize) {
-        let workload = &self.workloads[number];
-        let alive = self.alive(number);
-        let is_new = |place: &&usize| self.pods[**place].revision == workload.revision();
-        let new = alive.iter().filter(is_new).count();
-        let surge = workload.rollout.as_ref().map_or(0, |rollout| rollout.surge);
-        let room = (workload.replicas + surge).saturating_sub(alive.len());
-        let revision = workload.revision();
-        for _ in 0..room.min(workload.replicas.saturating_sub(new)) {
+        let is_alive = |pod: &&SimulatedPod| {
+            pod.workload == number && !matches!(pod.state, State::Terminating(_))
+        };
+        let alive = self.pods.iter().filter(is_alive).count();
+        for _ in alive..self.workloads[number].replicas {
             self.next += 1;
             self.pods.push(SimulatedPod {
                 number: self.next,
                 workload: number,
                 device: None,
                 state: State::Pending,
-                revision,
             });
         }
     }
@@ -250,7 +205,7 @@ impl Simulation {
         self.pods[place].state = State::Terminating((!stuck).then_some(self.now + grace));
     }
 
-    /// What the Eviction API does.
+    /// Does what the Eviction API does.
     fn evict(&mut self, uid: &Uid) -> EvictionReply {
         let found = self.pods.iter().position(|pod| self::uid(pod) == *uid);
         let Some(place) = found else {
@@ -285,7 +240,6 @@ impl Simulation {
             self.idle_since.remove(&unit);
         }
         let idle_since = self.idle_since.get(&unit).copied();
-        let restarts = self.restarts();
         let mut pods: Vec<UnitPod> = of_unit.iter().map(|pod| self.unit_pod(pod)).collect();
         pods.sort_by(|left, right| left.harm.cmp(&right.harm));
         let workloads = self.workloads.iter().enumerate().map(|(number, workload)| {
@@ -297,21 +251,19 @@ impl Simulation {
             };
             (key(number), state)
         });
-        let pending = self.pods.iter().filter(|pod| pod.device.is_none());
         let unread = self.now < FAULTS_UNTIL && self.random.0.is_multiple_of(17);
         UnitFacts {
             workloads: workloads.collect(),
-            restarts,
-            unschedulable: pending
-                .map(|pod| (key(pod.workload), unschedulable("team-a/pending")))
-                .collect::<BTreeMap<_, _>>(),
             unread: if unread {
                 vec!["pods".to_owned()]
             } else {
                 Vec::new()
             },
-            is_idle: idle_since.is_some_and(|since| since + 2 <= self.now),
-            wait_looks: usize::try_from(self.now).unwrap_or_default(),
+            is_raised: self.raised.contains(&unit),
+            wait: IdleWait {
+                is_idle: idle_since.is_some_and(|since| since + 2 <= self.now),
+                ..IdleWait::default()
+            },
             // A read that fails may show nothing at all.
             pods: if unread { Vec::new() } else { pods },
             ..UnitFacts::default()
@@ -341,7 +293,20 @@ impl Simulation {
         }
     }
 
-    /// Whether a device of the unit is held.
+    /// A workload loses a pod only while as many are ready as before the drain, when all were.
+    fn check_ready(&self, uid: &Uid, limits: &DrainLimits, seed: u64) {
+        let pods = self.pods.iter();
+        let workload = pods
+            .filter(|pod| self::uid(pod) == *uid)
+            .map(|pod| pod.workload);
+        for number in workload.filter(|_| !limits.accepts_unplaceable) {
+            let ready = self.ready(number);
+            let wanted = self.workloads[number].replicas;
+            assert!(ready >= wanted, "seed {seed}: {ready} of {wanted} ready");
+        }
+    }
+
+    /// True if a device of the unit is held.
     fn holds(&self, unit: usize) -> bool {
         self.pods.iter().any(|pod| self.is_of(pod, unit))
     }
@@ -351,23 +316,19 @@ fn uid(pod: &SimulatedPod) -> Uid {
     Uid::from(format!("pod-{}", pod.number).as_str())
 }
 
-fn second(second: u64) -> Timestamp {
-    Timestamp::from_second(i64::try_from(second).unwrap()).unwrap()
-}
-
 fn key(workload: usize) -> Uid {
     Uid::from(format!("workload-{workload}").as_str())
 }
 
-/// Drains all units of one cluster, and gives how the last one ended, and how many Deployments were restarted.
-fn drain(seed: u64) -> (UnitEnd, u64) {
+/// Drains all units of one cluster, and gives the end of the last one.
+fn drain(seed: u64) -> UnitEnd {
     let mut simulation = Simulation::new(seed);
     let by_taint = seed.is_multiple_of(11);
     let is_forced = by_taint || seed.is_multiple_of(5);
-    let limits = UnitLimits {
-        restarts: seed % 11 > 2,
+    let limits = DrainLimits {
+        restarts: false,
         included: Inclusions {
-            single_replicas: true,
+            singletons: true,
             jobs: true,
             ..Inclusions::default()
         },
@@ -375,65 +336,53 @@ fn drain(seed: u64) -> (UnitEnd, u64) {
         timeout: Duration::from_secs(TIMEOUT),
         accepts_unplaceable: seed.is_multiple_of(7),
     };
-    let mut end = UnitEnd::Idle(Vec::new());
+    let mut end = UnitEnd::Idle;
+    let mut run = DrainRun::new(limits, false);
     for unit in 0..simulation.units {
-        end = drain_unit(&mut simulation, unit, limits, is_forced, seed);
+        end = drain_unit(&mut simulation, &mut run, unit, limits, seed);
         match &end {
-            UnitEnd::Idle(_) => assert!(!simulation.holds(unit), "seed {seed}: idle while held"),
+            UnitEnd::Idle => assert!(!simulation.holds(unit), "seed {seed}: idle while held"),
             UnitEnd::Blocked(reasons) => {
                 assert!(!reasons.is_empty(), "seed {seed}: blocked without a reason");
                 break;
             }
-            UnitEnd::Held(_)
-            | UnitEnd::NotReleased(_)
-            | UnitEnd::Reversed(_)
-            | UnitEnd::TakenOver(_) => panic!("seed {seed}: {end:?}"),
+            UnitEnd::Held(_) | UnitEnd::NotReleased(_) | UnitEnd::Changed(_) => {
+                panic!("seed {seed}: {end:?}")
+            }
         }
     }
-    let rollouts = simulation
-        .workloads
-        .iter()
-        .filter_map(|workload| workload.rollout.as_ref());
-    let restarts: Vec<u64> = rollouts.map(|rollout| rollout.restarts).collect();
-    let most = u64::from(limits.restarts);
-    assert!(
-        restarts.iter().all(|restarts| *restarts <= most),
-        "seed {seed}: restarted {restarts:?}"
-    );
     check_undone(simulation, seed);
-    (end, restarts.iter().sum())
+    end
 }
 
 fn drain_unit(
     simulation: &mut Simulation,
+    run: &mut DrainRun,
     unit: usize,
-    limits: UnitLimits,
-    may_violate: bool,
+    limits: DrainLimits,
     seed: u64,
 ) -> UnitEnd {
-    let planned = simulation.planned(seed);
-    let mut run = UnitRun::new(limits).restarting(planned.clone());
+    let is_forced = limits.force_after.is_some();
     let mut began = simulation.now;
     simulation.idle_since.clear();
+    run.begin_unit(Duration::from_secs(began));
     loop {
-        let elapsed = simulation.now - began;
+        let elapsed = Duration::from_secs(simulation.now);
         assert!(
-            elapsed <= TIMEOUT + 2,
+            simulation.now - began <= TIMEOUT + 2,
             "seed {seed}: unit {unit} does not end"
         );
         // The command is stopped, and run again.
         if simulation.now < FAULTS_UNTIL && simulation.random.one_in(60) {
-            run = UnitRun::resumed(limits).restarting(planned.clone());
-            if simulation.raised.contains(&unit) {
-                run.raised();
-            }
+            *run = DrainRun::new(limits, true);
             began = simulation.now;
+            run.begin_unit(elapsed);
             simulation.tick();
             continue;
         }
         let facts = simulation.facts(unit);
-        match run.next(&facts, Duration::from_secs(elapsed)) {
-            UnitStep::Evict(_, uid) => {
+        match run.next(&facts, elapsed) {
+            DrainStep::Evict(uid) => {
                 assert!(
                     facts.unread.is_empty(),
                     "seed {seed}: evicts without a look"
@@ -441,38 +390,24 @@ fn drain_unit(
                 let pod = facts.pods.iter().find(|pod| pod.uid == uid);
                 let pod = pod.expect("a pod of the unit");
                 check_order(pod, &facts, seed);
+                simulation.check_ready(&uid, &limits, seed);
                 let reply = simulation.evict(&uid);
-                run.replied(pod, &reply, Duration::from_secs(elapsed));
+                run.replied(pod, &reply, elapsed);
             }
-            UnitStep::Restart(owner) => {
-                assert!(facts.restarts.contains_key(&owner), "seed {seed}");
-                let reply = simulation.restart(&owner);
-                run.restarted(&owner, &reply, Duration::from_secs(elapsed));
-            }
-            UnitStep::RaiseEffect => {
-                assert!(may_violate, "seed {seed}: NoExecute without --force");
+            DrainStep::Restart(_) => panic!("seed {seed}: nothing to restart"),
+            DrainStep::Raise => {
+                assert!(is_forced, "seed {seed}: NoExecute without --force");
                 simulation.raised.insert(unit);
-                run.raised();
                 simulation.tick();
             }
-            UnitStep::WaitUntil(until) => {
-                assert!(
-                    until > Duration::from_secs(elapsed),
-                    "seed {seed}: no time passes"
-                );
-                // The command sleeps as long.
-                while Duration::from_secs(simulation.now - began) < until {
-                    simulation.tick();
-                    simulation.check_budgets(may_violate, seed);
-                }
-            }
-            UnitStep::Finished(end) => return end,
+            DrainStep::Wait => simulation.tick(),
+            DrainStep::Finished(end) => return end,
         }
-        simulation.check_budgets(may_violate, seed);
+        simulation.check_budgets(is_forced, seed);
     }
 }
 
-/// One pod of a workload leaves after the other, and those whose loss does harm when all others are gone and replaced.
+/// One pod of a workload leaves after the other, and those whose loss does harm when all others are gone.
 fn check_order(pod: &UnitPod, facts: &UnitFacts, seed: u64) {
     let mut others = facts.pods.iter();
     let is_first = others.all(|other| {
@@ -489,7 +424,6 @@ fn check_undone(mut simulation: Simulation, seed: u64) {
     }
     simulation.is_tainted = false;
     simulation.raised.clear();
-    // A rollout that goes on has a pod more or less now and then.
     let is_whole = (0..100).any(|_| {
         simulation.tick();
         let mut workloads = simulation.workloads.iter().enumerate();
@@ -501,20 +435,9 @@ fn check_undone(mut simulation: Simulation, seed: u64) {
 #[test]
 fn no_budget_is_violated_unasked_and_nothing_is_idle_while_it_is_held() {
     let clusters = tries(CLUSTERS);
-    let half = clusters / 2;
-    let ends: Vec<(UnitEnd, u64)> = std::thread::scope(|scope| {
-        let other = scope.spawn(move || (half + 1..=clusters).map(drain).collect::<Vec<_>>());
-        let mut ends: Vec<(UnitEnd, u64)> = (1..=half).map(drain).collect();
-        ends.extend(other.join().expect("no law is broken"));
-        ends
-    });
-    let idle = ends
-        .iter()
-        .filter(|(end, _)| matches!(end, UnitEnd::Idle(_)));
-    let restarted = idle.clone().filter(|(_, restarts)| *restarts > 0).count();
-    assert!(restarted * 50 > ends.len(), "{restarted}");
-    let idle = idle.count();
-    // Both ends have to be reached often, or the laws are about nothing.
+    let ends: Vec<UnitEnd> = (1..=clusters).map(drain).collect();
+    let idle = ends.iter().filter(|end| **end == UnitEnd::Idle).count();
+    // Both ends have to be reached often, or the invariants are about nothing.
     let others = ends.len() - idle;
     assert!(idle * 5 > ends.len() && others * 20 > ends.len(), "{idle}");
 }
