@@ -9,7 +9,7 @@ use crate::harness::At;
 /// The scene with one device in use, and a proxy.
 fn scene() -> (Scene, Proxy) {
     let mut scene = Scene::new();
-    scene.node(1);
+    scene.stage.node(1);
     scene.stage.workload("ReplicaSet", "web", 1);
     scene.pending("critical", "critical", 0);
     let proxy = Proxy::start(&scene.stage.world);
@@ -65,7 +65,7 @@ fn a_competitor_of_higher_priority_that_does_not_tolerate_the_taint_waits() {
 #[test]
 fn a_pod_that_never_becomes_schedulable_ends_with_the_timeout_and_without_rules() {
     let mut scene = Scene::new();
-    scene.node(1);
+    scene.stage.node(1);
     scene.stage.workload("ReplicaSet", "web", 1);
     scene.pod_with("critical", "critical", Some(0), |pod| {
         pod["spec"]["containers"][0]["resources"]["requests"] = json!({"cpu": "1000"});

@@ -22,7 +22,7 @@ struct Stand {
 impl Stand {
     fn new() -> Self {
         let mut scene = Scene::new();
-        scene.node(2);
+        scene.stage.node(2);
         scene.stage.ready_after(Duration::from_millis(200));
         scene.stage.workload("ReplicaSet", "web", 1);
         scene.stage.workload("ReplicaSet", "guarded", 1);

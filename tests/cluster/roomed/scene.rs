@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::drained::stage::{Stage, plane};
 use crate::cluster::rules::support::Run;
-use crate::harness::{DEADLINE, Reference, block_on, random_suffix, text, wait_for};
+use crate::harness::{DEADLINE, Reference, block_on, random_suffix, wait_for};
 
 /// What a claim needs so that devices can be kept for it.
 pub fn tolerations() -> Value {
@@ -13,7 +13,7 @@ pub fn tolerations() -> Value {
     ])
 }
 
-/// The stage with priorities.
+/// The stage with priorities, and a monitor on each node.
 pub struct Scene {
     pub stage: Stage,
     /// The name of a priority class of value 1000, and of one of value 2000.
@@ -22,7 +22,7 @@ pub struct Scene {
 
 impl Scene {
     pub fn new() -> Self {
-        let stage = Stage::new();
+        let stage = Stage::monitored();
         let suffix = random_suffix();
         let classes = [1000, 2000].map(|value| (format!("p{value}-{suffix}"), value));
         let made = classes.clone().map(|(name, value)| {
@@ -37,43 +37,7 @@ impl Scene {
             classes: classes.map(|(name, _)| name),
         };
         scene.template("critical", 1, Some(tolerations()));
-        let namespace = &scene.stage.world.namespace;
-        let label = "resource.kubernetes.io/admin-access=true";
-        text(&plane().kubectl(&["label", "namespace", namespace, label]));
-        scene.template_of(
-            "monitor",
-            &json!({
-                "deviceClassName": scene.stage.world.driver, "allocationMode": "All", "adminAccess": true,
-                "tolerations": [{"operator": "Exists"}],
-            }),
-        );
         scene
-    }
-
-    /// A node with so many devices, and a monitor that has admin access to all of them.
-    pub fn node(&mut self, devices: usize) -> String {
-        let node = self.stage.node(devices);
-        self.monitor(&node);
-        node
-    }
-
-    /// A monitor on this node with admin access to all devices.
-    pub fn monitor(&self, node: &str) {
-        let name = format!("monitor-{node}");
-        self.pod_with(&name, "monitor", None, |pod| {
-            pod["spec"]["affinity"] = json!({"nodeAffinity": {
-                "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
-                    {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]},
-                ]},
-            }});
-        });
-        self.stage.until_ready(&name, 1);
-    }
-
-    /// The pods on a node, monitors aside.
-    pub fn on(&self, node: &str) -> Vec<String> {
-        let pods = self.stage.on(node).into_iter();
-        pods.filter(|pod| !pod.starts_with("monitor-")).collect()
     }
 
     /// A template of claims.

@@ -13,9 +13,9 @@ use crate::harness::{At, DEADLINE, Reference, block_on, text, wait_for};
 fn no_pod_is_evicted_from_a_node_whose_taint_the_pod_does_not_tolerate() {
     let mut scene = Scene::new();
     // Of the lowest priority, and therefore first, but for the taint of its node.
-    let tainted = scene.node(1);
+    let tainted = scene.stage.node(1);
     scene.stage.workload("ReplicaSet", "web", 1);
-    let open = scene.node(1);
+    let open = scene.stage.node(1);
     scene.pod("other", "gpu", Some(0));
     scene.stage.until_ready("other", 1);
     let taint = format!("{tainted}/reserved:NoSchedule");
@@ -25,16 +25,16 @@ fn no_pod_is_evicted_from_a_node_whose_taint_the_pod_does_not_tolerate() {
     let why = format!("{tainted} has taint {taint}");
     assert!(run.stderr.contains(&why), "{run:#?}");
     assert_eq!(scene.node_of("critical"), Some(open));
-    assert_eq!(scene.on(&tainted).len(), 1);
+    assert_eq!(scene.stage.on(&tainted).len(), 1);
     scene.without_rules();
 }
 
 #[test]
 fn free_devices_on_a_cordoned_node_are_no_reason_to_wait() {
     let mut scene = Scene::new();
-    let open = scene.node(1);
+    let open = scene.stage.node(1);
     scene.stage.workload("ReplicaSet", "web", 1);
-    let cordoned = scene.node(1);
+    let cordoned = scene.stage.node(1);
     text(&plane().kubectl(&["cordon", &cordoned]));
     scene.pending("critical", "critical", 0);
     let why = format!("{cordoned} is cordoned");
@@ -48,7 +48,7 @@ fn free_devices_on_a_cordoned_node_are_no_reason_to_wait() {
 #[test]
 fn where_the_scheduler_has_evicted_pods_itself_that_is_said_and_waited_for() {
     let mut scene = Scene::new();
-    let node = scene.node(1);
+    let node = scene.stage.node(1);
     scene.pod("other", "gpu", None);
     scene.stage.until_ready("other", 1);
     scene.pending("critical", "critical", 0);

@@ -58,14 +58,14 @@ fn partitions_are_left_and_kept_so_that_the_whole_device_is_free() {
     scene.pending("critical", "whole", 0);
     scene.make_room("--yes").ended(0).saying("/whole");
     assert_eq!(scene.node_of("critical"), Some(node.clone()));
-    assert_eq!(scene.on(&node), ["critical"]);
+    assert_eq!(scene.stage.on(&node), ["critical"]);
     scene.without_rules();
 }
 
 #[test]
 fn a_claim_that_two_pods_share_is_free_when_both_are_evicted() {
     let mut scene = Scene::new();
-    let node = scene.node(1);
+    let node = scene.stage.node(1);
     let world = &scene.stage.world;
     let claim = json!({
         "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
@@ -87,16 +87,16 @@ fn a_claim_that_two_pods_share_is_free_when_both_are_evicted() {
         .ended(0)
         .saying("one, ")
         .saying("two");
-    assert_eq!(scene.on(&node), ["critical"]);
+    assert_eq!(scene.stage.on(&node), ["critical"]);
     scene.without_rules();
 }
 
 #[test]
 fn of_two_nodes_the_one_is_chosen_where_fewer_pods_are_evicted() {
     let mut scene = Scene::new();
-    let first = scene.node(2);
+    let first = scene.stage.node(2);
     scene.stage.workload("ReplicaSet", "single", 2);
-    let second = scene.node(2);
+    let second = scene.stage.node(2);
     scene
         .stage
         .workload_with("ReplicaSet", "double", 1, |spec| {
@@ -107,6 +107,6 @@ fn of_two_nodes_the_one_is_chosen_where_fewer_pods_are_evicted() {
     scene.pending("critical", "critical-pair", 0);
     scene.make_room("--yes").ended(0);
     assert_eq!(scene.node_of("critical"), Some(second));
-    assert_eq!(scene.on(&first).len(), 2);
+    assert_eq!(scene.stage.on(&first).len(), 2);
     scene.without_rules();
 }

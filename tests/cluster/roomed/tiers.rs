@@ -10,7 +10,7 @@ use crate::harness::block_on;
 #[test]
 fn a_pod_gets_the_device_of_a_pod_of_lower_priority_and_the_replacement_waits() {
     let mut scene = Scene::new();
-    let node = scene.node(1);
+    let node = scene.stage.node(1);
     scene.stage.workload("ReplicaSet", "web", 1);
     scene.pending("critical", "critical", 0);
     let planned = scene.make_room("--dry-run").ended(0).saying("evicts pod");
@@ -24,7 +24,7 @@ fn a_pod_gets_the_device_of_a_pod_of_lower_priority_and_the_replacement_waits() 
     let evicted = report["room"]["evictedPods"].as_array().expect("pods");
     assert_eq!(evicted.len(), 1, "{report:#}");
     assert_eq!(scene.node_of("critical"), Some(node.clone()));
-    assert_eq!(scene.on(&node), ["critical"]);
+    assert_eq!(scene.stage.on(&node), ["critical"]);
     scene.without_rules();
     // It has what it needs.
     let again = scene.make_room("--yes").ended(0);
@@ -34,7 +34,7 @@ fn a_pod_gets_the_device_of_a_pod_of_lower_priority_and_the_replacement_waits() 
 #[test]
 fn a_budget_is_asked_by_the_eviction_api_and_not_violated_without_force() {
     let mut scene = Scene::new();
-    let node = scene.node(2);
+    let node = scene.stage.node(2);
     scene.stage.workload("ReplicaSet", "web", 2);
     scene.stage.budget("web", 1);
     scene.pending("critical", "critical", 0);
@@ -47,7 +47,7 @@ fn a_budget_is_asked_by_the_eviction_api_and_not_violated_without_force() {
 #[test]
 fn with_force_a_budget_that_allows_nothing_is_violated_and_without_it_no_set_is_found() {
     let mut scene = Scene::new();
-    let node = scene.node(1);
+    let node = scene.stage.node(1);
     scene.stage.workload("ReplicaSet", "web", 1);
     scene.stage.budget("web", 1);
     scene.pending("critical", "critical", 0);
@@ -74,7 +74,7 @@ fn with_force_a_budget_that_allows_nothing_is_violated_and_without_it_no_set_is_
 #[test]
 fn beside_a_monitor_the_pod_that_costs_least_is_evicted_in_each_tier() {
     let mut scene = Scene::new();
-    let node = scene.node(4);
+    let node = scene.stage.node(4);
     let grace = |seconds: i64| {
         move |pod: &mut Value| pod["spec"]["terminationGracePeriodSeconds"] = json!(seconds)
     };
@@ -109,14 +109,14 @@ fn beside_a_monitor_the_pod_that_costs_least_is_evicted_in_each_tier() {
         .saying("is scheduled on node");
     assert_eq!(scene.node_of("critical"), Some(node.clone()));
     let left = ["chat-frontend", "critical", "embed", "old-a100"];
-    assert_eq!(scene.on(&node), left);
+    assert_eq!(scene.stage.on(&node), left);
     scene.without_rules();
 }
 
 #[test]
 fn a_pod_of_the_same_priority_is_not_evicted() {
     let mut scene = Scene::new();
-    let node = scene.node(1);
+    let node = scene.stage.node(1);
     scene.pod("other", "gpu", Some(0));
     scene.stage.until_ready("other", 1);
     scene.pending("critical", "critical", 0);
@@ -129,7 +129,7 @@ fn a_pod_of_the_same_priority_is_not_evicted() {
 #[test]
 fn a_claim_that_does_not_tolerate_the_taint_is_refused_and_can_win_by_priority() {
     let mut scene = Scene::new();
-    let node = scene.node(1);
+    let node = scene.stage.node(1);
     scene.stage.workload("ReplicaSet", "web", 1);
     scene.pending("critical", "gpu", 0);
     scene
@@ -156,7 +156,7 @@ fn a_claim_that_does_not_tolerate_the_taint_is_refused_and_can_win_by_priority()
 #[test]
 fn a_pod_that_does_not_wait_for_devices_is_refused_with_the_words_of_the_scheduler() {
     let mut scene = Scene::new();
-    scene.node(1);
+    scene.stage.node(1);
     scene.pod_with("critical", "critical", Some(0), |pod| {
         pod["spec"]["containers"][0]["resources"]["requests"] = serde_json::json!({"cpu": "1000"});
     });
@@ -172,7 +172,7 @@ fn a_pod_that_does_not_wait_for_devices_is_refused_with_the_words_of_the_schedul
 #[test]
 fn a_missing_permission_is_named_before_the_first_rule_is_made() {
     let mut scene = Scene::new();
-    scene.node(2);
+    scene.stage.node(2);
     scene.stage.workload("ReplicaSet", "web", 2);
     scene.stage.budget("web", 1);
     scene.pending("critical", "critical", 0);
