@@ -264,7 +264,11 @@ mod tests {
                 name: "train-0".to_owned(),
                 containers: vec![ContainerResources {
                     dynamic_resources: vec![DynamicResource {
-                        claim_resources: vec![resource("a", "gpu-0", &["a=0"])],
+                        claim_resources: vec![ClaimResource {
+                            driver_name: "a".to_owned(),
+                            pool_name: "node-0".to_owned(),
+                            device_name: "gpu-0".to_owned(),
+                        }],
                         ..DynamicResource::default()
                     }],
                     ..ContainerResources::default()

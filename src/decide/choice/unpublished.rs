@@ -172,6 +172,7 @@ pub fn rules_without_published_devices(
 mod tests {
     use super::*;
     use crate::decide::choice::DeviceFilterFlags;
+    use crate::error::ExitStatus;
     use crate::report::testing;
 
     #[test]
