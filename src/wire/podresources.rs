@@ -59,10 +59,6 @@ impl ListPodResourcesResponse {
     }
 }
 
-/// Asks for everything.
-#[derive(Clone, Copy, PartialEq, prost::Message)]
-pub struct Everything {}
-
 /// All pods.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ListPodResourcesResponse {
