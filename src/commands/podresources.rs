@@ -51,9 +51,8 @@ enum KubeletQuestion {
 
 /// List the devices used by containers of active pods on this node
 ///
-/// Lists DRA devices, and devices of device plugins.
-/// The kubelet omits force-deleted pods from its list of pods, even if it has not released their devices. Claims that are
-/// prepared for such pods are listed from the kubelet's checkpoint, without pod and container.
+/// Lists DRA devices, and devices of device plugins. Claims that are prepared for force-deleted pods, which the kubelet
+/// omits, are listed from its checkpoint, without pod and container.
 #[derive(clap::Args, Debug)]
 struct ListArgs {
     /// Socket of the kubelet's podresources API
@@ -92,9 +91,8 @@ struct CheckArgs {
 
     /// Name of the kubelet's Node object; default: the node that the data shows
     ///
-    /// The node is identified by a pod that the kubelet lists, a device that a driver has prepared for this kubelet, the
-    /// kubelet's client certificate, or the hostname. If they show another node, the command fails; if none of them
-    /// shows a node, no device is reported as safe to pull.
+    /// Pods and devices that the kubelet lists, its client certificate, or the hostname identify the node. If they show
+    /// another node, the command fails; without any of them, no device is safe to pull.
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), help_heading = "Kubelet", add = Values::Nodes)]
     node: Option<String>,
 
