@@ -131,7 +131,12 @@ impl PodResourcesReport {
         }
         let lines = lines.iter();
         lines
-            .map(|(message, devices)| format!("{}: {message}", few(devices)))
+            .map(|(message, devices)| match devices.len() {
+                several if several > 1 && several == self.items.len() => {
+                    format!("all {several} devices: {message}")
+                }
+                _ => format!("{}: {message}", few(devices)),
+            })
             .collect()
     }
 
