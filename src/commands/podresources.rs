@@ -1,4 +1,4 @@
-//! `podresources`: what the kubelet of this node says is in use, and whether devices may be pulled.
+//! `podresources`: devices in use according to the kubelet of this node, and whether devices may be pulled.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -12,23 +12,17 @@ use super::flags::output::OutputArgs;
 use super::flags::source::SourceArgs;
 use super::profile::{CommandProfile, NamespaceFilter};
 use super::work::cluster_view::{ClusterView, Pods, ViewWarnings};
-use super::work::kubelet::{ListedByKubelet, listed};
-use super::work::kubelet_node::{AskedKubelet, shown_node};
+use super::work::kubelet::KubeletAnswer;
 use super::work::present::present;
+use crate::assess::{DeviceUse, SafetyFacts, device_safety, devices_in_use};
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
-use crate::decide::choice::{
-    DeviceFilter, DeviceFilterFlags, ShownDevices, drivers_away, hardware_among, not_compared,
-    on_another_node, with_drivers_away,
-};
-use crate::decide::identity::{WarningScope, warnings_about};
-use crate::engine::device_removal::{RemovalCheck, RemovalFacts, RemovalObjection, removal_checks};
+use crate::decide::choice::{DeviceFilter, DeviceFilterFlags, ShownDevices, hardware_among};
+use crate::decide::identity::Hardware;
 use crate::error::{ExitStatus, Failure};
 use crate::kubelet::SOCKET;
-use crate::model::{DeviceId, DriverName, Kind, NodeName, Warning};
-use crate::report::in_use::PreparedRow;
-use crate::report::metadata::Warning as Oddity;
-use crate::report::{DeviceRemovalReport, PodResourcesReport};
+use crate::model::{DeviceId, Kind, NodeName};
+use crate::report::PodResourcesReport;
 
 /// Query the kubelet of this node for devices in use
 ///
@@ -47,7 +41,7 @@ Examples:
   kubectl devicetaint podresources list
 
   # Which devices of this node can be removed from the machine safely?
-  kubectl devicetaint podresources check --node node-7";
+  kubectl devicetaint podresources check";
 
 #[derive(Debug, Subcommand)]
 enum KubeletQuestion {
@@ -57,9 +51,8 @@ enum KubeletQuestion {
 
 /// List the devices used by containers of active pods on this node
 ///
-/// Lists DRA devices with their claims, and devices of device plugins.
-/// The kubelet omits force-deleted pods from its list of pods, even if it has not released their devices. Claims that are
-/// prepared for such pods are listed from the kubelet's checkpoint.
+/// Lists DRA devices, and devices of device plugins. Claims that are prepared for force-deleted pods, which the kubelet
+/// omits, are listed from its checkpoint, without pod and container.
 #[derive(clap::Args, Debug)]
 struct ListArgs {
     /// Socket of the kubelet's podresources API
@@ -73,8 +66,8 @@ struct ListArgs {
 /// Check which devices of this node are safe to pull, and why others are not
 ///
 /// To pull a device is to remove it from the machine. A device is safe to pull if all of these conditions are met
-/// for 5 seconds. The partitions of the device, and other devices on the same hardware, must also meet
-/// them, even if they are not selected.
+/// for 5 seconds. Devices that share counters with it, such as its partitions, must also meet them, even if they
+/// are not selected.
 ///
 /// - According to the API, no claim holds the device, and no terminating pod uses it.
 ///
@@ -96,13 +89,12 @@ struct CheckArgs {
     #[arg(value_name = "DEVICE", add = Values::Devices)]
     devices: Vec<String>,
 
-    /// Name of the kubelet's Node object
+    /// Name of the kubelet's Node object; default: the node that the data shows
     ///
-    /// The command verifies that the kubelet belongs to this node. One of these must identify the node: a pod that the
-    /// kubelet lists, a device that a driver has prepared for this kubelet, the kubelet's client certificate, or the
-    /// hostname. If none of them does, no device is reported as safe to pull.
+    /// Pods and devices that the kubelet lists, its client certificate, or the hostname identify the node. If they show
+    /// another node, the command fails; without any of them, no device is safe to pull.
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), help_heading = "Kubelet", add = Values::Nodes)]
-    node: String,
+    node: Option<String>,
 
     /// Socket of the kubelet's podresources API
     #[arg(long, value_name = "FILENAME", default_value = SOCKET, help_heading = "Kubelet")]
@@ -115,11 +107,11 @@ struct CheckArgs {
     output: OutputArgs,
 }
 
-/// How long a device must be idle to be safe to pull: what is idle for an instant may be between two pods.
+/// Time for which a device must be idle to be safe to pull: a device may be idle for an instant between two pods.
 const SETTLE: Duration = Duration::from_secs(5);
 
 impl PodResourcesArgs {
-    /// What it does with clusters, and who stops it.
+    /// Requests to clusters, and handling of signals.
     pub(super) fn profile(&self) -> CommandProfile {
         let (purpose, namespace) = match &self.question {
             KubeletQuestion::List(_) => (None, NamespaceFilter::Narrows),
@@ -144,207 +136,149 @@ pub(super) async fn run(args: PodResourcesArgs, context: &Context) -> Result<Exi
 }
 
 async fn list(args: &ListArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let found = listed(&args.socket, context).await?;
-    let mut report =
-        PodResourcesReport::of_pods(&found.in_use).with_notes(found.prepared.as_deref());
-    report
-        .warnings
-        .extend(found.unread.iter().map(Oddity::from));
+    let answer = KubeletAnswer::read(&args.socket, context).await?;
+    let prepared = answer.prepared.as_deref().unwrap_or_default();
+    let mut items = devices_in_use(&answer.in_use, prepared);
     if let Some(namespace) = &context.namespace {
-        report.items.retain(|pod| pod.namespace == *namespace);
-        let of_it = |row: &PreparedRow| row.claim.namespace == *namespace;
-        report
-            .prepared_claims
-            .iter_mut()
-            .for_each(|rows| rows.retain(of_it));
+        for item in &mut items {
+            item.users.retain(|user| user.namespace == *namespace);
+        }
+        items.retain(|item| !item.users.is_empty());
     }
-    present(
-        &report,
-        &ViewWarnings::default(),
-        args.output.wanted(),
-        context,
-    )
+    let report = PodResourcesReport::of_list(items, answer.unread.as_ref());
+    let wanted = args.output.wanted();
+    present(&report, &ViewWarnings::default(), wanted, context)
 }
 
 async fn check(args: &CheckArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let chosen = args.chosen()?;
-    let node = NodeName::from(args.node.as_str());
-    let mut asked = args.ask(&node, &chosen, context).await?;
-    let is_idle = |one: &RemovalCheck| one.objections.is_empty();
-    if asked.found.iter().any(is_idle) {
+    let selection = Selection::parse(&args.devices)?;
+    let mut result = args.query(&selection, context).await?;
+    let is_safe = |item: &DeviceUse| item.safe_to_pull == Some(true);
+    if result.items.iter().any(is_safe) {
         tokio::time::sleep(SETTLE).await;
-        let before = asked.found;
-        asked = args.ask(&node, &chosen, context).await?;
-        let found = asked.found.into_iter();
-        asked.found = found.map(|one| one.settled(&before)).collect();
+        let before = result.items;
+        result = args.query(&selection, context).await?;
+        let items = result.items.into_iter();
+        result.items = items.map(|item| item.settled(&before)).collect();
     }
-    let mut report = DeviceRemovalReport::new(node.as_str(), &asked.found, &asked.view.basis());
-    report.warnings.extend(asked.warnings);
-    let report = if chosen.is_all() {
-        report
-    } else {
-        report.of_chosen()
-    };
-    present(
-        &report,
-        asked.view.view_warnings(),
-        args.output.wanted(),
-        context,
-    )
+    let CheckResult {
+        view,
+        answer,
+        node,
+        items,
+    } = result;
+    let report = PodResourcesReport::of_check(&node, answer.time, items, &view.basis());
+    present(&report, view.view_warnings(), args.output.wanted(), context)
 }
 
-/// Which devices are asked about.
-struct ChosenDevices {
-    shown: ShownDevices,
-    filters: DeviceFilterFlags,
-    filter: Option<DeviceFilter>,
+/// The devices that were typed; none selects all devices of the node.
+struct Selection {
+    hardware: Vec<Hardware>,
+    named: ShownDevices,
+    is_all: bool,
 }
 
-impl ChosenDevices {
-    /// Whether it is about all devices of the node.
-    fn is_all(&self) -> bool {
-        self.filter.is_none() && self.shown.names().is_empty()
-    }
-
-    /// What was chosen, with the words as hardware that are its numbers in `view`.
-    async fn with_numbers(&self, view: ClusterView) -> Result<(ClusterView, Self), Failure> {
-        let (view, numbers) = view.numbers_among(&self.shown).await?;
-        let shown = self.shown.clone().without(&numbers);
-        let mut filters = self.filters.clone();
-        filters.identities.extend(numbers);
-        let filter = DeviceFilter::parse(&filters)?;
-        let found = Self {
-            shown,
-            filters,
-            filter,
-        };
-        Ok((view, found))
-    }
-
-    /// Keeps those of the devices that were chosen. A number of hardware that several devices have is that of all of
-    /// them: they are pulled together.
-    /// What has to be known of the choice is a warning.
-    fn keep(
-        &self,
-        found: &mut Vec<RemovalCheck>,
-        view: &ClusterView<Pods>,
-    ) -> Result<Option<Warning>, Failure> {
-        let known: Vec<DeviceId> = found.iter().map(|one| one.device.clone()).collect();
-        let away: Vec<DriverName> = not_running(found).into_iter().collect();
-        let missing = self.shown.refuse_missing(known.iter(), &view.reading);
-        missing.map_err(|failure| {
-            let all = view.known_devices();
-            // A device that exists elsewhere is another mistake than one that is misspelt.
-            match self.shown.refuse_missing(all.iter(), &view.reading) {
-                Ok(()) => on_another_node(),
-                Err(_) => with_drivers_away(failure, &self.shown, &away),
-            }
-        })?;
-        let Some(filter) = &self.filter else {
-            found.retain(|one| self.shown.contains(&one.device));
-            return Ok(None);
-        };
-        let filtered = filter.resolve(&view.reading, self.shown.names(), &view.semantics)?;
-        found.retain(|one| filtered.devices.contains(&one.device));
-        if found.is_empty() {
-            return Err(on_another_node());
-        }
-        Ok(not_compared(&filtered.not_compared).map(|message| Warning {
-            code: "not-compared",
-            message,
-            fix: Some("to check these devices too, specify them as DRIVER/POOL/DEVICE".to_owned()),
-        }))
-    }
-}
-
-/// The drivers of these devices that are not running.
-fn not_running(found: &[RemovalCheck]) -> BTreeSet<DriverName> {
-    let is_down = |one: &&RemovalCheck| one.objections.contains(&RemovalObjection::DriverDown);
-    let down = found.iter().filter(is_down);
-    down.map(|one| one.device.driver.clone()).collect()
-}
-
-/// What all witnesses have said at one moment.
-struct KubeletAnswers {
-    view: ClusterView<Pods>,
-    found: Vec<RemovalCheck>,
-    warnings: Vec<Oddity>,
-}
-
-impl CheckArgs {
-    /// The devices that are asked about.
-    fn chosen(&self) -> Result<ChosenDevices, Failure> {
-        let (identities, arguments) = hardware_among(&self.devices);
-        let filters = DeviceFilterFlags {
-            identities,
-            ..DeviceFilterFlags::default()
-        };
-        Ok(ChosenDevices {
-            shown: ShownDevices::parse(&arguments)?,
-            filter: DeviceFilter::parse(&filters)?,
-            filters,
+impl Selection {
+    fn parse(arguments: &[String]) -> Result<Self, Failure> {
+        let (hardware, others) = hardware_among(arguments);
+        Ok(Self {
+            hardware,
+            named: ShownDevices::parse(&others)?,
+            is_all: arguments.is_empty(),
         })
     }
 
-    /// Asks all witnesses about the devices of `node` that are `chosen`.
-    ///
-    /// The kubelet first: what it says is in use may be given back until the API is read, which then says
-    /// that a claim holds what is free by now. The other way round, what is in use could look free.
-    async fn ask(
+    /// The selected ones of the devices of `node`.
+    fn select(
         &self,
+        mut items: Vec<DeviceUse>,
+        numbers: &[Hardware],
         node: &NodeName,
-        chosen: &ChosenDevices,
+        view: &ClusterView<Pods>,
+    ) -> Result<Vec<DeviceUse>, Failure> {
+        if self.is_all {
+            return Ok(items);
+        }
+        let named = self.named.clone().without(numbers);
+        let local: Vec<DeviceId> = items
+            .iter()
+            .filter_map(|item| item.device.clone())
+            .collect();
+        let not_here = format!(
+            "checked: the devices of node {node}; of a driver that does not run, only those in use are known"
+        );
+        named
+            .refuse_missing(local.iter(), &view.reading)
+            .map_err(|failure| failure.detail(not_here.clone()))?;
+        let flags = DeviceFilterFlags {
+            identities: self.hardware.iter().chain(numbers).cloned().collect(),
+            ..DeviceFilterFlags::default()
+        };
+        let selected: BTreeSet<DeviceId> = match DeviceFilter::parse(&flags)? {
+            Some(filter) => {
+                let found = filter.resolve(&view.reading, named.names(), &view.semantics)?;
+                found.devices.into_iter().collect()
+            }
+            None => local.into_iter().filter(|id| named.contains(id)).collect(),
+        };
+        items.retain(|item| item.device.as_ref().is_some_and(|id| selected.contains(id)));
+        if items.is_empty() {
+            let message = format!("no selected device is on node {node}");
+            return Err(Failure::new(ExitStatus::Failed, message).detail(not_here));
+        }
+        Ok(items)
+    }
+}
+
+/// The devices that were checked, and the data of one moment.
+struct CheckResult {
+    view: ClusterView<Pods>,
+    answer: KubeletAnswer,
+    node: NodeName,
+    items: Vec<DeviceUse>,
+}
+
+impl CheckArgs {
+    /// Reads all sources, and checks the selected devices.
+    ///
+    /// The API last: the scheduler allocates a device before the kubelet knows the pod, so that in the reverse order a
+    /// device could look free that was allocated in between.
+    async fn query(
+        &self,
+        selection: &Selection,
         context: &Context,
-    ) -> Result<KubeletAnswers, Failure> {
-        let ListedByKubelet {
-            in_use,
-            prepared,
-            unread,
-        } = listed(&self.socket, context).await?;
+    ) -> Result<CheckResult, Failure> {
+        let answer = KubeletAnswer::read(&self.socket, context).await?;
         let view = ClusterView::open(&self.source.source(), context, Detail::Terms).await?;
         let view = view.with_attributes(&[Kind::DeviceClass]).await?;
-        let (view, chosen) = chosen.with_numbers(view).await?;
+        let (view, numbers) = view.numbers_among(&selection.named).await?;
         let view = view.with_templates().await?;
-        // Pods of all devices, since any of them may prove which node the kubelet runs on.
+        // Pods of all devices, since any of them may identify the kubelet's node.
         let view = view.with_pods(|_| true).await?;
-        let kubelet = AskedKubelet {
-            socket: &self.socket,
-            in_use: &in_use,
-            // For the name of the node, notes that could not be read are only one proof less.
-            prepared: prepared.as_deref().unwrap_or_default(),
-            wanted: node,
-        };
-        let mut found = removal_checks(&RemovalFacts {
+        let named = self.node.as_deref().map(NodeName::from);
+        let (node, is_verified) = answer.node(&self.socket, named.as_ref(), &view).await?;
+        let items = device_safety(&SafetyFacts {
             reading: &view.reading,
             semantics: &view.semantics,
-            node,
-            in_use: &in_use,
-            prepared: prepared.as_deref(),
-            identity: shown_node(&kubelet, &view).await?,
+            node: &node,
+            is_verified,
+            in_use: &answer.in_use,
+            prepared: answer.prepared.as_deref(),
         });
         // A mistyped node must not look like one on which nothing is in use.
-        if found.is_empty() {
+        if items.is_empty() {
             return Err(Failure::new(
                 ExitStatus::Failed,
                 format!("no device on node {node}: none is published, allocated or in use there"),
             )
             .hint("to show the nodes that have devices: kubectl devicetaint devices -o wide"));
         }
-        let away = drivers_away(node, &not_running(&found)).filter(|_| chosen.is_all());
-        let uncompared = chosen.keep(&mut found, &view)?;
-        let names: Vec<DeviceId> = found.iter().map(|one| one.device.clone()).collect();
-        // A device of the node that is not published any more is none of those that are checked.
-        let scope = match chosen.is_all() {
-            true => WarningScope::Pools,
-            false => WarningScope::Devices,
-        };
-        let rules = &view.snapshot().rules;
-        let drift = warnings_about(&names, scope, rules, &view.reading, &view.semantics);
-        let warnings = unread.iter().chain(&drift).chain(&away).chain(&uncompared);
-        Ok(KubeletAnswers {
-            warnings: warnings.map(Oddity::from).collect(),
+        let items = selection.select(items, &numbers, &node, &view)?;
+        Ok(CheckResult {
             view,
-            found,
+            answer,
+            node,
+            items,
         })
     }
 }

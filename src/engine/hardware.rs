@@ -304,8 +304,7 @@ fn keys_of(slice: &ResourceSlice, device: &Device) -> BTreeSet<HardwareKey> {
 }
 
 /// The value of an attribute as texts; numbers of hardware are sometimes written as numbers.
-#[must_use]
-pub fn texts(value: &AttributeValue) -> Vec<String> {
+fn texts(value: &AttributeValue) -> Vec<String> {
     match value {
         AttributeValue::String(text) | AttributeValue::Version(text) => vec![text.to_string()],
         AttributeValue::Int(number) => vec![number.to_string()],

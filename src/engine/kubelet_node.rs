@@ -1,27 +1,27 @@
 //! Identification of a kubelet's node.
 //!
-//! A kubelet does not say its own name over its socket, and what it says counts for its node alone. What shows the
-//! node, the strongest first; one of the first three that shows another node is a contradiction:
+//! A kubelet does not report its own name over its socket, and its answer is valid for its node alone. Evidence, the
+//! strongest first; all of the first three must agree:
 //!
-//! | evidence | where from |
+//! | evidence | source |
 //! |---|---|
-//! | a pod that it lists, also a static one | the API says on which node that pod is |
-//! | a device that it has given to a container or prepared | slices say to which node the device is local |
-//! | its client certificate, beside its socket | it is made out to `system:node:NAME` |
-//! | the name of the machine | what a kubelet calls its node unless it is told another name |
+//! | a pod that it lists, also a static one | the API has the pod's node |
+//! | a device that it has given to a container or prepared | slices have the node to which the device is local |
+//! | its client certificate, beside its socket | it is issued to `system:node:NAME` |
+//! | the hostname | the default name of a kubelet's Node object |
 //!
-//! A node without pods is shown by the last two.
+//! A node without pods is identified by the last two.
 
 use std::collections::BTreeSet;
 
-use super::inventory::devices;
+use super::inventory::{DeviceState, devices};
 use super::semantics::Semantics;
 use crate::model::{DeviceId, InUse, NamespacedName, NodeName, PreparedClaim, Snapshot};
 
-/// What shows of which node a kubelet is.
+/// Evidence for a kubelet's node that cannot be mistaken.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NodeProof {
-    /// A pod that it lists.
+    /// A pod that the kubelet lists.
     Pod(NamespacedName),
     /// A device that it has given to a container or prepared.
     Device(DeviceId),
@@ -29,55 +29,74 @@ pub enum NodeProof {
     Certificate,
 }
 
-/// What is known of a kubelet that may show its node.
+/// Facts about a kubelet that may identify its node.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
-    /// What the API has.
+    /// The objects of the API.
     pub snapshot: &'a Snapshot,
     /// How that version of Kubernetes behaves.
     pub semantics: &'a Semantics,
-    /// What the kubelet lists.
+    /// The kubelet's list.
     pub in_use: &'a InUse,
-    /// What the kubelet has noted.
+    /// Claims in the kubelet's checkpoint.
     pub prepared: &'a [PreparedClaim],
-    /// Pods that it lists and the API was asked for, with their nodes.
-    pub asked: &'a [(NamespacedName, NodeName)],
-    /// To which node its certificate is made out, where that could be read.
+    /// Pods of its list that were requested from the API one by one, with their nodes.
+    pub located: &'a [(NamespacedName, NodeName)],
+    /// The node of its certificate, if that could be read.
     pub certificate: Option<&'a NodeName>,
-    /// What the machine is called; empty where that is not known.
-    pub machine: &'a str,
+    /// The hostname; empty if unknown.
+    pub hostname: &'a str,
 }
 
-/// Whether a kubelet is that of the node that is meant.
+/// The node of a kubelet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KubeletNode {
-    /// It is.
-    Wanted,
-    /// It is that of another one.
-    Other(NodeName, NodeProof),
-    /// Nothing shows it.
-    NotShown,
+    /// This node.
+    Verified(NodeName),
+    /// The node that was named, without any evidence.
+    Unverified(NodeName),
+    /// Another node than the expected one: the one that was named, or the one of stronger evidence.
+    Other {
+        /// The expected node.
+        expected: NodeName,
+        /// The node of the evidence.
+        node: NodeName,
+        /// The evidence.
+        proof: NodeProof,
+    },
+    /// No node was named, and there is no evidence.
+    Unknown,
 }
 
-/// Whether the kubelet is that of the node that is `wanted`; evidence for another one counts more than evidence for that.
+/// Identifies the node of a kubelet, which is the `named` one, if a node was named: evidence for another one refutes it.
 #[must_use]
-pub fn kubelet_node(evidence: &Evidence<'_>, wanted: &NodeName) -> KubeletNode {
-    let strong = evidence.strong();
-    if let Some((node, proof)) = strong.iter().find(|(node, _)| node != wanted) {
-        return KubeletNode::Other(node.clone(), proof.clone());
+pub fn kubelet_node(evidence: &Evidence<'_>, named: Option<&NodeName>) -> KubeletNode {
+    let inventory = devices(evidence.snapshot, evidence.semantics);
+    let strong = evidence.strong(&inventory);
+    let first = strong.first().map(|(node, _)| node);
+    let by_hostname = || evidence.hostname_among_nodes(&inventory);
+    let Some(expected) = named.or(first).cloned().or_else(by_hostname) else {
+        return KubeletNode::Unknown;
+    };
+    if let Some((node, proof)) = strong.iter().find(|(node, _)| *node != expected) {
+        return KubeletNode::Other {
+            expected,
+            node: node.clone(),
+            proof: proof.clone(),
+        };
     }
-    // A kubelet writes the host name in lower case when it makes the node's name of it.
-    let is_machine = evidence.machine.eq_ignore_ascii_case(wanted.as_str());
-    if strong.is_empty() && !is_machine {
-        KubeletNode::NotShown
+    // A kubelet converts the hostname to lower case when it makes the node's name of it.
+    let is_hostname = evidence.hostname.eq_ignore_ascii_case(expected.as_str());
+    if strong.is_empty() && !is_hostname {
+        KubeletNode::Unverified(expected)
     } else {
-        KubeletNode::Wanted
+        KubeletNode::Verified(expected)
     }
 }
 
 impl Evidence<'_> {
-    /// What cannot be mistaken, the strongest first.
-    fn strong(&self) -> Vec<(NodeName, NodeProof)> {
+    /// Evidence that cannot be mistaken, the strongest first.
+    fn strong(&self, inventory: &[DeviceState<'_>]) -> Vec<(NodeName, NodeProof)> {
         let listed: BTreeSet<&NamespacedName> =
             self.in_use.pods.iter().map(|pod| &pod.name).collect();
         let known = self
@@ -86,25 +105,36 @@ impl Evidence<'_> {
             .iter()
             .filter(|pod| listed.contains(&pod.name))
             .filter_map(|pod| Some((pod.node.clone()?, NodeProof::Pod(pod.name.clone()))));
-        let asked = self
-            .asked
-            .iter()
-            .map(|(pod, node)| (node.clone(), NodeProof::Pod(pod.clone())));
+        let located = self.located.iter();
+        let located = located.map(|(pod, node)| (node.clone(), NodeProof::Pod(pod.clone())));
         let mut held: BTreeSet<&DeviceId> = BTreeSet::new();
-        held.extend(self.in_use.devices().map(|used| &used.device.device));
+        held.extend(self.in_use.devices().map(|used| used.device));
         held.extend(self.prepared.iter().flat_map(|claim| &claim.devices));
-        let inventory = devices(self.snapshot, self.semantics);
         let local = inventory
             .iter()
             .filter(|state| held.contains(&state.id))
-            // The node of a device that is not published comes from claims: what the scheduler decided, and no
-            // evidence.
+            // The node of a device that is not published comes from claims: the scheduler's decision, and no evidence.
             .filter(|state| state.published)
             .filter_map(|state| Some((state.node?.clone(), NodeProof::Device(state.id.clone()))));
-        let certificate = self
-            .certificate
-            .cloned()
-            .map(|node| (node, NodeProof::Certificate));
-        known.chain(asked).chain(local).chain(certificate).collect()
+        let certificate = self.certificate.cloned();
+        let certificate = certificate.map(|node| (node, NodeProof::Certificate));
+        known
+            .chain(located)
+            .chain(local)
+            .chain(certificate)
+            .collect()
+    }
+
+    /// The node that has the name of the machine, among the nodes of devices and pods.
+    fn hostname_among_nodes(&self, inventory: &[DeviceState<'_>]) -> Option<NodeName> {
+        let of_pods = self
+            .snapshot
+            .pods
+            .iter()
+            .filter_map(|pod| pod.node.as_ref());
+        let of_devices = inventory.iter().filter_map(|state| state.node);
+        let mut nodes = of_devices.chain(of_pods);
+        let found = nodes.find(|node| self.hostname.eq_ignore_ascii_case(node.as_str()));
+        found.cloned()
     }
 }

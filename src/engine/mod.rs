@@ -23,11 +23,9 @@
 //! | The condition `EvictionInProgress` that the controller would write | [`condition`] |
 //! | Devices that are the same hardware under different names | [`hardware`] |
 //! | Pods that use the hardware of tainted devices through other devices | [`beside`] |
-//! | Devices close to one another, such as on the same PCIe root | [`mod@peers`] |
 //! | What keeps a pod on its node although all its containers have ended | [`termination_blocker`] |
 //! | Lifecycle of a rule: pending evictions while it is there, devices released once it is gone | [`rule_lifecycle`] |
 //! | End conditions of waits | [`settle`]; claims that hold devices, and pods that stay: [`holders`]; pods deleted by force: [`forced_deletions`] |
-//! | Checks before a device is pulled out of its node | [`device_removal`] |
 //! | Nodes that a pod cannot be scheduled on | [`closed_nodes`] |
 //! | Identification of a kubelet's node | [`kubelet_node`] |
 //! | Claims and templates, not allocated yet, that tolerate the taints of a device | [`tolerant`] |
@@ -41,7 +39,6 @@ pub mod closed_nodes;
 pub mod condition;
 pub mod defects;
 pub mod device_filter;
-pub mod device_removal;
 mod devices;
 pub mod disruption;
 mod eviction;
@@ -56,11 +53,9 @@ pub mod inventory;
 pub mod job_fate;
 pub mod kubelet_node;
 pub mod open_parts;
-pub mod peers;
 mod preview;
 mod proposed_rules;
 mod proposed_taint;
-mod removal_objection;
 pub mod rule_lifecycle;
 mod select;
 mod selection;
@@ -71,7 +66,7 @@ pub mod termination_blocker;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub mod tolerant;
 pub mod tolerate;
 pub mod unpublished_devices;

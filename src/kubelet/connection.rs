@@ -1,6 +1,6 @@
-//! One connection to a socket of this machine, for gRPC.
+//! A connection to a socket of this machine for one gRPC request, whose response is raw bytes.
 //!
-//! tonic's own channel reconnects, balances and buffers, none of which a single question over a socket
+//! tonic's own channel reconnects, balances and buffers, none of which a single request over a socket
 //! needs, and is several times the size of this.
 
 use std::error::Error;
@@ -10,15 +10,18 @@ use std::path::Path;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use bytes::{Buf, Bytes};
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::task::JoinHandle;
+use tonic::Status;
 use tonic::body::Body;
+use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tower::Service;
 
-use super::error::KubeletError;
+use super::error::{KubeletError, KubeletErrorKind};
 
 /// The most that headers take, and trailers: a kubelet sends some hundred bytes of them.
 const LONGEST_HEADERS: u32 = 64 << 10;
@@ -53,7 +56,7 @@ impl Connection {
     pub(super) async fn open(path: &Path) -> Result<(Self, Ended), KubeletError> {
         let stream = connect(path)
             .await
-            .map_err(|error| cannot_open(path, error))?;
+            .map_err(|error| cannot_open(path, &error))?;
         let shaken = Builder::new(TokioExecutor::new())
             .max_header_list_size(LONGEST_HEADERS)
             .initial_stream_window_size(WINDOW)
@@ -76,14 +79,32 @@ async fn connect(_: &Path) -> io::Result<tokio::io::DuplexStream> {
     Err(ErrorKind::Unsupported.into())
 }
 
-/// Who has hung up may be a kubelet that begins anew; who says something else is none.
 fn unshaken(path: &Path, error: &hyper::Error) -> KubeletError {
-    let path = path.to_owned();
     let why = chain(error);
     if hung_up(error) {
-        KubeletError::Broken { path, why }
+        broken(path, &why)
     } else {
-        KubeletError::Foreign { path, why }
+        foreign(path, &why)
+    }
+}
+
+/// The process at the socket is not a kubelet.
+pub(super) fn foreign(path: &Path, why: &str) -> KubeletError {
+    let path = path.display();
+    KubeletError {
+        kind: KubeletErrorKind::OtherSocket,
+        message: format!("{path} is not the podresources API of a kubelet: {why}"),
+    }
+}
+
+/// The kubelet has closed the connection.
+pub(super) fn broken(path: &Path, why: &str) -> KubeletError {
+    let path = path.display();
+    KubeletError {
+        kind: KubeletErrorKind::Restarting,
+        message: format!(
+            "the kubelet at {path} closed the connection before the end of its response: {why}"
+        ),
     }
 }
 
@@ -115,23 +136,28 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-fn cannot_open(path: &Path, source: io::Error) -> KubeletError {
-    let path = path.to_owned();
-    let kind = source.kind();
-    if kind == ErrorKind::NotFound || kind == ErrorKind::NotADirectory {
-        KubeletError::Missing { path }
+fn cannot_open(path: &Path, error: &io::Error) -> KubeletError {
+    let (shown, kind) = (path.display(), error.kind());
+    let (kind, message) = if kind == ErrorKind::NotFound || kind == ErrorKind::NotADirectory {
+        let message = format!("socket {shown} not found");
+        (KubeletErrorKind::Missing, message)
     } else if kind == ErrorKind::PermissionDenied {
-        KubeletError::Denied { path }
-    } else if kind == ErrorKind::ConnectionRefused && is_something_else(&path) {
-        KubeletError::NoSocket { path }
+        let message = format!("cannot open the socket {shown}: permission denied");
+        (KubeletErrorKind::Denied, message)
+    } else if kind == ErrorKind::ConnectionRefused && is_something_else(path) {
+        let message = format!("{shown} is not a socket");
+        (KubeletErrorKind::OtherSocket, message)
     } else if kind == ErrorKind::ConnectionRefused {
-        KubeletError::Deaf { path }
+        let message = format!("no process listens on socket {shown}");
+        (KubeletErrorKind::NotListening, message)
     } else {
-        KubeletError::Unusable { path, source }
-    }
+        let message = format!("cannot use {shown} as a socket: {error}");
+        (KubeletErrorKind::OtherSocket, message)
+    };
+    KubeletError { kind, message }
 }
 
-/// A file refuses connections as a socket does at which nobody listens.
+/// A file refuses connections, as a socket does on which no process listens.
 #[cfg(unix)]
 fn is_something_else(path: &Path) -> bool {
     use std::os::unix::fs::FileTypeExt;
@@ -155,5 +181,42 @@ impl Service<Request<Body>> for Connection {
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         Box::pin(self.0.send_request(request))
+    }
+}
+
+/// Sends an empty message, and gives the response as the bytes in which it came: they are weighed before they are decoded.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RawCodec;
+
+impl Codec for RawCodec {
+    type Encode = ();
+    type Decode = Bytes;
+    type Encoder = Self;
+    type Decoder = Self;
+
+    fn encoder(&mut self) -> Self {
+        Self
+    }
+
+    fn decoder(&mut self) -> Self {
+        Self
+    }
+}
+
+impl Encoder for RawCodec {
+    type Item = ();
+    type Error = Status;
+
+    fn encode(&mut self, (): (), _: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        Ok(())
+    }
+}
+
+impl Decoder for RawCodec {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
+        Ok(Some(buffer.copy_to_bytes(buffer.remaining())))
     }
 }

@@ -1,6 +1,6 @@
-//! The questions that a kubelet answers.
+//! The call `List` of a kubelet's podresources API.
 //!
-//! Upstream: `pkg/kubelet/apis/podresources`. A kubelet takes 100 calls a second, of all who ask, and refuses the others.
+//! Upstream: `pkg/kubelet/apis/podresources`. A kubelet accepts 100 calls a second of all clients, and rejects the others.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,11 +13,10 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tonic::client::Grpc;
 use tonic::{Code, Request, Status, Streaming};
 
-use super::codec::Raw;
-use super::connection::{Connection, Ended, chain, hung_up};
-use super::error::KubeletError;
+use super::connection::{Connection, Ended, RawCodec, broken, chain, foreign, hung_up};
+use super::error::{KubeletError, KubeletErrorKind, seconds};
 use crate::model::InUse;
-use crate::wire::podresources::{Everything, ListPodResourcesResponse};
+use crate::wire::podresources::ListPodResourcesResponse;
 
 /// Where a kubelet listens, unless it has another root folder.
 pub const SOCKET: &str = "/var/lib/kubelet/pod-resources/kubelet.sock";
@@ -31,21 +30,15 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 const LIST: &str = "/v1.PodResourcesLister/List";
 
-/// Asks the kubelet of one node.
+/// Client of the kubelet of this node.
 #[derive(Clone, Debug)]
 pub struct Lister {
     path: PathBuf,
     limit: Duration,
 }
 
-/// What became of a call that was answered in time.
-enum Answered {
-    Said(ListPodResourcesResponse),
-    Refused(Status),
-}
-
 impl Lister {
-    /// A kubelet that listens at `path`, and has so long for an answer.
+    /// A client of the kubelet at `path`, which must respond within `limit`.
     #[must_use]
     pub fn new(path: &Path, limit: Duration) -> Self {
         Self {
@@ -54,47 +47,30 @@ impl Lister {
         }
     }
 
-    /// Everything that is in use.
+    /// Everything in use; a request that the kubelet rejects for too many requests is repeated until the limit.
     ///
     /// # Errors
     ///
-    /// When nobody answers, or not a kubelet, or not in time.
+    /// If there is no response in time, or it is not that of a kubelet.
     pub async fn list(&self) -> Result<InUse, KubeletError> {
         let deadline = Instant::now()
             .checked_add(self.limit)
             .unwrap_or_else(Instant::now);
-        let response = self.call(deadline);
-        match response.await? {
-            Answered::Said(response) => Ok(response.into_facts()),
-            // gRPC returns UNIMPLEMENTED for a service that the server lacks.
-            Answered::Refused(status) if status.code() == Code::Unimplemented => {
-                Err(self.foreign("it does not support v1".to_owned()))
-            }
-            Answered::Refused(status) => Err(self.refused(&status)),
-        }
-    }
-
-    /// One call, until `deadline`; again after a moment where the kubelet is asked too often.
-    async fn call(&self, deadline: Instant) -> Result<Answered, KubeletError> {
-        let (path, limit) = (self.path.clone(), self.limit);
-        // An attempt that ends with the deadline says less than the rejections before it.
-        let mut late = KubeletError::TimedOut { path, limit };
+        let limit = seconds(self.limit);
+        let mut late = self.error(
+            KubeletErrorKind::TimedOut,
+            &format!("did not respond within {limit}s"),
+        );
         loop {
-            let Ok(answered) = timeout_at(deadline, self.once()).await else {
+            // An attempt that ends with the deadline tells less than the rejections before it.
+            let Ok(response) = timeout_at(deadline, self.request()).await else {
                 return Err(late);
             };
-            let answered = answered?;
-            let is_busy = match &answered {
-                Answered::Said(_) => false,
-                Answered::Refused(status) => status.code() == Code::ResourceExhausted,
-            };
-            if !is_busy {
-                return Ok(answered);
+            match response {
+                Ok(response) => return Ok(response.into_facts()),
+                Err(error) if error.kind != KubeletErrorKind::Busy => return Err(error),
+                Err(error) => late = error,
             }
-            late = KubeletError::Busy {
-                path: self.path.clone(),
-                limit: self.limit,
-            };
             if deadline.saturating_duration_since(Instant::now()) <= PAUSE {
                 return Err(late);
             }
@@ -103,93 +79,98 @@ impl Lister {
         }
     }
 
-    async fn once(&self) -> Result<Answered, KubeletError> {
+    async fn request(&self) -> Result<ListPodResourcesResponse, KubeletError> {
         let (connection, ended) = Connection::open(&self.path).await?;
         // The name of the host plays no part on a socket.
         let mut client = Grpc::with_origin(connection, Uri::from_static("http://localhost"))
             .max_decoding_message_size(LONGEST);
         let ready = client.ready().await;
-        ready.map_err(|error| self.foreign(error.to_string()))?;
+        ready.map_err(|error| self.foreign(&error.to_string()))?;
         let method = PathAndQuery::from_static(LIST);
         // On the wire a unary call is a stream of one message; read as a stream, a second one can be refused.
-        let asked = client.server_streaming(Request::new(Everything {}), method, Raw::new());
-        let answered = match asked.await {
-            Ok(answer) => only(answer.into_inner()).await,
+        let response = client.server_streaming(Request::new(()), method, RawCodec);
+        let response = match response.await {
+            Ok(response) => only(response.into_inner()).await,
             Err(status) => Err(status),
         };
-        match answered {
-            Ok(message) => self.decoded(&message).map(Answered::Said),
+        match response {
+            Ok(message) => self.decoded(&message),
             Err(status) if is_transport(&status) => {
                 // The connection task ends, and gives its error, only after its last sender is dropped.
                 drop(client);
                 Err(self.broken(&status, ended).await)
             }
-            Err(status) if status.message().contains(TOO_LARGE) => Err(self.too_long()),
-            Err(status) => Ok(Answered::Refused(status)),
+            Err(status) if status.message().contains(TOO_LARGE) => {
+                let most = LONGEST >> 20;
+                Err(self.foreign(&format!("its response is longer than {most} MiB")))
+            }
+            Err(status) => Err(self.rejected(&status)),
         }
     }
 
-    /// The answer that a message is, if it is one, and if there is room for it.
+    /// The response, if it is one, and if there is room for it.
     fn decoded(&self, message: &[u8]) -> Result<ListPodResourcesResponse, KubeletError> {
         // Weighed before decoding, because an oversized response must never be built in memory.
-        match ListPodResourcesResponse::SHAPE.weight(message) {
-            Some(weight) if weight > HEAVIEST => {
-                let most = HEAVIEST >> 20;
-                Err(self.foreign(format!(
-                    "its response takes more than {most} MiB once decoded"
-                )))
-            }
-            Some(_) => {
-                let answer = ListPodResourcesResponse::decode(message)
-                    .map_err(|error| self.foreign(error.to_string()))?;
-                match answer.oddity() {
-                    None => Ok(answer),
-                    Some(odd) => Err(self.foreign(odd)),
-                }
-            }
-            None => Err(self.foreign("its response is not a message of this API".to_owned())),
+        let weight = ListPodResourcesResponse::SHAPE.weight(message);
+        let weight =
+            weight.ok_or_else(|| self.foreign("its response is not a message of this API"))?;
+        if weight > HEAVIEST {
+            let most = HEAVIEST >> 20;
+            let why = format!("its response takes more than {most} MiB once decoded");
+            return Err(self.foreign(&why));
+        }
+        let response = ListPodResourcesResponse::decode(message)
+            .map_err(|error| self.foreign(&error.to_string()))?;
+        match response.oddity() {
+            None => Ok(response),
+            Some(odd) => Err(self.foreign(&odd)),
         }
     }
 
-    fn too_long(&self) -> KubeletError {
-        let most = LONGEST >> 20;
-        self.foreign(format!("its response is longer than {most} MiB"))
+    fn foreign(&self, why: &str) -> KubeletError {
+        foreign(&self.path, why)
     }
 
-    fn foreign(&self, why: String) -> KubeletError {
-        KubeletError::Foreign {
-            path: self.path.clone(),
-            why,
-        }
-    }
-
-    /// Who does not speak HTTP/2, or no gRPC, is somebody else; who hung up is a kubelet that broke.
+    /// The error of a broken connection: a peer that does not speak HTTP/2 or gRPC is no kubelet, one that hung up is.
     async fn broken(&self, status: &Status, ended: Ended) -> KubeletError {
-        // What was wrong with the connection is known to the connection alone.
+        // Only the connection knows its error.
         let ended = timeout(PAUSE, ended.known()).await;
         if let Ok(Some(error)) = ended
             && !hung_up(&error)
         {
-            return self.foreign(chain(&error));
+            return self.foreign(&chain(&error));
         }
         let why = chain(status);
         // tonic misses the trailer that ends every gRPC response: the peer speaks HTTP/2 but not gRPC.
         if why.contains("grpc-status") {
-            return self.foreign(why);
+            return self.foreign(&why);
         }
-        KubeletError::Broken {
-            path: self.path.clone(),
-            why,
+        broken(&self.path, &why)
+    }
+
+    fn rejected(&self, status: &Status) -> KubeletError {
+        let why = format!("{} ({})", status.message(), status.code().description());
+        if status.code() == Code::Unimplemented {
+            // gRPC returns UNIMPLEMENTED for a service that the server lacks.
+            self.foreign("it does not support v1")
+        } else if status.code() == Code::ResourceExhausted {
+            let limit = seconds(self.limit);
+            let what =
+                format!("is overloaded, and accepted no attempt of this request within {limit}s");
+            self.error(KubeletErrorKind::Busy, &what)
+        } else if status.code() == Code::Unavailable {
+            let what = format!("is unavailable: {why}");
+            self.error(KubeletErrorKind::Restarting, &what)
+        } else {
+            let what = format!("rejected the request: {why}");
+            self.error(KubeletErrorKind::Rejected, &what)
         }
     }
 
-    fn refused(&self, status: &Status) -> KubeletError {
-        let path = self.path.clone();
-        let why = format!("{} ({})", status.message(), status.code().description());
-        if status.code() == Code::Unavailable {
-            KubeletError::Unready { path, why }
-        } else {
-            KubeletError::Refused { path, why }
+    fn error(&self, kind: KubeletErrorKind, what: &str) -> KubeletError {
+        KubeletError {
+            kind,
+            message: format!("the kubelet at {} {what}", self.path.display()),
         }
     }
 }

@@ -1,17 +1,13 @@
-//! What a kubelet says over the socket on its own node.
+//! The kubelet of this node: its podresources API, and files in its root directory.
 //!
-//! The API of a cluster says what should be; the kubelet of a node says what is in use there. It is
-//! asked with gRPC over a socket that only root of that node can open. Nothing is concluded from silence:
-//! what a kubelet cannot say is an error, or marked in what it says.
+//! The API of a cluster has the desired state; the kubelet of a node has the devices in use there. Requests are gRPC over
+//! a socket that only root of the node can open. What a kubelet cannot report is an error, never an empty list.
 
-mod certificate;
-mod codec;
 mod connection;
 mod error;
+mod files;
 mod lister;
-mod notes;
 
-pub use certificate::certificate_node;
 pub use error::KubeletError;
+pub use files::{certificate_node, notes_beside};
 pub use lister::{Lister, SOCKET};
-pub use notes::notes_beside;

@@ -1,31 +1,31 @@
-//! What a kubelet says is in use on its node.
+//! Devices in use on a node, as its kubelet lists them.
 
 use super::ids::{DeviceId, DriverName, NamespacedName, Uid};
 
-/// What a kubelet says is in use on its node: its own word, whatever the API says.
+/// Pods and devices as a kubelet lists them, whatever the API has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InUse {
     /// The pods that the kubelet counts as active, by namespace and name.
     pub pods: Vec<PodInUse>,
 }
 
-/// A pod on the node, and what is its own.
+/// A pod on the node, and its devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodInUse {
-    /// Namespace and name; the kubelet does not say which pod of that name.
+    /// Namespace and name; the kubelet does not list the UID.
     pub name: NamespacedName,
-    /// Its containers, without those that have prepared it and ended.
+    /// Its containers, without init containers that have ended.
     pub containers: Vec<ContainerInUse>,
 }
 
-/// A container, and what is its own.
+/// A container, and its devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContainerInUse {
     /// Its name in the pod.
     pub name: String,
     /// Devices of device plugins.
     pub plugin_devices: Vec<PluginDevices>,
-    /// Claims that it uses. Empty too where the kubelet could not look them up: it does not say so.
+    /// Claims that it uses. Also empty if the kubelet could not look them up, which it does not show.
     pub claims: Vec<ClaimInUse>,
 }
 
@@ -34,7 +34,7 @@ pub struct ContainerInUse {
 pub struct PluginDevices {
     /// Such as `example.com/gpu`.
     pub resource: String,
-    /// As the plugin calls them.
+    /// IDs of the plugin.
     pub ids: Vec<String>,
 }
 
@@ -43,26 +43,12 @@ pub struct PluginDevices {
 pub struct ClaimInUse {
     /// Namespace and name.
     pub name: NamespacedName,
-    /// The devices that its driver has prepared for it.
-    pub devices: Vec<DeviceInUse>,
-}
-
-/// A device that a driver has prepared for a claim.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeviceInUse {
-    /// The device.
-    pub device: DeviceId,
-    /// Which share of it, if it is shared.
-    pub share_id: Option<String>,
-    /// What the container runtime was told to put into containers for it.
-    //
-    // The kubelet repeats those of the driver's earlier devices of the claim: what tells devices apart is `device`.
-    pub cdi_devices: Vec<String>,
+    /// The devices that drivers have prepared for it.
+    pub devices: Vec<DeviceId>,
 }
 
 impl InUse {
-    /// The device and whose it is, for every device of DRA that is in use; a device that several
-    /// containers share occurs once for each.
+    /// Every DRA device in use; a device that several containers share occurs once for each.
     pub fn devices(&self) -> impl Iterator<Item = UsedDevice<'_>> {
         self.pods.iter().flat_map(|pod| {
             pod.containers.iter().flat_map(move |container| {
@@ -79,20 +65,20 @@ impl InUse {
     }
 }
 
-/// A device of DRA that is in use, and whose it is.
+/// A DRA device and a container that uses it.
 #[derive(Clone, Copy, Debug)]
 pub struct UsedDevice<'a> {
     /// The device.
-    pub device: &'a DeviceInUse,
+    pub device: &'a DeviceId,
     /// The pod.
     pub pod: &'a PodInUse,
     /// The pod's container.
     pub container: &'a ContainerInUse,
-    /// The claim through which it was given.
+    /// The claim of the device.
     pub claim: &'a ClaimInUse,
 }
 
-/// A claim that a kubelet has noted as prepared by its drivers, for whomever.
+/// A prepared claim in a kubelet's checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreparedClaim {
     /// Namespace and name.
@@ -101,9 +87,8 @@ pub struct PreparedClaim {
     pub uid: Uid,
     /// The pods for which it was prepared.
     pub pods: Vec<Uid>,
-    /// Its devices, as far as its drivers have named them.
+    /// Its devices, as far as drivers have named them.
     pub devices: Vec<DeviceId>,
-    /// The drivers that have named none: asked and not answered yet, failed, or never asked. They may hold
-    /// any of their devices for it.
+    /// The drivers that have not named a device yet: they may hold any of their devices for it.
     pub silent_drivers: Vec<DriverName>,
 }

@@ -59,8 +59,7 @@ pub use ids::{
     Uid,
 };
 pub use in_use::{
-    ClaimInUse, ContainerInUse, DeviceInUse, InUse, PluginDevices, PodInUse, PreparedClaim,
-    UsedDevice,
+    ClaimInUse, ContainerInUse, InUse, PluginDevices, PodInUse, PreparedClaim, UsedDevice,
 };
 pub use kind::{Counted, Encoding, Kind, Need, PodRoles, Saving, Scope, Serving};
 pub use lazy::Lazy;

@@ -36,8 +36,7 @@
 //! | Progress of a wait | [`wait_progress`] |
 //! | Kubernetes events about a rule and the pods it evicts | [`events`] |
 //! | Pods that are still there, and what each waits for | [`remaining_pods`] |
-//! | Devices in use and allocatable resources, by a kubelet | [`in_use`] |
-//! | Report of whether devices can be pulled out of a node | [`device_removal`] |
+//! | Devices in use on a node, and whether they are safe to pull | [`pod_resources`] |
 //! | Versions of the program, of the Kubernetes behaviour it knows, and of the server | [`version`] |
 //! | Tables and sections, before they are rendered | [`table`] |
 //! | JSON schemas of reports | [`schema`] |
@@ -46,7 +45,6 @@ pub mod answer;
 pub mod attributes;
 pub mod blocker;
 pub mod bounds;
-pub mod card;
 pub mod casing;
 pub mod change;
 pub mod condition;
@@ -54,7 +52,6 @@ pub mod defects;
 pub mod description;
 pub mod descriptions;
 pub mod device_counts;
-pub mod device_removal;
 pub mod device_row;
 mod device_summary;
 mod device_table;
@@ -64,9 +61,9 @@ pub mod events;
 pub mod explain;
 pub mod guard;
 pub mod impact;
-pub mod in_use;
 pub mod metadata;
 pub mod plan;
+pub mod pod_resources;
 mod question;
 pub mod reference;
 pub mod remaining_pods;
@@ -92,13 +89,12 @@ pub use answer::Answer;
 pub use change::ChangeReport;
 pub use description::RuleDescription;
 pub use descriptions::RuleDescriptions;
-pub use device_removal::DeviceRemovalReport;
 pub use devices::{DeviceLines, DeviceReport};
 pub use drains::DrainList;
 pub use explain::Explanation;
 pub use impact::ImpactReport;
-pub use in_use::PodResourcesReport;
 pub use plan::PlanReport;
+pub use pod_resources::PodResourcesReport;
 pub use rules::RuleList;
 pub use table::View;
 pub use tolerations::TolerationReport;

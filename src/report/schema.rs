@@ -11,20 +11,19 @@ use serde_json::Value;
 use super::change::ChangeReport;
 use super::description::RuleDescription;
 use super::descriptions::RuleDescriptions;
-use super::device_removal::DeviceRemovalReport;
 use super::devices::DeviceReport;
 use super::drains::DrainList;
 use super::explain::view::Explanation;
 use super::impact::view::ImpactReport;
-use super::in_use::PodResourcesReport;
 use super::plan::PlanReport;
+use super::pod_resources::PodResourcesReport;
 use super::tolerations::TolerationReport;
 use super::version::VersionReport;
 use super::wait::WaitReport;
 
 /// Every schema with the name of the file that it is shipped in.
 #[must_use]
-pub fn files() -> [(&'static str, Schema); 13] {
+pub fn files() -> [(&'static str, Schema); 12] {
     [
         (
             "impact-report.v1alpha1.schema.json",
@@ -59,10 +58,6 @@ pub fn files() -> [(&'static str, Schema); 13] {
             schema_of::<PodResourcesReport>(),
         ),
         (
-            "device-removal-list.v1alpha1.schema.json",
-            schema_of::<DeviceRemovalReport>(),
-        ),
-        (
             "explanation-list.v1alpha1.schema.json",
             schema_of::<Explanation>(),
         ),
@@ -87,7 +82,7 @@ pub fn kinds() -> Vec<String> {
     KINDS.map(str::to_owned).to_vec()
 }
 
-const KINDS: [&str; 13] = [
+const KINDS: [&str; 12] = [
     "ImpactReport",
     "DeviceList",
     "RuleDescription",
@@ -96,7 +91,6 @@ const KINDS: [&str; 13] = [
     "WaitReport",
     "VersionReport",
     "PodResourcesList",
-    "DeviceRemovalList",
     "ExplanationList",
     "DrainList",
     "TolerationList",

@@ -4,11 +4,8 @@
 //! skipped, since newer kubelets say more. A kubelet says nothing of a pod's identity, and an empty list
 //! of claims also where it could not look them up.
 
-use std::collections::BTreeMap;
-
 use crate::model::{
-    ClaimInUse, ContainerInUse, DeviceId, DeviceInUse, InUse, NamespacedName, PluginDevices,
-    PodInUse,
+    ClaimInUse, ContainerInUse, DeviceId, InUse, NamespacedName, PluginDevices, PodInUse,
 };
 use crate::wire::weight::Shape;
 
@@ -31,13 +28,9 @@ const DEVICES: Shape = Shape {
     size: size_of::<ContainerDevices>(),
     messages: &[],
 };
-const CDI_DEVICE: Shape = Shape {
-    size: size_of::<CdiDevice>(),
-    messages: &[],
-};
 const CLAIM_RESOURCE: Shape = Shape {
     size: size_of::<ClaimResource>(),
-    messages: &[(1, &CDI_DEVICE)],
+    messages: &[],
 };
 const DYNAMIC_RESOURCE: Shape = Shape {
     size: size_of::<DynamicResource>(),
@@ -65,10 +58,6 @@ impl ListPodResourcesResponse {
         no_pod(&self.pod_resources)
     }
 }
-
-/// Asks for everything.
-#[derive(Clone, Copy, PartialEq, prost::Message)]
-pub struct Everything {}
 
 /// All pods.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -134,9 +123,6 @@ pub struct DynamicResource {
 /// A device of a claim.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ClaimResource {
-    /// What the runtime was told; see `own_devices`.
-    #[prost(message, repeated, tag = "1")]
-    pub cdi_devices: Vec<CdiDevice>,
     /// Its driver.
     #[prost(string, tag = "2")]
     pub driver_name: String,
@@ -146,17 +132,6 @@ pub struct ClaimResource {
     /// Its name in the pool.
     #[prost(string, tag = "4")]
     pub device_name: String,
-    /// Which share of it; since 1.35.
-    #[prost(string, optional, tag = "5")]
-    pub share_id: Option<String>,
-}
-
-/// What the runtime was told.
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct CdiDevice {
-    /// Such as `example.com/gpu=0`.
-    #[prost(string, tag = "1")]
-    pub name: String,
 }
 
 impl ListPodResourcesResponse {
@@ -198,42 +173,21 @@ impl ContainerResources {
 
 impl DynamicResource {
     fn into_fact(self) -> ClaimInUse {
-        let mut devices = own_devices(self.claim_resources);
+        let devices = self.claim_resources.into_iter();
+        let mut devices: Vec<DeviceId> = devices
+            .map(|resource| DeviceId {
+                driver: resource.driver_name.as_str().into(),
+                pool: resource.pool_name.as_str().into(),
+                device: resource.device_name.as_str().into(),
+            })
+            .collect();
         // The kubelet goes through the drivers in no order.
-        devices.sort_by(|left, right| left.device.cmp(&right.device));
+        devices.sort();
         ClaimInUse {
             name: name(&self.claim_namespace, &self.claim_name),
             devices,
         }
     }
-}
-
-/// The devices of a claim, each with what the runtime was told for it alone.
-///
-/// The kubelet repeats in each entry what it has said in the one before it, of the same driver.
-/// Upstream: `GetDynamicResources` in `container_manager_linux.go`, which has one slice for all of them.
-fn own_devices(resources: Vec<ClaimResource>) -> Vec<DeviceInUse> {
-    let mut said: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let device = |resource: ClaimResource| {
-        let all: Vec<String> = resource
-            .cdi_devices
-            .into_iter()
-            .map(|cdi| cdi.name)
-            .collect();
-        let before = said.insert(resource.driver_name.clone(), all.clone());
-        let own = before.and_then(|before| all.strip_prefix(&before[..]).map(<[String]>::to_vec));
-        DeviceInUse {
-            device: DeviceId {
-                driver: resource.driver_name.as_str().into(),
-                pool: resource.pool_name.as_str().into(),
-                device: resource.device_name.as_str().into(),
-            },
-            share_id: resource.share_id,
-            // A kubelet without this bug is understood too: its entry does not start with the previous one.
-            cdi_devices: own.unwrap_or(all),
-        }
-    };
-    resources.into_iter().map(device).collect()
 }
 
 fn plugin_devices(devices: Vec<ContainerDevices>) -> Vec<PluginDevices> {
@@ -254,76 +208,6 @@ fn name(namespace: &str, name: &str) -> NamespacedName {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn resource(driver: &str, device: &str, cdi: &[&str]) -> ClaimResource {
-        let cdi = cdi.iter().map(|name| CdiDevice {
-            name: (*name).to_owned(),
-        });
-        ClaimResource {
-            cdi_devices: cdi.collect(),
-            driver_name: driver.to_owned(),
-            pool_name: "node-0".to_owned(),
-            device_name: device.to_owned(),
-            share_id: None,
-        }
-    }
-
-    fn describe(resources: &[ClaimResource]) -> Vec<(String, Vec<String>)> {
-        let own = own_devices(resources.to_vec()).into_iter();
-        own.map(|one| (one.device.device.to_string(), one.cdi_devices))
-            .collect()
-    }
-
-    #[test]
-    fn what_the_runtime_was_told_for_earlier_devices_of_a_driver_is_not_told_again() {
-        let one = |name: &str, cdi: &[&str]| {
-            let cdi = cdi
-                .iter()
-                .map(|name| (*name).to_owned())
-                .collect::<Vec<_>>();
-            (name.to_owned(), cdi)
-        };
-        for (name, resources, expected) in [
-            (
-                "as kubelets do it",
-                vec![
-                    resource("a", "gpu-0", &["a=0"]),
-                    resource("b", "nic-0", &["b=0"]),
-                    resource("a", "gpu-1", &["a=0", "a=1", "a=1-sound"]),
-                    resource("a", "gpu-2", &["a=0", "a=1", "a=1-sound", "a=2"]),
-                ],
-                vec![
-                    one("gpu-0", &["a=0"]),
-                    one("nic-0", &["b=0"]),
-                    one("gpu-1", &["a=1", "a=1-sound"]),
-                    one("gpu-2", &["a=2"]),
-                ],
-            ),
-            (
-                "each for itself",
-                vec![
-                    resource("a", "gpu-0", &["a=0"]),
-                    resource("a", "gpu-1", &["a=1"]),
-                    resource("a", "gpu-2", &[]),
-                ],
-                vec![
-                    one("gpu-0", &["a=0"]),
-                    one("gpu-1", &["a=1"]),
-                    one("gpu-2", &[]),
-                ],
-            ),
-            (
-                "one of which nothing was told",
-                vec![
-                    resource("a", "gpu-0", &["a=0"]),
-                    resource("a", "gpu-1", &["a=0"]),
-                ],
-                vec![one("gpu-0", &["a=0"]), one("gpu-1", &[])],
-            ),
-        ] {
-            assert_eq!(describe(&resources), expected, "{name}");
-        }
-    }
 
     #[test]
     fn pods_are_in_order_whatever_the_kubelet_does() {
@@ -376,7 +260,11 @@ mod tests {
                 name: "train-0".to_owned(),
                 containers: vec![ContainerResources {
                     dynamic_resources: vec![DynamicResource {
-                        claim_resources: vec![resource("a", "gpu-0", &["a=0"])],
+                        claim_resources: vec![ClaimResource {
+                            driver_name: "a".to_owned(),
+                            pool_name: "node-0".to_owned(),
+                            device_name: "gpu-0".to_owned(),
+                        }],
                         ..DynamicResource::default()
                     }],
                     ..ContainerResources::default()

@@ -15,7 +15,6 @@ pub(crate) mod drain;
 pub(crate) mod dry_run;
 pub(crate) mod hypothesis;
 pub(crate) mod kubelet;
-pub(crate) mod kubelet_node;
 pub(crate) mod make_room;
 pub(crate) mod mutation_context;
 pub(crate) mod nodes;

@@ -42,8 +42,6 @@ pub struct FilterResult {
     pub devices: Vec<DeviceId>,
     /// What to know about the choice.
     pub notes: Vec<String>,
-    /// The unpublished devices that were not compared with numbers of hardware, of which notes tell.
-    pub not_compared: Vec<DeviceId>,
     /// The numbers of hardware that several of them have.
     pub ambiguous: Vec<AmbiguousNumber>,
     /// The numbers under which several drivers of a node publish the same hardware.
@@ -248,7 +246,6 @@ impl DeviceFilter {
         Ok(FilterResult {
             devices,
             notes,
-            not_compared: uncompared,
             ambiguous,
             shared,
         })
@@ -394,8 +391,7 @@ impl DeviceFilter {
 }
 
 /// That these unpublished devices were not compared; absent where there are none.
-#[must_use]
-pub fn not_compared(unpublished: &[DeviceId]) -> Option<String> {
+fn not_compared(unpublished: &[DeviceId]) -> Option<String> {
     let names: Vec<String> = unpublished.iter().map(ToString::to_string).collect();
     let (devices, matching) = if names.len() == 1 {
         ("this allocated device", "it matches")

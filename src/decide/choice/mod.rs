@@ -34,7 +34,7 @@ mod unpublished;
 pub use all_devices::refuse_wide;
 pub use ambiguous::{AmbiguousNumber, NumberUse, SharedNumber};
 pub use device_arguments::DeviceArguments;
-pub use device_filters::{DeviceFilter, DeviceFilterFlags, FilterResult, not_compared};
+pub use device_filters::{DeviceFilter, DeviceFilterFlags, FilterResult};
 pub use idle::IdleNode;
 pub use misspelt_name::wrong_name;
 pub use no_match::{
@@ -45,6 +45,5 @@ pub use parse::{Choice, ChoiceBasis, Purpose, ResolvedChoice, hardware_among, in
 pub use shown::ShownDevices;
 pub use unknown::{NO_DEVICES, no_such_device, refuse_missing, refuse_unmatched};
 pub use unpublished::{
-    drivers_away, on_another_node, refuse_unknown_on_node, rules_without_published_devices,
-    unknown_devices, unknown_on_node, with_drivers_away,
+    refuse_unknown_on_node, rules_without_published_devices, unknown_devices, unknown_on_node,
 };

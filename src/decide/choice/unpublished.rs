@@ -6,70 +6,16 @@ use jiff::Timestamp;
 
 use super::device_filters::DeviceFilter;
 use super::parse::{Choice, ChoiceBasis};
-use super::shown::ShownDevices;
 use crate::decide::identity::new_names;
 use crate::engine::unpublished_devices::in_unknown_pools;
 use crate::engine::{self, ProposedTaint, Semantics};
-use crate::error::{ExitStatus, Failure};
+use crate::error::Failure;
 use crate::model::{
-    DeviceId, DeviceSelector, DeviceTaintRule, DriverName, Kind, NodeName, ObjectName, Reading,
+    DeviceId, DeviceSelector, DeviceTaintRule, DriverName, Kind, ObjectName, Reading,
     ResourceSlice, Warning,
 };
 use crate::naming::phrase::few;
 use crate::naming::shell::word;
-
-/// A name that matches nothing is no mistake where its driver is `away` from the node, and publishes nothing: then only
-/// what claims hold is known.
-#[must_use]
-pub fn with_drivers_away(failure: Failure, shown: &ShownDevices, away: &[DriverName]) -> Failure {
-    let mut selectors = shown.names().iter();
-    let driver = away.iter().find(|driver| {
-        selectors.any(|one| one.driver.as_ref().is_none_or(|named| named == *driver))
-    });
-    match driver {
-        None => failure,
-        Some(driver) => Failure::new(
-            ExitStatus::Failed,
-            format!(
-                "no selected device is published: driver {driver} is not running on the node, so \
-                 only its allocated devices are known"
-            ),
-        )
-        .hint(format!(
-            "restart driver {driver}, and run the same command again"
-        )),
-    }
-}
-
-/// The devices exist, and not on the node whose kubelet is queried.
-#[must_use]
-pub fn on_another_node() -> Failure {
-    Failure::new(
-        ExitStatus::Failed,
-        "not all selected devices are on the node whose kubelet is queried",
-    )
-    .hint("to show the nodes of devices: kubectl devicetaint devices -o wide")
-}
-
-/// That devices of the drivers which are `away` from the node may be missing from a list of all its devices.
-#[must_use]
-pub fn drivers_away(node: &NodeName, away: &BTreeSet<DriverName>) -> Option<Warning> {
-    let names: Vec<&str> = away.iter().map(DriverName::as_str).collect();
-    let noun = match names.as_slice() {
-        [] => return None,
-        [_] => "driver",
-        _ => "drivers",
-    };
-    let drivers = format!("{noun} {}", names.join(", "));
-    let verb = if names.len() == 1 { "is" } else { "are" };
-    Some(Warning {
-        code: "driver-not-running",
-        message: format!(
-            "{drivers} {verb} not running on node {node}: some devices of the node may be unknown"
-        ),
-        fix: Some(format!("restart {drivers}, and run the same command again")),
-    })
-}
 
 /// That units, such as nodes, have unpublished devices, and what else they have is unknown: the failure, with a way out, and
 /// all devices of the pools as arguments; absent if all are known. `units` are names with devices, and `noun` is what a
@@ -226,23 +172,8 @@ pub fn rules_without_published_devices(
 mod tests {
     use super::*;
     use crate::decide::choice::DeviceFilterFlags;
+    use crate::error::ExitStatus;
     use crate::report::testing;
-
-    #[test]
-    fn a_device_of_a_driver_that_is_away_is_no_mistake() {
-        let of = |name: &str| {
-            let shown = ShownDevices::parse(&[name.to_owned()]);
-            let missing = Failure::new(ExitStatus::Failed, "no device matches");
-            let away = [DriverName::from("gpu.example.com")];
-            with_drivers_away(missing, &shown.expect("a device"), &away).to_string()
-        };
-        assert_eq!(
-            of("gpu.example.com/node-7/gpu-3"),
-            "no selected device is published: driver gpu.example.com is not running on the \
-             node, so only its allocated devices are known"
-        );
-        assert_eq!(of("nic.example.com/node-7/nic-0"), "no device matches");
-    }
 
     #[test]
     fn a_node_is_not_tainted_while_some_of_its_devices_are_unknown() {
@@ -334,28 +265,5 @@ mod tests {
         assert_eq!(told(&[renamed], &known), None);
         reading.known.remove(&Kind::ResourceSlice);
         assert_eq!(told(&rules, &reading), None);
-    }
-
-    #[test]
-    fn a_list_without_the_devices_of_a_driver_that_is_away_is_not_all() {
-        let told = |away: &[&str]| {
-            let away = away.iter().map(|name| DriverName::from(*name)).collect();
-            drivers_away(&"node-7".into(), &away).map(|warning| warning.message)
-        };
-        assert_eq!(told(&[]), None);
-        assert_eq!(
-            told(&["gpu.example.com"]).as_deref(),
-            Some(
-                "driver gpu.example.com is not running on node node-7: some devices of the node \
-                may be unknown"
-            )
-        );
-        assert_eq!(
-            told(&["nic.example.com", "gpu.example.com"]).as_deref(),
-            Some(
-                "drivers gpu.example.com, nic.example.com are not running on node node-7: some \
-                devices of the node may be unknown"
-            )
-        );
     }
 }

@@ -26,6 +26,6 @@ pub use hardware_drift::{
 pub use noted_hardware::{NotedHardware, unrecorded, with_identities};
 pub use observed_hardware::{identities, made_for};
 pub use words::{
-    ChangedIdentity, IDENTITY_CHANGED, WarningScope, changed_identities, refuse_other_hardware,
-    refuse_replaced, warnings, warnings_about, warnings_among,
+    ChangedIdentity, IDENTITY_CHANGED, changed_identities, refuse_other_hardware, refuse_replaced,
+    warnings, warnings_among,
 };

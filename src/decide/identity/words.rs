@@ -1,8 +1,7 @@
 //! Warnings and refusals about rules whose hardware has another name.
 
-use super::hardware_drift::{DeviceIdentity, HardwareDrift, identity, with_new_names};
+use super::hardware_drift::{DeviceIdentity, HardwareDrift, identity};
 use super::noted_hardware::{NotedHardware, named};
-use crate::engine::hardware::Hardware;
 use crate::engine::{self, DeviceState, Semantics};
 use crate::error::Failure;
 use crate::model::{DeviceId, DeviceTaintRule, Kind, ObjectName, Reading, Source, Warning};
@@ -148,40 +147,6 @@ pub fn warnings_among(
 ) -> Vec<Warning> {
     let found = found_among(rules, reading, devices);
     found.iter().filter_map(Found::warning).collect()
-}
-
-/// Which rules there is something to say about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WarningScope {
-    /// Those of these devices and of their hardware.
-    Devices,
-    /// Also those of devices in the same pools, which may have been removed from there.
-    Pools,
-}
-
-/// As [`warnings`], about rules of these `devices` alone.
-#[must_use]
-pub fn warnings_about(
-    devices: &[DeviceId],
-    scope: WarningScope,
-    rules: &[DeviceTaintRule],
-    reading: &Reading,
-    semantics: &Semantics,
-) -> Vec<Warning> {
-    let inventory = engine::devices(&reading.snapshot, semantics);
-    let hardware = with_new_names(Hardware::of(&reading.snapshot.slices), rules, &inventory);
-    let same = hardware.closure(devices);
-    let is_in_pool = |id: &DeviceId| {
-        let mut devices = devices.iter();
-        devices.any(|known| known.driver == id.driver && known.pool == id.pool)
-    };
-    let is_meant = |found: &&Found<'_>| {
-        let mut names = found.identity.elsewhere.iter().chain([&found.id]);
-        names.any(|id| same.contains(id)) || scope == WarningScope::Pools && is_in_pool(&found.id)
-    };
-    let found = found_among(rules, reading, &inventory);
-    let meant = found.iter().filter(is_meant);
-    meant.filter_map(Found::warning).collect()
 }
 
 /// Refuses to let rules do more whose names are proven to stand for other hardware; what is not known
@@ -368,33 +333,6 @@ mod tests {
             let failure = replaced_hardware(other).unwrap_err();
             assert_eq!(failure.status(), ExitStatus::Refused);
             assert!(failure.to_string().contains("meanwhile, "), "{failure}");
-        }
-    }
-
-    #[test]
-    fn rules_of_other_devices_are_not_warned_about() {
-        use crate::report::testing::device;
-        let other_pool = DeviceId {
-            pool: "node-8".into(),
-            ..device("gpu-0")
-        };
-        // gpu-0 was made for GPU-A, which is gpu-1 now.
-        let reading = reading(&[("gpu-0", "GPU-B"), ("gpu-1", "GPU-A"), ("gpu-2", "GPU-C")]);
-        for (id, scope, is_told) in [
-            (device("gpu-0"), WarningScope::Devices, true),
-            (device("gpu-1"), WarningScope::Devices, true),
-            (device("gpu-2"), WarningScope::Devices, false),
-            (device("gpu-2"), WarningScope::Pools, true),
-            (other_pool, WarningScope::Pools, false),
-        ] {
-            let told = warnings_about(
-                std::slice::from_ref(&id),
-                scope,
-                &rules(),
-                &reading,
-                &semantics(),
-            );
-            assert_eq!(!told.is_empty(), is_told, "{id} {scope:?}");
         }
     }
 

@@ -25,123 +25,112 @@ fn noted(device: &str) -> PreparedClaim {
     }
 }
 
-/// What is found of a kubelet that is to be that of `wanted`, by this evidence and no other.
-fn found(
-    snapshot: &Snapshot,
-    wanted: &str,
-    change: impl FnOnce(Evidence<'_>, &dyn Fn(Evidence<'_>) -> KubeletNode) -> KubeletNode,
-) -> KubeletNode {
-    let semantics = Semantics::assumed();
-    let in_use = listing(&[]);
-    let evidence = Evidence {
+/// Evidence that is only this part of it.
+fn nothing<'a>(
+    snapshot: &'a Snapshot,
+    semantics: &'a Semantics,
+    in_use: &'a InUse,
+) -> Evidence<'a> {
+    Evidence {
         snapshot,
-        semantics: &semantics,
-        in_use: &in_use,
+        semantics,
+        in_use,
         prepared: &[],
-        asked: &[],
+        located: &[],
         certificate: None,
-        machine: "",
-    };
-    change(evidence, &|evidence| {
-        kubelet_node(&evidence, &wanted.into())
-    })
+        hostname: "",
+    }
 }
 
-/// Node-a is shown by this.
-fn other(proof: NodeProof) -> KubeletNode {
-    KubeletNode::Other("node-a".into(), proof)
-}
-
-#[test]
-fn a_node_without_pods_is_shown_by_the_certificate_or_the_name_of_the_machine() {
-    let empty = Snapshot::default();
-    let certificate = "node-a".into();
-    let of_certificate = |wanted| {
-        found(&empty, wanted, |evidence, ask| {
-            ask(Evidence {
-                certificate: Some(&certificate),
-                ..evidence
-            })
-        })
-    };
-    assert_eq!(of_certificate("node-a"), KubeletNode::Wanted);
-    assert_eq!(of_certificate("node-b"), other(NodeProof::Certificate));
-    let of_machine = |wanted| {
-        found(&empty, wanted, |evidence, ask| {
-            ask(Evidence {
-                machine: "Node-A",
-                ..evidence
-            })
-        })
-    };
-    assert_eq!(of_machine("node-a"), KubeletNode::Wanted);
-    assert_eq!(
-        of_machine("node-b"),
-        KubeletNode::NotShown,
-        "a machine may have another name than its node"
-    );
-    let nothing = found(&empty, "node-a", |evidence, ask| ask(evidence));
-    assert_eq!(nothing, KubeletNode::NotShown);
-}
-
-#[test]
-fn pods_and_devices_show_the_node_and_count_more_than_what_is_wanted() {
-    let world = World::default()
+/// Node-a has a published device and a running pod.
+fn world() -> World {
+    World::default()
         .slice("gpu.example.com/node-a", &[("gpu-0", &[])])
-        .pod("ml/train", &[]);
-    let snapshot = &world.snapshot;
+        .pod("ml/train", &[])
+}
+
+#[test]
+fn each_proof_identifies_the_node_whether_or_not_it_is_named() {
+    let (world, semantics, none) = (world(), Semantics::assumed(), listing(&[]));
     let listed = listing(&["ml/train"]);
     let prepared = [noted(GPU_0)];
-    let asked = [(name("kube-system/proxy"), NodeName::from("node-a"))];
-    for is_wanted in [true, false] {
-        let wanted = if is_wanted { "node-a" } else { "node-b" };
-        let expected = |proof| {
-            if is_wanted {
-                KubeletNode::Wanted
-            } else {
-                other(proof)
-            }
+    let located = [(name("kube-system/proxy"), NodeName::from("node-a"))];
+    let certificate = "node-a".into();
+    let plain = nothing(&world.snapshot, &semantics, &none);
+    let by_pod = Evidence {
+        in_use: &listed,
+        hostname: "node-b",
+        ..plain
+    };
+    let by_device = Evidence {
+        prepared: &prepared,
+        ..plain
+    };
+    let by_location = Evidence {
+        located: &located,
+        ..plain
+    };
+    let by_certificate = Evidence {
+        certificate: Some(&certificate),
+        ..plain
+    };
+    for (evidence, proof) in [
+        (by_pod, NodeProof::Pod(name("ml/train"))),
+        (by_device, NodeProof::Device(device_id(GPU_0))),
+        (by_location, NodeProof::Pod(name("kube-system/proxy"))),
+        (by_certificate, NodeProof::Certificate),
+    ] {
+        let verified = KubeletNode::Verified("node-a".into());
+        assert_eq!(kubelet_node(&evidence, None), verified, "{proof:?}");
+        let named = Some("node-a".into());
+        assert_eq!(kubelet_node(&evidence, named.as_ref()), verified);
+        let other = KubeletNode::Other {
+            expected: "node-b".into(),
+            node: "node-a".into(),
+            proof,
         };
-        let by_pod = found(snapshot, wanted, |evidence, ask| {
-            ask(Evidence {
-                in_use: &listed,
-                machine: "node-b",
-                ..evidence
-            })
-        });
-        assert_eq!(by_pod, expected(NodeProof::Pod(name("ml/train"))));
-        let by_device = found(snapshot, wanted, |evidence, ask| {
-            ask(Evidence {
-                prepared: &prepared,
-                ..evidence
-            })
-        });
-        assert_eq!(by_device, expected(NodeProof::Device(device_id(GPU_0))));
-        let by_asking = found(snapshot, wanted, |evidence, ask| {
-            ask(Evidence {
-                asked: &asked,
-                ..evidence
-            })
-        });
-        assert_eq!(
-            by_asking,
-            expected(NodeProof::Pod(name("kube-system/proxy")))
-        );
+        assert_eq!(kubelet_node(&evidence, Some(&"node-b".into())), other);
     }
 }
 
 #[test]
-fn evidence_for_another_node_counts_more() {
-    let world = World::default().pod("ml/train", &[]);
+fn hostname_identifies_a_node_that_is_named_or_has_devices() {
+    let (world, semantics, none) = (world(), Semantics::assumed(), listing(&[]));
+    let plain = nothing(&world.snapshot, &semantics, &none);
+    let with = |hostname, named: Option<&str>| {
+        let evidence = Evidence { hostname, ..plain };
+        kubelet_node(&evidence, named.map(NodeName::from).as_ref())
+    };
+    let node_a = || NodeName::from("node-a");
+    assert_eq!(with("Node-A", None), KubeletNode::Verified(node_a()));
+    assert_eq!(
+        with("Node-A", Some("node-a")),
+        KubeletNode::Verified(node_a())
+    );
+    // A machine may have another name than its node.
+    assert_eq!(
+        with("node-b", Some("node-a")),
+        KubeletNode::Unverified(node_a())
+    );
+    assert_eq!(with("", Some("node-a")), KubeletNode::Unverified(node_a()));
+    assert_eq!(with("node-b", None), KubeletNode::Unknown);
+    assert_eq!(with("", None), KubeletNode::Unknown);
+}
+
+#[test]
+fn contradicting_evidence_is_refused() {
+    let (world, semantics) = (world(), Semantics::assumed());
     let listed = listing(&["ml/train"]);
-    let certificate = "node-b".into();
-    let shown = found(&world.snapshot, "node-a", |evidence, ask| {
-        ask(Evidence {
-            in_use: &listed,
-            certificate: Some(&certificate),
-            ..evidence
-        })
-    });
-    let node = NodeName::from("node-b");
-    assert_eq!(shown, KubeletNode::Other(node, NodeProof::Certificate));
+    let certificate = NodeName::from("node-b");
+    let evidence = Evidence {
+        certificate: Some(&certificate),
+        ..nothing(&world.snapshot, &semantics, &listed)
+    };
+    let other = KubeletNode::Other {
+        expected: "node-a".into(),
+        node: certificate.clone(),
+        proof: NodeProof::Certificate,
+    };
+    assert_eq!(kubelet_node(&evidence, None), other);
+    assert_eq!(kubelet_node(&evidence, Some(&"node-a".into())), other);
 }

@@ -4,15 +4,15 @@
 
 mod claims_and_pods;
 mod counting;
-mod device_removal;
 mod disruption;
 mod explain;
 mod kubelet_node;
 mod rule_lifecycle;
 mod rules_and_pools;
 mod settle;
+mod takeable;
 mod termination_blocker;
 mod times;
 mod uncovered;
 mod versions;
-mod world;
+pub(crate) mod world;

@@ -1,7 +1,7 @@
 //! Small clusters in a few lines.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
 
@@ -9,25 +9,26 @@ use crate::engine::rule_lifecycle::TerminationFacts;
 use crate::engine::termination_blocker::Publishers;
 use crate::engine::{Impact, ProposedTaint, Semantics, Verdict, preview};
 use crate::model::{
-    Allocation, AllocationResult, ClaimSource, ConsumerReference, Containers, Controller, Device,
-    DeviceId, DeviceSelector, DeviceTaintRule, Minor, NamespacedName, NodeHealth, NodeName, Phase,
-    Pod, PodClaim, Pool, ResourceClaim, ResourceSlice, RuleMetadata, Sandbox, SliceNodes, Snapshot,
-    Taint, Toleration,
+    Allocation, AllocationResult, ClaimSource, ClaimSpec, ConsumerReference, Containers,
+    Controller, Device, DeviceAmount, DeviceClass, DeviceId, DeviceRequest, DeviceSelector,
+    DeviceTaintRule, Minor, NamespacedName, NodeHealth, NodeName, Phase, Pod, PodClaim, Pool,
+    RequestKind, RequestTerms, ResourceClaim, ResourceClaimTemplate, ResourceSlice, RuleMetadata,
+    Sandbox, SliceNodes, Snapshot, Taint, Toleration,
 };
 
 /// The moment at which questions are asked.
-pub(super) const NOW: i64 = 1_000;
+pub(crate) const NOW: i64 = 1_000;
 
-pub(super) fn at(second: i64) -> Timestamp {
+pub(crate) fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).expect("in range")
 }
 
-pub(super) fn semantics(minor: u32) -> Semantics {
+pub(crate) fn semantics(minor: u32) -> Semantics {
     Semantics::of(Minor { minor, patch: None }).expect("known")
 }
 
 /// `DRIVER/POOL/DEVICE`
-pub(super) fn device_id(text: &str) -> DeviceId {
+pub(crate) fn device_id(text: &str) -> DeviceId {
     let mut parts = text.split('/');
     let mut next = || parts.next().expect("three parts");
     DeviceId {
@@ -38,7 +39,7 @@ pub(super) fn device_id(text: &str) -> DeviceId {
 }
 
 /// `NAMESPACE/NAME`
-pub(super) fn name(text: &str) -> NamespacedName {
+pub(crate) fn name(text: &str) -> NamespacedName {
     let (namespace, name) = text.split_once('/').expect("two parts");
     NamespacedName {
         namespace: namespace.into(),
@@ -47,7 +48,7 @@ pub(super) fn name(text: &str) -> NamespacedName {
 }
 
 /// `KEY[=VALUE]:EFFECT[@SECOND]`; added at `NOW` unless said.
-pub(super) fn taint(text: &str) -> Taint {
+pub(crate) fn taint(text: &str) -> Taint {
     let (text, second) = text.split_once('@').unwrap_or((text, "1000"));
     let (key, effect) = text.rsplit_once(':').expect("an effect");
     let (key, value) = key.split_once('=').unwrap_or((key, ""));
@@ -60,7 +61,7 @@ pub(super) fn taint(text: &str) -> Taint {
 }
 
 /// `[KEY[=VALUE]]:EFFECT[@SECONDS]`; operator `Exists` unless there is a value.
-pub(super) fn toleration(text: &str) -> Toleration {
+pub(crate) fn toleration(text: &str) -> Toleration {
     let (text, seconds) = match text.split_once('@') {
         Some((text, seconds)) => (text, Some(seconds.parse().expect("a number"))),
         None => (text, None),
@@ -80,7 +81,7 @@ pub(super) fn toleration(text: &str) -> Toleration {
 }
 
 /// `DRIVER/POOL/DEVICE` with `*` for any; `nil` for none at all.
-pub(super) fn selector(text: &str) -> Option<DeviceSelector> {
+pub(crate) fn selector(text: &str) -> Option<DeviceSelector> {
     if text == "nil" {
         return None;
     }
@@ -94,7 +95,7 @@ pub(super) fn selector(text: &str) -> Option<DeviceSelector> {
     })
 }
 
-pub(super) fn proposed(selects: &str, text: &str) -> ProposedTaint {
+pub(crate) fn proposed(selects: &str, text: &str) -> ProposedTaint {
     ProposedTaint {
         rule: None,
         selector: selector(selects),
@@ -104,17 +105,17 @@ pub(super) fn proposed(selects: &str, text: &str) -> ProposedTaint {
 
 /// A cluster under construction.
 #[derive(Clone, Debug, Default)]
-pub(super) struct World {
-    pub(super) snapshot: Snapshot,
+pub(crate) struct World {
+    pub(crate) snapshot: Snapshot,
 }
 
 impl World {
     /// A pool's only slice, of generation 1.
-    pub(super) fn slice(self, driver_and_pool: &str, devices: &[(&str, &[&str])]) -> Self {
+    pub(crate) fn slice(self, driver_and_pool: &str, devices: &[(&str, &[&str])]) -> Self {
         self.slice_of(driver_and_pool, 1, devices)
     }
 
-    pub(super) fn slice_of(
+    pub(crate) fn slice_of(
         mut self,
         driver_and_pool: &str,
         generation: i64,
@@ -148,7 +149,7 @@ impl World {
         self
     }
 
-    pub(super) fn rule(mut self, rule: &str, selects: &str, text: &str) -> Self {
+    pub(crate) fn rule(mut self, rule: &str, selects: &str, text: &str) -> Self {
         self.snapshot.rules.push(DeviceTaintRule {
             name: rule.into(),
             uid: format!("uid-{rule}").as_str().into(),
@@ -163,7 +164,7 @@ impl World {
         self
     }
 
-    pub(super) fn claim(self, claim: &str, devices: &[&str], tolerations: &[&str]) -> Self {
+    pub(crate) fn claim(self, claim: &str, devices: &[&str], tolerations: &[&str]) -> Self {
         let results = devices.iter().map(|device| AllocationResult {
             request: "gpu".into(),
             device: device_id(device),
@@ -179,7 +180,7 @@ impl World {
         self.claim_of(claim, allocation)
     }
 
-    pub(super) fn claim_of(mut self, claim: &str, allocation: Option<Allocation>) -> Self {
+    pub(crate) fn claim_of(mut self, claim: &str, allocation: Option<Allocation>) -> Self {
         self.snapshot.claims.push(ResourceClaim {
             name: name(claim),
             uid: format!("uid-{claim}").as_str().into(),
@@ -192,7 +193,7 @@ impl World {
     }
 
     /// A running pod that has reserved each of `claims`, all of which exist.
-    pub(super) fn pod(mut self, pod: &str, claims: &[&str]) -> Self {
+    pub(crate) fn pod(mut self, pod: &str, claims: &[&str]) -> Self {
         let pod_name = name(pod);
         for claim in claims {
             let known = self.claim_mut(&format!("{}/{claim}", pod_name.namespace));
@@ -203,7 +204,7 @@ impl World {
         self.pod_without_reservation(pod, claims)
     }
 
-    pub(super) fn pod_without_reservation(mut self, pod: &str, claims: &[&str]) -> Self {
+    pub(crate) fn pod_without_reservation(mut self, pod: &str, claims: &[&str]) -> Self {
         self.snapshot.pods.push(Pod {
             name: name(pod),
             uid: format!("uid-{pod}").as_str().into(),
@@ -236,18 +237,18 @@ impl World {
     }
 
     /// Changes the pod that was added last.
-    pub(super) fn but_pod(mut self, change: impl FnOnce(&mut Pod)) -> Self {
+    pub(crate) fn but_pod(mut self, change: impl FnOnce(&mut Pod)) -> Self {
         change(self.snapshot.pods.last_mut().expect("a pod"));
         self
     }
 
     /// Changes the claim that was added last.
-    pub(super) fn but_claim(mut self, change: impl FnOnce(&mut ResourceClaim)) -> Self {
+    pub(crate) fn but_claim(mut self, change: impl FnOnce(&mut ResourceClaim)) -> Self {
         change(self.snapshot.claims.last_mut().expect("a claim"));
         self
     }
 
-    pub(super) fn claim_mut(&mut self, claim: &str) -> &mut ResourceClaim {
+    pub(crate) fn claim_mut(&mut self, claim: &str) -> &mut ResourceClaim {
         let wanted = name(claim);
         let mut claims = self.snapshot.claims.iter_mut();
         claims
@@ -255,11 +256,11 @@ impl World {
             .expect("a claim of that name")
     }
 
-    pub(super) fn preview<'a>(&'a self, proposed: &'a [ProposedTaint]) -> Impact<'a> {
+    pub(crate) fn preview<'a>(&'a self, proposed: &'a [ProposedTaint]) -> Impact<'a> {
         self.preview_as(proposed, &Semantics::assumed())
     }
 
-    pub(super) fn preview_as<'a>(
+    pub(crate) fn preview_as<'a>(
         &'a self,
         proposed: &'a [ProposedTaint],
         semantics: &Semantics,
@@ -268,11 +269,11 @@ impl World {
     }
 
     /// What becomes of the only listed pod when `text` is put on the devices that `selects` names.
-    pub(super) fn verdict(&self, selects: &str, text: &str) -> Verdict {
+    pub(crate) fn verdict(&self, selects: &str, text: &str) -> Verdict {
         self.verdict_as(selects, text, &Semantics::assumed())
     }
 
-    pub(super) fn verdict_as(&self, selects: &str, text: &str, semantics: &Semantics) -> Verdict {
+    pub(crate) fn verdict_as(&self, selects: &str, text: &str, semantics: &Semantics) -> Verdict {
         let proposed = [proposed(selects, text)];
         let impact = self.preview_as(&proposed, semantics);
         assert_eq!(impact.pods.len(), 1, "{:?}", impact.pods);
@@ -280,7 +281,7 @@ impl World {
     }
 }
 
-pub(super) fn reservation(pod: &NamespacedName, uid: &str) -> ConsumerReference {
+pub(crate) fn reservation(pod: &NamespacedName, uid: &str) -> ConsumerReference {
     ConsumerReference {
         api_group: "".into(),
         resource: "pods".into(),
@@ -289,7 +290,7 @@ pub(super) fn reservation(pod: &NamespacedName, uid: &str) -> ConsumerReference 
     }
 }
 
-pub(super) fn group_reservation(group: &str) -> ConsumerReference {
+pub(crate) fn group_reservation(group: &str) -> ConsumerReference {
     ConsumerReference {
         api_group: "scheduling.k8s.io".into(),
         resource: "podgroups".into(),
@@ -298,7 +299,7 @@ pub(super) fn group_reservation(group: &str) -> ConsumerReference {
     }
 }
 
-pub(super) fn controller(api_version: &str, kind: &str, name: &str, uid: &str) -> Controller {
+pub(crate) fn controller(api_version: &str, kind: &str, name: &str, uid: &str) -> Controller {
     Controller {
         api_version: api_version.into(),
         kind: kind.into(),
@@ -309,7 +310,7 @@ pub(super) fn controller(api_version: &str, kind: &str, name: &str, uid: &str) -
 
 /// One GPU of `node-a`, held by one claim of one running pod.
 /// What is around the pods of `snapshot`, of which no driver is known to be there or gone.
-pub(super) fn facts<'s>(
+pub(crate) fn facts<'s>(
     snapshot: &'s Snapshot,
     nodes: &'s BTreeMap<NodeName, NodeHealth>,
 ) -> TerminationFacts<'s> {
@@ -321,11 +322,45 @@ pub(super) fn facts<'s>(
     }
 }
 
-pub(super) fn one_pod() -> World {
+pub(crate) fn one_pod() -> World {
     World::default()
         .slice("gpu.example.com/node-a", &[("gpu-0", &[]), ("gpu-1", &[])])
         .claim("team/claim", &["gpu.example.com/node-a/gpu-0"], &[])
         .pod("team/pod", &["claim"])
 }
 
-pub(super) const GPU_0: &str = "gpu.example.com/node-a/gpu-0";
+pub(crate) const GPU_0: &str = "gpu.example.com/node-a/gpu-0";
+
+/// A claim for one device of a class.
+pub(crate) fn spec(class: &str, tolerations: &[&str]) -> Arc<ClaimSpec> {
+    let terms = RequestTerms {
+        class: class.into(),
+        expressions: Vec::new(),
+        amount: DeviceAmount::Exactly(1),
+        admin_access: false,
+        tolerations: tolerations.iter().map(|text| toleration(text)).collect(),
+        capacity: BTreeMap::new(),
+        is_more: false,
+    };
+    Arc::new(ClaimSpec {
+        requests: vec![DeviceRequest {
+            name: "gpu".into(),
+            kind: RequestKind::Exactly(terms),
+        }],
+        constraints: Vec::new(),
+    })
+}
+
+/// A class for each driver, and a template with this spec.
+pub(crate) fn with_template(mut world: World, spec: Arc<ClaimSpec>) -> World {
+    let class = |driver: &str| DeviceClass {
+        name: driver.into(),
+        expressions: vec![format!("device.driver == {driver:?}")],
+    };
+    world.snapshot.classes = vec![class("gpu.example.com"), class("nic.example.com")];
+    world.snapshot.templates.push(ResourceClaimTemplate {
+        name: name("ml/of-deployment"),
+        spec,
+    });
+    world
+}

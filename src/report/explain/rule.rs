@@ -7,11 +7,10 @@ use super::view::Explained;
 use crate::assess::Basis;
 use crate::assess::{CountSubject, ReportCompleteness};
 use crate::engine::beside::pods_beside;
-use crate::engine::device_removal::slices_unread;
 use crate::engine::explain::PodVerdict;
 use crate::engine::rule_lifecycle::EvictionStatus;
 use crate::engine::{DeviceImpact, Impact, PodImpact, ProposedTaint, Verdict, selection};
-use crate::model::{Count, Kind};
+use crate::model::{Count, Gap, Kind};
 use crate::model::{
     DeviceId, DeviceSelector, DeviceTaintRule, Effect, NamespacedName, ResourceClaim,
 };
@@ -265,7 +264,8 @@ impl RuleSteps<'_, '_> {
                 format!("{count} devices: {}, {}", first.id, names.join(", "))
             }
         };
-        let is_unread = slices_unread(self.basis.reading);
+        let mut gaps = self.basis.reading.gaps.iter().filter_map(Gap::kind);
+        let is_unread = gaps.any(|kind| kind == Kind::ResourceSlice);
         if !first.published && is_unread {
             text.push_str(", and whether a driver publishes it is unknown");
         } else if !first.published {

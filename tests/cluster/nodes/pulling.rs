@@ -8,8 +8,8 @@ use std::{
 use serde_json::{Value, json};
 
 use super::bench::{Bench, plane};
-use super::podresources::{asked, data, watcher};
-use crate::harness::{DEADLINE, block_on, objects, text};
+use super::podresources::{asked, data, reasons, watcher};
+use crate::harness::{DEADLINE, block_on, text};
 
 fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let end = Instant::now() + DEADLINE;
@@ -50,53 +50,17 @@ fn wait_while_deleted(bench: &Bench<'_>, pod: &str, flags: &[&str]) -> std::proc
     })
 }
 
-/// The devices that `check` is asked about, with the codes that speak against each.
-fn checked(bench: &Bench<'_>, which: &str) -> Vec<(String, Vec<String>)> {
-    let node = bench.node.name();
-    let output = asked(bench, &["check", which, "--node", node]);
-    let told = data(&output);
-    let devices = told["items"].as_array().expect("devices").iter();
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    devices
-        .map(|device| {
-            let reasons = device["objections"].as_array().expect("reasons").iter();
-            let codes = reasons.map(|reason| text(&reason["reason"]));
-            (text(&device["device"]), codes.collect())
-        })
-        .collect()
-}
-
 #[test]
-fn hardware_is_not_safe_to_pull_by_any_of_its_names_nor_by_the_word_of_another_kubelet() {
+fn hardware_id_selects_the_device_that_has_it() {
     let Some(plane) = plane() else { return };
     let bench = Bench::start(plane);
-    bench.run_pod("watcher", |pod| watcher(pod, bench.node.name()));
     bench.run_pod("train", |_| {});
     let (driver, node) = (bench.node.driver(), bench.node.name());
     let held = bench.held()[0].devices[0].clone();
-    // A driver for virtual machines publishes the same card.
-    let other = format!("vfio.{driver}");
-    let mut slice = objects::slice(&other, node, &["card"]);
-    slice["spec"]["devices"][0]["attributes"] =
-        json!({"uuid": {"string": format!("{node}-{held}")}});
-    block_on(plane.create(&[slice]));
-    let card = format!("{other}/{node}/card");
-    let codes = checked(&bench, &card);
-    assert_eq!(codes.len(), 1);
-    let same = codes[0]
-        .1
-        .iter()
-        .filter(|code| *code == "SameHardware")
-        .count();
-    assert!(same >= 2, "{codes:?}");
-    // By its number it is both.
-    let by_number = checked(&bench, &format!("uuid={node}-{held}"));
-    let names: Vec<&str> = by_number.iter().map(|(name, _)| name.as_str()).collect();
-    assert!(names.contains(&card.as_str()), "{names:?}");
-    assert!(
-        names.contains(&format!("{driver}/{node}/{held}").as_str()),
-        "{names:?}"
-    );
+    let checked = asked(&bench, &["check", &format!("uuid={node}-{held}")]);
+    let devices = reasons(&data(&checked)).into_iter();
+    let devices: Vec<String> = devices.map(|(device, _)| device).collect();
+    assert_eq!(devices, [format!("{driver}/{node}/{held}")]);
 }
 
 #[test]
@@ -155,7 +119,8 @@ fn whoever_tolerates_the_taint_stays_and_the_device_is_idle_when_it_has_ended() 
     assert_eq!((status, bench.held().len()), (Some(0), 0), "{told}");
     // Who tolerates the taint may come back: a template lets every new pod of it in.
     bench.run_pod("watcher", |pod| watcher(pod, bench.node.name()));
-    let codes = checked(&bench, &format!("{}/*/*", bench.node.driver()));
+    let all = format!("{}/*/*", bench.node.driver());
+    let codes = reasons(&data(&asked(&bench, &["check", &all])));
     assert!(
         codes.iter().all(|(_, codes)| codes == &["Tolerated"]),
         "{codes:?}"
