@@ -85,8 +85,8 @@ fn a_claim_that_two_pods_share_is_free_when_both_are_evicted() {
     scene
         .make_room("--yes")
         .ended(0)
-        .saying("one, ")
-        .saying("two");
+        .saying("/one (")
+        .saying("/two (");
     assert_eq!(scene.stage.on(&node), ["critical"]);
     scene.without_rules();
 }

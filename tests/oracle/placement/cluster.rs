@@ -53,6 +53,9 @@ impl Cluster {
             ..36 => &["capacity", "shareID", "consumedCapacity"],
             36.. => &[],
         };
+        // A slice whose devices have nodes of their own is not valid without the feature gate of partitions.
+        self.slices
+            .retain(|slice| minor >= 36 || slice["spec"]["perDeviceNodeSelection"] != true);
         for slice in &mut self.slices {
             drop_fields(slice, of_slices);
         }
