@@ -1,7 +1,7 @@
 //! Costs of evicting sets of pods.
 //!
 //! Takes the verdicts on all pods in question, and gives the [`EvictionCost`] of each set of them, from the rows of
-//! hazards. Costs of sets are not sums: pods share budgets, workloads, groups and Jobs ([`SharedLoss`]).
+//! hazards. Costs of sets are not sums: pods share budgets, workloads, groups and Jobs (`SharedLoss`).
 //!
 //! Two hazards are not counted: `no-replacement` and `sibling-in-use` depend on all devices that are left. Pods that
 //! are not ready are evicted before the others, as in a drain.
