@@ -187,7 +187,7 @@ impl RoomWork<'_> {
         if !prepared.taken_over.is_empty() {
             let count = prepared.taken_over.len();
             context.printer.note(&format!(
-                "another run for pod {} has created rules, and may still be in progress; rules taken over: {count}",
+                "another run for pod {} may still be in progress; rules taken over: {count}",
                 prepared.pod.name
             ));
         }

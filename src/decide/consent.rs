@@ -221,9 +221,9 @@ fn refuse_more_than_expected(
         ApprovalRefusal::NewPod { pod } | ApprovalRefusal::Earlier { pod, .. } => {
             !hit_already.contains(pod)
         }
-        ApprovalRefusal::OtherTaints { .. }
-        | ApprovalRefusal::LessKnown { .. }
-        | ApprovalRefusal::Exchanged { .. } => true,
+        // A drain chooses its own rules, and evicts pods through the Eviction API: its pods are compared.
+        ApprovalRefusal::OtherTaints { .. } => change.drains.is_none(),
+        ApprovalRefusal::LessKnown { .. } | ApprovalRefusal::Exchanged { .. } => true,
     };
     let objections = objections(expected, change.previewed);
     let news = objections.iter().filter(|found| is_news(found));
@@ -482,6 +482,30 @@ mod tests {
             asked(&report()),
             "Drain node-7 in prod-eu? Because pods in 2 namespaces leave the devices, confirm with the number of pods that will leave the devices: type 3"
         );
+    }
+
+    #[test]
+    fn a_drain_is_compared_by_its_pods_and_not_by_its_rules() {
+        let report = in_one_namespace();
+        let mut expected = report.assessment.facts.clone();
+        expected.taints.clear();
+        let drains = Drains::ByEviction(Vec::new(), BTreeSet::new());
+        let agreed = |expected: &ImpactFacts, drains: Option<&Drains>| {
+            let approval = Approval {
+                expect: Some(expected),
+                limit: ImpactLimit::Set,
+                ..YES
+            };
+            let change = PlannedChange {
+                drains,
+                ..change(&report)
+            };
+            consent(&approval, &change).is_ok()
+        };
+        assert!(agreed(&expected, Some(&drains)));
+        assert!(!agreed(&expected, None));
+        expected.pods.clear();
+        assert!(!agreed(&expected, Some(&drains)));
     }
 
     #[test]

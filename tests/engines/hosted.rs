@@ -111,7 +111,7 @@ fn job_comments_which_pods_a_change_evicts_in_every_cluster() {
     let [preview, comment] = steps();
     for (guard, code, verdict) in [
         ("pods.evicted>20", 0, "The impact is within the limits."),
-        ("pods.evicted>1", 4, "A guard tripped"),
+        ("pods.evicted>0", 4, "A guard tripped"),
     ] {
         let change = proposed_change(guard);
         change.run(&preview).ended(0);
@@ -177,7 +177,7 @@ fn job_ignores_a_change_without_rules_and_tries_again_without_a_server() {
 #[test]
 fn job_keeps_the_worst_code_of_the_clusters() {
     let [preview, _] = steps();
-    for (guard, code) in [("pods.evicted>1", 4), ("pods.evicted>20", 75)] {
+    for (guard, code) in [("pods.evicted>0", 4), ("pods.evicted>20", 75)] {
         let change = proposed_change(guard);
         let mut config: Value =
             serde_yaml::from_str(&change.scene.read("config")).expect("a kubeconfig");

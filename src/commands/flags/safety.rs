@@ -21,10 +21,10 @@ pub(crate) struct SafetyArgs {
 
     /// Refuse more than in this report of `preview -o json`
     ///
-    /// The command is refused if the taints or their selectors differ, if a pod would be evicted that the file does
-    /// not list as evicted, if a pod would be evicted earlier than in the file, if a device that is selected by driver,
-    /// pool and name was replaced since, or if the evictions depend on data that could be read when the file was created,
-    /// but cannot be read now. Fewer evicted pods and later evictions are accepted.
+    /// The command is refused if the taints or their selectors differ (except in `drain` and `make-room`), if a pod would
+    /// be evicted that the file does not list as evicted, if a pod would be evicted earlier than in the file, if a device
+    /// that is selected by driver, pool and name was replaced since, or if the evictions depend on data that could be read
+    /// when the file was created, but cannot be read now. Fewer evicted pods and later evictions are accepted.
     #[arg(long, value_name = "FILENAME", hide_short_help = true)]
     expect: Option<PathBuf>,
 

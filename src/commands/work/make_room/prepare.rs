@@ -197,7 +197,7 @@ impl RoomRequest {
         if self.yes && !self.limits.force && !names.is_empty() {
             let why = "pending pods that tolerate the taint may get the devices first";
             let why = format!("{why}: {}; nothing was changed", few(&names));
-            return Err(Failure::refused(why).hint("to evict pods nevertheless, add --force"));
+            return Err(Failure::refused(why).hint("to evict pods nevertheless: --force"));
         }
         Ok(rivals)
     }
