@@ -529,6 +529,42 @@ fn device_is_free_only_if_all_users_of_its_claims_leave() {
     }
 }
 
+#[test]
+fn monitors_and_pods_that_tolerate_the_taint_of_a_drain_are_not_evicted() {
+    type Change = fn(&mut crate::model::AllocationResult);
+    let rows: [(Change, usize, usize); 3] = [
+        (|_| {}, 1, 1),
+        (|result| result.admin_access = true, 0, 1),
+        (
+            |result| {
+                result.tolerations = vec![crate::model::Toleration {
+                    key: String::new(),
+                    operator: crate::model::Operator::Exists,
+                    value: String::new(),
+                    effect: Some(crate::model::Effect::NoSchedule),
+                    seconds: None,
+                }];
+            },
+            0,
+            0,
+        ),
+    ];
+    for (change, evicted, free) in rows {
+        let mut reading = reading(1);
+        add(&mut reading, pod("user"), &[0]);
+        change(
+            &mut reading.snapshot.claims[0]
+                .allocation
+                .as_mut()
+                .unwrap()
+                .results[0],
+        );
+        let unit = &planned(&reading, 1).planned_units[0];
+        let found = (unit.evicted_pod_count, unit.free_device_count);
+        assert_eq!(found, (evicted, free));
+    }
+}
+
 /// A card of 80 with two halves, and a card without partitions.
 fn partitioned() -> Reading {
     let mut reading = reading(1);

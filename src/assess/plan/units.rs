@@ -16,7 +16,7 @@ use crate::assess::completeness::CountSubject;
 use crate::assess::disruption_facts::DisruptionFacts;
 use crate::assess::guard::Limits;
 use crate::assess::hazard::Hazard;
-use crate::engine::{Impact, PodImpact, ProposedTaint, preview};
+use crate::engine::{Impact, PodImpact, ProposedTaint, Verdict, preview};
 use crate::model::{DeviceId, DeviceSelector, Gap, Taint, Uid, Warning};
 
 /// Devices that a plan chooses together or not at all.
@@ -102,13 +102,17 @@ pub fn proposed_taints<'u>(
     taints.collect()
 }
 
+/// Verdicts of a drain: pods that tolerate its taint for scheduling stay, as do monitors with admin access.
 pub(super) fn impact<'a>(proposed: &'a [ProposedTaint], basis: &Basis<'a>) -> Impact<'a> {
-    preview(
-        &basis.reading.snapshot,
-        proposed,
-        basis.now,
-        basis.semantics,
-    )
+    let snapshot = &basis.reading.snapshot;
+    let mut impact = preview(snapshot, proposed, basis.now, basis.semantics);
+    for found in impact.pods.iter_mut().filter(|found| found.is_evicted()) {
+        let mut results = found.claims.iter().flat_map(|used| &used.results);
+        if found.tolerates_no_schedule || results.all(|result| result.admin_access) {
+            found.verdict = Verdict::Tolerates;
+        }
+    }
+    impact
 }
 
 /// For each unit, the pods that it evicts and the devices that it does not free, if it is drained alone.
