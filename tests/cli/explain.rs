@@ -269,7 +269,7 @@ fn what_was_not_read_is_unknown_and_not_none() {
 fn toleration_without_effect() {
     let taint = "gpu.example.com/node-8/gpu-0 example.com/maintenance:NoExecute";
     for (version, outcome, why) in [
-        ("1.37", "EvictedNow", "its effect is not set"),
+        ("1.37", "EvictedNow", "tolerates this taint for scheduling"),
         ("1.38", "Tolerates", "tolerates this taint forever"),
     ] {
         let more = format!("--from examples/cluster.yaml --kubernetes {version}");

@@ -2,9 +2,9 @@
 
 use super::step::ALL;
 use crate::engine::explain::{Chain, EvaluatedTaint, ExplainInput, HeldDevice, PodVerdict};
-use crate::engine::tolerate::{Deadline, TolerationDecision};
+use crate::engine::tolerate::{Deadline, TolerationDecision, tolerates};
 use crate::engine::{Origin, ProposedTaint};
-use crate::model::ResourceClaim;
+use crate::model::{ResourceClaim, Taint};
 
 /// So many taints are named, each with what the claim has against it.
 const SHOWN: usize = 3;
@@ -33,7 +33,7 @@ pub(super) fn deciding_links(
                 let decision = taint.decision.filter(|decision| decides(*decision))?;
                 Some([
                     tainted(taint, held, input),
-                    tolerated(decision, held, claim, input),
+                    tolerated(decision, taint.taint, held, claim, input),
                 ])
             });
             found.extend(deciding);
@@ -75,6 +75,7 @@ fn tainted(
 /// What the claim has against the taint: the toleration that decides.
 fn tolerated(
     decision: TolerationDecision,
+    taint: &Taint,
     held: &HeldDevice<'_>,
     claim: &ResourceClaim,
     input: &ExplainInput<'_>,
@@ -94,6 +95,9 @@ fn tolerated(
                 "tolerates"
             };
             format!("claim {name} {verb} this taint for {seconds}s, until {at}")
+        }
+        (None, _) if tolerations.iter().any(|it| tolerates(it, taint)) => {
+            format!("claim {name} tolerates this taint for scheduling only")
         }
         (None, _) => format!("claim {name} does not tolerate this taint"),
     }
