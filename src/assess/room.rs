@@ -4,7 +4,7 @@
 //! the Eviction API would answer if the pods of the set were evicted one after the other, before any is replaced.
 
 use crate::engine::allocator::room::{RoomCost, RoomTier};
-use crate::engine::disruption::{BudgetAnswer, disruption_of};
+use crate::engine::disruption::disruption_of;
 use crate::model::{Pod, PodDisruptionBudget};
 
 /// Grace periods up to this number of seconds are short.
@@ -52,7 +52,7 @@ impl<'a> RoomCosts<'a> {
         let grace = pods().map(|it| it.grace_period_seconds).max();
         let grace_period_seconds = grace.unwrap_or_default();
         RoomCost {
-            tier: if self.violates(set) {
+            tier: if !self.violated(set).is_empty() {
                 RoomTier::BudgetsViolated
             } else if grace_period_seconds <= SHORT_GRACE {
                 RoomTier::ShortGrace
@@ -66,24 +66,13 @@ impl<'a> RoomCosts<'a> {
         }
     }
 
-    /// Whether a budget refuses an eviction of these pods, or may refuse it.
-    fn violates(&self, set: &[usize]) -> bool {
-        !self.violated(set).is_empty()
-    }
-
     /// The budgets that refuse an eviction of the pods with these indices, or may refuse it.
     #[must_use]
     pub fn violated(&self, set: &[usize]) -> Vec<&'a PodDisruptionBudget> {
         let pods = set.iter().filter_map(|index| self.pods.get(*index));
         let pods: Vec<&Pod> = pods.map(|it| it.pod).collect();
         let found = disruption_of(pods.iter().copied(), self.budgets.iter().copied());
-        let refusing = found.budgets.iter().filter(|impact| {
-            let mut answers = impact.pods.iter();
-            answers.any(|(_, answer)| match answer {
-                BudgetAnswer::Refused | BudgetAnswer::Ambiguous => true,
-                BudgetAnswer::NotAsked | BudgetAnswer::Allowed => false,
-            })
-        });
+        let refusing = found.budgets.iter().filter(|impact| impact.is_violated());
         let unknown = self.budgets.iter().copied().filter(|budget| {
             let mut pods = pods.iter();
             pods.any(|pod| budget.covers(pod).is_none())
@@ -98,8 +87,8 @@ impl<'a> RoomCosts<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::testing::{name, pod};
-    use crate::model::{BudgetStatus, LabelSelector, Uid, UnhealthyPodEvictionPolicy};
+    use crate::engine::testing::{budget, pod};
+    use crate::model::Uid;
 
     #[test]
     fn budgets_and_grace_periods_decide_the_tier_of_a_set() {
@@ -112,22 +101,7 @@ mod tests {
                 pod
             })
             .into();
-        let budget = |allowed| PodDisruptionBudget {
-            name: name("team-a", "budget"),
-            generation: 1,
-            selector: Some(LabelSelector::default()),
-            min_available: None,
-            max_unavailable: None,
-            unhealthy_pod_eviction_policy: UnhealthyPodEvictionPolicy::IfHealthyBudget,
-            status: BudgetStatus {
-                disruptions_allowed: allowed,
-                current_healthy: 4,
-                desired_healthy: 4 - allowed,
-                expected_pods: 4,
-                observed_generation: 1,
-                failure: None,
-            },
-        };
+        let budget = |allowed| budget("team-a", 4 - allowed, 4, 4);
         let tier = |budgets: &[PodDisruptionBudget], set: &[usize]| {
             let evictable = pods.iter().map(|pod| EvictablePod {
                 pod,

@@ -293,12 +293,8 @@ impl Dedication<'_> {
     }
 
     fn proposed(&self, mutation: &MutationContext) -> Vec<ProposedTaint> {
-        let devices = self.terms.devices.iter();
-        let now = mutation.view.now;
-        let taint = |device: &DeviceSelector| {
-            ProposedTaint::hypothetical(device.clone(), self.terms.taint(), now)
-        };
-        devices.map(taint).collect()
+        let (devices, taint) = (self.terms.devices.iter().cloned(), self.terms.taint());
+        ProposedTaint::hypothetical_for(devices, &taint, mutation.view.now)
     }
 
     /// The change that each object needs, and findings to be shown. The server takes all of it, or nothing is done.

@@ -25,6 +25,7 @@
 //! | Approval that evictions need, and whether it was given | [`mod@consent`] |
 //! | What was agreed to beforehand (`--expect`), and what differs from it | [`expectation`] |
 //! | Confirmations: the prompt, who can answer it, and the accepted answers | [`question`] |
+//! | Replies of the Eviction API, and when refused evictions are tried again | [`refused_evictions`] |
 //! | Conflicting writes: whether a decision still holds for the changed rule | [`mod@conflict`] |
 //! | The objects and patches sent to the server for a rule | [`draft`] |
 //! | Who changes rules: the user and the run of this program, as rules note it | [`writer`] |
@@ -67,6 +68,7 @@ pub mod plan;
 pub mod proposal;
 pub mod publish;
 pub mod question;
+pub mod refused_evictions;
 pub mod rule_result;
 pub mod rules_on;
 #[cfg(test)]

@@ -149,6 +149,21 @@ impl PodImpact<'_> {
         self.causes.iter().any(|cause| !cause.is_proposed())
     }
 
+    /// Whether it uses these devices with admin access only, as monitors do.
+    #[must_use]
+    pub fn has_admin_access_only(&self) -> bool {
+        let mut results = self.claims.iter().flat_map(|used| &used.results).peekable();
+        // `all` is true of nothing, and a pod without results is no monitor.
+        results.peek().is_some() && results.all(|result| result.admin_access)
+    }
+
+    /// Whether a replacement of the pod would get the same device again, since its claim tolerates the taint for the
+    /// scheduler. Nothing replaces a pod without an owner.
+    #[must_use]
+    pub fn replacement_tolerates(&self) -> bool {
+        self.tolerates_no_schedule && self.pod.controller.is_some()
+    }
+
     /// Whether a proposed taint evicts it, now or later.
     #[must_use]
     pub fn is_evicted(&self) -> bool {

@@ -20,6 +20,17 @@ impl ProposedTaint {
         }
     }
 
+    /// Such a taint for each of these selectors.
+    pub fn hypothetical_for(
+        selectors: impl IntoIterator<Item = DeviceSelector>,
+        taint: &Taint,
+        now: Timestamp,
+    ) -> Vec<Self> {
+        let selectors = selectors.into_iter();
+        let proposed = selectors.map(|it| Self::hypothetical(it, taint.clone(), now));
+        proposed.collect()
+    }
+
     /// The taint of a rule that exists.
     ///
     /// A rule with effect `None` is taken as if its effect were changed to `NoExecute` at `now`: the

@@ -9,10 +9,11 @@ use super::impact::{Cause, Impact, Origin, PodImpact, ProposedTaint, Verdict};
 use super::inventory::DeviceState;
 use super::semantics::Semantics;
 use crate::model::{
-    Allocation, AllocationResult, AttributeValue, ConsumerReference, Containers, Controller,
-    CounterUse, Device, DeviceId, DeviceSelector, DeviceTerms, DisruptionAction, Effect,
-    FailurePolicy, Kind, Minor, NamespacedName, Node, NodeCondition, Phase, Pool, QosClass,
-    Reading, ResourceClaim, ResourceSlice, Sandbox, SliceNodes, Snapshot, Source, Taint, Workload,
+    Allocation, AllocationResult, AttributeValue, BudgetStatus, ConsumerReference, Containers,
+    Controller, CounterUse, Device, DeviceId, DeviceSelector, DeviceTerms, DisruptionAction,
+    Effect, FailurePolicy, Kind, LabelSelector, Minor, NamespacedName, Node, NodeCondition, Phase,
+    PodDisruptionBudget, Pool, QosClass, Reading, ResourceClaim, ResourceSlice, Sandbox,
+    SliceNodes, Snapshot, Source, Taint, UnhealthyPodEvictionPolicy, Workload,
 };
 
 pub use crate::model::Pod;
@@ -70,6 +71,26 @@ pub fn controller(kind: &str, name: &str) -> Controller {
         kind: kind.into(),
         name: name.into(),
         uid: format!("uid-of-{name}").as_str().into(),
+    }
+}
+
+/// A budget of all pods of a namespace: so many of the `expected` ones have to be ready, and are.
+pub fn budget(namespace: &str, desired: i32, healthy: i32, expected: i32) -> PodDisruptionBudget {
+    PodDisruptionBudget {
+        name: name(namespace, "budget"),
+        generation: 1,
+        selector: Some(LabelSelector::default()),
+        min_available: None,
+        max_unavailable: None,
+        unhealthy_pod_eviction_policy: UnhealthyPodEvictionPolicy::IfHealthyBudget,
+        status: BudgetStatus {
+            disruptions_allowed: (healthy - desired).max(0),
+            current_healthy: healthy,
+            desired_healthy: desired,
+            expected_pods: expected,
+            observed_generation: 1,
+            failure: None,
+        },
     }
 }
 

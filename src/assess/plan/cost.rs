@@ -145,8 +145,12 @@ impl EvictionCosts {
     /// Costs of evicting pods of `impact`.
     #[must_use]
     pub fn new(impact: &Impact<'_>, basis: &Basis<'_>) -> Self {
-        let mut costs = Self::of_budgets(impact, basis);
         let pods: Vec<&PodImpact<'_>> = impact.pods.iter().filter(|pod| pod.is_evicted()).collect();
+        let mut costs = Self {
+            pods: vec![PodCost::default(); pods.len()],
+            shared: Vec::new(),
+        };
+        costs.add_budgets(&pods, basis);
         let index = pods.iter().enumerate();
         let index: HashMap<&Uid, usize> = index.map(|(index, pod)| (&pod.pod.uid, index)).collect();
         let alone = job_fates_alone(impact, basis.reading);
@@ -154,18 +158,6 @@ impl EvictionCosts {
         costs.add_hazards(&pods, alone, impact, basis);
         costs.add_workloads(&index, impact, basis);
         costs.add_groups(&pods, &index, impact, basis);
-        costs
-    }
-
-    /// Costs of evicting pods of `impact` with regard to PodDisruptionBudgets alone.
-    #[must_use]
-    pub fn of_budgets(impact: &Impact<'_>, basis: &Basis<'_>) -> Self {
-        let pods: Vec<&PodImpact<'_>> = impact.pods.iter().filter(|pod| pod.is_evicted()).collect();
-        let mut costs = Self {
-            pods: vec![PodCost::default(); pods.len()],
-            shared: Vec::new(),
-        };
-        costs.add_budgets(&pods, basis);
         costs
     }
 

@@ -11,7 +11,7 @@ use foldhash::{HashMap, HashSet};
 use crate::engine::allocator::PartitionedPools;
 use crate::engine::impact::replacement_takes_claim;
 use crate::engine::{Impact, PodImpact, Verdict};
-use crate::model::{DeviceId, ResourceClaim, Snapshot, Uid};
+use crate::model::{DeviceId, Kind, ResourceClaim, Snapshot, Uid};
 
 /// Holders of devices, and which pods release their claims when they are evicted.
 pub(super) struct DeviceRelease<'a> {
@@ -81,6 +81,6 @@ impl<'a> DeviceRelease<'a> {
 // A DaemonSet's pod stays in a drain, unless the user includes it.
 fn releases_claims(pod: &PodImpact<'_>) -> bool {
     let owner = pod.pod.controller.as_ref();
-    let is_of_daemon_set = owner.is_some_and(|owner| &*owner.kind == "DaemonSet");
-    !is_of_daemon_set && !replacement_takes_claim(pod)
+    let kind = owner.and_then(|owner| owner.workload_kind());
+    kind != Some(Kind::DaemonSet) && !replacement_takes_claim(pod)
 }

@@ -8,10 +8,10 @@ use super::*;
 use crate::assess::hazard::Hazard;
 use crate::assess::{Assessed, Basis, DisruptionFacts, Limits, Severity};
 use crate::model::{
-    BudgetStatus, ClaimSource, Controller, CounterSet, Deletion, DeviceId, Gap, Job, Kind,
-    LabelOperator, LabelRequirement, LabelSelector, Phase, Pod, PodClaim, PodDisruptionBudget,
-    PodGroup, Reading, ReplicaSet, ResourceClaim, ResourceSlice, SliceTerms,
-    UnhealthyPodEvictionPolicy,
+    AllocationResult, ClaimSource, Controller, CounterSet, Deletion, DeviceId, Effect, Gap, Job,
+    Kind, LabelOperator, LabelRequirement, LabelSelector, Operator, Phase, Pod, PodClaim,
+    PodDisruptionBudget, PodGroup, Reading, ReplicaSet, ResourceClaim, ResourceSlice, SliceTerms,
+    Toleration,
 };
 use crate::report::testing;
 
@@ -89,22 +89,11 @@ fn budget(app: &str, allowed: i32) -> PodDisruptionBudget {
     let labels = [("app".to_owned(), app.to_owned())];
     PodDisruptionBudget {
         name: testing::name("team-a", app),
-        generation: 1,
         selector: Some(LabelSelector {
             labels: labels.into(),
             expressions: Vec::new(),
         }),
-        min_available: None,
-        max_unavailable: None,
-        unhealthy_pod_eviction_policy: UnhealthyPodEvictionPolicy::IfHealthyBudget,
-        status: BudgetStatus {
-            disruptions_allowed: allowed,
-            current_healthy: allowed + 2,
-            desired_healthy: 2,
-            expected_pods: allowed + 2,
-            observed_generation: 1,
-            failure: None,
-        },
+        ..testing::budget("team-a", 2, allowed + 2, allowed + 2)
     }
 }
 
@@ -531,27 +520,29 @@ fn device_is_free_only_if_all_users_of_its_claims_leave() {
 
 #[test]
 fn monitors_and_pods_that_tolerate_the_taint_of_a_drain_are_not_evicted() {
-    type Change = fn(&mut crate::model::AllocationResult);
-    let rows: [(Change, usize, usize); 3] = [
-        (|_| {}, 1, 1),
-        (|result| result.admin_access = true, 0, 1),
-        (
-            |result| {
-                result.tolerations = vec![crate::model::Toleration {
-                    key: String::new(),
-                    operator: crate::model::Operator::Exists,
-                    value: String::new(),
-                    effect: Some(crate::model::Effect::NoSchedule),
-                    seconds: None,
-                }];
-            },
-            0,
-            0,
-        ),
+    let tolerates = |result: &mut AllocationResult| {
+        result.tolerations = vec![Toleration {
+            key: String::new(),
+            operator: Operator::Exists,
+            value: String::new(),
+            effect: Some(Effect::NoSchedule),
+            seconds: None,
+        }];
+    };
+    let monitors = |result: &mut AllocationResult| result.admin_access = true;
+    let neither = |_: &mut AllocationResult| {};
+    type Change<'c> = &'c dyn Fn(&mut AllocationResult);
+    // A pod that tolerates the taint stays if something recreates it: its replacement would get the device again.
+    let rows: [(Change<'_>, bool, usize, usize); 3] = [
+        (&neither, true, 1, 1),
+        (&monitors, true, 0, 1),
+        (&tolerates, true, 0, 0),
     ];
-    for (change, evicted, free) in rows {
+    for (change, is_owned, evicted, free) in rows {
         let mut reading = reading(1);
-        add(&mut reading, pod("user"), &[0]);
+        let mut user = pod("user");
+        user.controller = is_owned.then(|| testing::controller("ReplicaSet", "web"));
+        add(&mut reading, user, &[0]);
         change(
             &mut reading.snapshot.claims[0]
                 .allocation

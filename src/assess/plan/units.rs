@@ -97,9 +97,7 @@ pub fn proposed_taints<'u>(
 ) -> Vec<ProposedTaint> {
     let devices = units.into_iter().flat_map(|unit| &unit.devices);
     let selectors = devices.cloned().map(DeviceSelector::from);
-    let taints =
-        selectors.map(|selector| ProposedTaint::hypothetical(selector, taint.clone(), now));
-    taints.collect()
+    ProposedTaint::hypothetical_for(selectors, taint, now)
 }
 
 /// Verdicts of a drain: pods that tolerate its taint for scheduling stay, as do monitors with admin access.
@@ -107,8 +105,7 @@ pub(super) fn impact<'a>(proposed: &'a [ProposedTaint], basis: &Basis<'a>) -> Im
     let snapshot = &basis.reading.snapshot;
     let mut impact = preview(snapshot, proposed, basis.now, basis.semantics);
     for found in impact.pods.iter_mut().filter(|found| found.is_evicted()) {
-        let mut results = found.claims.iter().flat_map(|used| &used.results);
-        if found.tolerates_no_schedule || results.all(|result| result.admin_access) {
+        if found.tolerates_no_schedule || found.has_admin_access_only() {
             found.verdict = Verdict::Tolerates;
         }
     }

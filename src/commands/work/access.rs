@@ -1,10 +1,15 @@
 //! Permissions that a command needs for all of its work, asked for before anything is changed.
 
+use std::collections::BTreeSet;
+
 use futures::future::try_join_all;
 
 use super::connect::failed;
-use crate::cluster::{AccessQuery, ApiClient, ClusterError, Purpose, is_allowed, user_name};
+use crate::cluster::{
+    AccessQuery, ApiClient, ClusterError, Purpose, WriteMode, evict, is_allowed, user_name,
+};
 use crate::error::Failure;
+use crate::model::{NamespacedName, Uid};
 
 /// Refuses to begin where the user may not do one of these things.
 ///
@@ -52,4 +57,24 @@ pub(crate) async fn refuse_missing(
         failure.detail(text)
     });
     Err(others.detail("nothing was changed"))
+}
+
+/// Tries one eviction in each namespace without carrying it out: permissions are granted by namespace, and admission may
+/// refuse an eviction. A budget that refuses now may allow the eviction later.
+///
+/// # Errors
+///
+/// An eviction is not permitted, or cannot be tried. Nothing was changed.
+pub(crate) async fn try_evictions<'p>(
+    pods: impl IntoIterator<Item = (&'p NamespacedName, &'p Uid)>,
+    client: &ApiClient,
+) -> Result<(), Failure> {
+    let mut namespaces = BTreeSet::new();
+    for (pod, uid) in pods {
+        if namespaces.insert(&pod.namespace) {
+            let tried = evict(client, pod, uid, None, WriteMode::DryRun).await;
+            tried.map_err(|error| failed(error).detail("nothing was changed"))?;
+        }
+    }
+    Ok(())
 }

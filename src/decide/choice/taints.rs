@@ -6,7 +6,7 @@ use super::misspelt_name::wrong_name;
 use super::parse::{Choice, ChoiceBasis};
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceSelector, DeviceTaintRule, Effect, Snapshot, Warning, in_group};
+use crate::model::{DeviceTaintRule, Effect, Snapshot, Warning, in_group};
 use crate::naming::taint;
 
 /// The taint that is looked at when nobody has named one.
@@ -32,10 +32,8 @@ impl Choice {
                     Some(taint) => taint.clone(),
                     None => taint::parse(DEFAULT_TAINT).map_err(wrong_name)?,
                 };
-                let of = |selector: &DeviceSelector| {
-                    ProposedTaint::hypothetical(selector.clone(), taint.clone(), now)
-                };
-                Ok(selectors.iter().map(of).collect())
+                let selectors = selectors.iter().cloned();
+                Ok(ProposedTaint::hypothetical_for(selectors, &taint, now))
             }
             // No taint would mean that no pod is hit, which nobody has looked at.
             ChoiceBasis::Filtered(..) => Err(Failure::new(

@@ -48,7 +48,7 @@ pub use facts::{
 pub use pod_class::{Inclusions, PodClass};
 pub use replacements::drain_replacements;
 pub use restart::{RestartProgress, RestartState, restart_states, tainted_since};
-pub use run::{DrainLimits, DrainRun, DrainStep, EvictionReply, SETTLE, UnitEnd, refusal_line};
+pub use run::{DrainLimits, DrainRun, DrainStep, SETTLE, UnitEnd, refusal_line};
 pub use start::{DrainPlan, needed_inclusions};
 pub use state::{
     DrainUnit, UnitStage, UnitStatus, as_evicting, drain_units, no_such_drain, restorable,

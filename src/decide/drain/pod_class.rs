@@ -58,13 +58,7 @@ impl PodClass {
     /// The class of a pod with its verdict under a NoExecute taint on its devices.
     #[must_use]
     pub fn of<'a>(impact: &PodImpact<'a>, owners: &Owners<'a>) -> Self {
-        let mut results = impact
-            .claims
-            .iter()
-            .flat_map(|used| &used.results)
-            .peekable();
-        // `all` is true of nothing, and a pod without results is no monitor.
-        if results.peek().is_some() && results.all(|result| result.admin_access) {
+        if impact.has_admin_access_only() {
             return Self::Admin;
         }
         let owned = || Self::of_owner(impact.pod, owners);
@@ -74,10 +68,7 @@ impl PodClass {
             Verdict::Evicted { .. } | Verdict::Terminating if replacement_takes_claim(impact) => {
                 Self::KeepsClaim
             }
-            // A toleration of NoSchedule alone brings the replacement back. Nothing replaces a pod without an owner.
-            Verdict::Evicted { .. } | Verdict::Terminating
-                if impact.tolerates_no_schedule && impact.pod.controller.is_some() =>
-            {
+            Verdict::Evicted { .. } | Verdict::Terminating if impact.replacement_tolerates() => {
                 Self::Tolerant
             }
             Verdict::Evicted { .. } | Verdict::Terminating => owned(),

@@ -18,19 +18,12 @@ use std::time::Duration;
 use super::facts::{IdleWait, UnitFacts, UnitPod};
 use super::pod_class::{Inclusions, PodClass};
 use super::restart::RestartProgress;
+use crate::decide::refused_evictions::{EvictionReply, LONG, RefusedEvictions};
 use crate::model::Uid;
 use crate::naming::phrase::few;
 
 /// Time for which devices must be idle, and for the scheduler to observe taints.
 pub const SETTLE: Duration = Duration::from_secs(5);
-/// Delay before the first retry of a refused eviction.
-const FIRST_RETRY: Duration = Duration::from_secs(1);
-/// Longest delay between retries, as `kubectl drain` waits each time.
-const LONGEST_RETRY: Duration = Duration::from_secs(5);
-/// Time until other ways are named for a refused eviction, and for which a pending replacement is waited for that
-/// `--accept-unplaceable` accepts.
-const LONG: Duration = Duration::from_secs(60);
-
 /// Limits of a drain.
 #[derive(Clone, Copy, Debug)]
 pub struct DrainLimits {
@@ -76,28 +69,6 @@ pub enum UnitEnd {
     Changed(String),
 }
 
-/// Response of the Eviction API.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EvictionReply {
-    /// The pod is terminating.
-    Accepted,
-    /// The pod no longer exists, or another pod has its name.
-    Gone,
-    /// The eviction is refused: the server's message.
-    Refused(String),
-    /// It is unknown whether the pod was evicted.
-    Unknown,
-}
-
-/// A refused eviction.
-#[derive(Clone, Debug)]
-struct Refusal {
-    message: String,
-    since: Duration,
-    retry_at: Duration,
-    wait: Duration,
-}
-
 /// A run of a drain: what it remembers between looks. All durations are since it began.
 #[derive(Clone, Debug)]
 pub struct DrainRun {
@@ -108,7 +79,7 @@ pub struct DrainRun {
     began: Duration,
     /// Evicted pods of the current unit.
     evicted: BTreeSet<Uid>,
-    refused: BTreeMap<Uid, Refusal>,
+    refused: RefusedEvictions,
     /// Last eviction from each workload.
     disrupted: BTreeMap<Uid, Duration>,
     /// Ready pods of each workload before its first eviction.
@@ -131,7 +102,7 @@ impl DrainRun {
             is_resumed,
             began: Duration::ZERO,
             evicted: BTreeSet::new(),
-            refused: BTreeMap::new(),
+            refused: RefusedEvictions::default(),
             disrupted: BTreeMap::new(),
             before: BTreeMap::new(),
             ready: [BTreeSet::new(), BTreeSet::new()],
@@ -165,19 +136,9 @@ impl DrainRun {
                 self.evicted.insert(pod.uid.clone());
                 self.refused.remove(&pod.uid);
             }
-            EvictionReply::Gone => drop(self.refused.remove(&pod.uid)),
+            EvictionReply::Gone => self.refused.remove(&pod.uid),
             EvictionReply::Refused(message) => {
-                let before = self.refused.get(&pod.uid);
-                let wait = before.map_or(FIRST_RETRY, |refused| {
-                    refused.wait.saturating_mul(2).min(LONGEST_RETRY)
-                });
-                let refusal = Refusal {
-                    message: message.clone(),
-                    since: before.map_or(elapsed, |refused| refused.since),
-                    retry_at: elapsed.saturating_add(wait),
-                    wait,
-                };
-                self.refused.insert(pod.uid.clone(), refusal);
+                self.refused.refuse(&pod.uid, message.clone(), elapsed);
             }
         }
     }
@@ -252,7 +213,7 @@ impl DrainRun {
         }
         let is_old = |pod: &&UnitPod| {
             let refused = self.refused.get(&pod.uid);
-            refused.is_some_and(|refused| elapsed.saturating_sub(refused.since) >= LONG)
+            refused.is_some_and(|refused| refused.is_old(elapsed))
         };
         let mut pods = facts.pods.iter().filter(is_old);
         let (pod, owner) = pods.find_map(|pod| {

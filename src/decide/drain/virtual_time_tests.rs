@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use crate::decide::drain::facts::{IdleWait, UnitFacts, UnitPod, WorkloadState};
 use crate::decide::drain::pod_class::{Inclusions, PodClass};
-use crate::decide::drain::run::{DrainLimits, DrainRun, DrainStep, EvictionReply, UnitEnd};
+use crate::decide::drain::run::{DrainLimits, DrainRun, DrainStep, UnitEnd};
 use crate::decide::drain::testing::unit_pod;
+use crate::decide::refused_evictions::EvictionReply;
 use crate::engine::testing::pod as running;
 use crate::engine::testing::tries;
 use crate::model::{Pod, Uid};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::tolerance::{covers, lacking};
+use super::rules::{covers, lacking};
 use crate::assess::{DeviceBasis, completeness, do_not_disrupt};
 use crate::engine::allocator::room::can_use;
 use crate::engine::allocator::{PendingClaim, SearchBasis};
@@ -106,7 +106,8 @@ pub fn candidates<'a>(
         }
     }
     let found = claims.into_values().filter_map(|(pod, claims)| {
-        let held: BTreeSet<DeviceId> = claims.iter().flat_map(|claim| held(claim)).collect();
+        let results = claims.iter().flat_map(|claim| claim.exclusive_results());
+        let held: BTreeSet<DeviceId> = results.map(|result| result.device.clone()).collect();
         (!held.is_disjoint(devices)).then(|| CandidatePod {
             pod,
             movability: movability(pod, &claims, beneficiary),
@@ -114,13 +115,6 @@ pub fn candidates<'a>(
         })
     });
     found.collect()
-}
-
-/// The devices that a claim holds, those with admin access aside.
-fn held(claim: &ResourceClaim) -> impl Iterator<Item = DeviceId> {
-    let results = claim.allocation.iter().flat_map(|it| &it.results);
-    let own = results.filter(|result| !result.admin_access);
-    own.map(|result| result.device.clone())
 }
 
 fn movability(pod: &Pod, claims: &[&ResourceClaim], beneficiary: Beneficiary<'_>) -> Movability {

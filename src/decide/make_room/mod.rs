@@ -12,17 +12,14 @@ mod rules;
 mod run;
 #[cfg(test)]
 mod tests;
-mod tolerance;
 mod waiting_pod;
 
-pub use candidates::{Beneficiary, CandidatePod, Immovable, Movability, candidates, rivals};
+pub use candidates::{Beneficiary, candidates, rivals};
 pub use plan::{PlannedEviction, Room, RoomInput, RoomLimits, RoomPlan, plan};
-pub use rules::{TAINT_KEY, drafts, kept_for, left_of, reserved, room_steps, taint};
+pub use rules::{drafts, lacking, left_of, refuse_lacking, reserved, room_steps, taint};
 pub use run::{
-    PodProgress, RoomEnd, RoomFacts, RoomReply, RoomRun, RoomStep, RoomView, allocated, progress,
-    with_removal,
+    PodProgress, RoomEnd, RoomFacts, RoomRun, RoomStep, RoomView, allocated, progress, with_removal,
 };
-pub use tolerance::{LackingRequest, lacking, refuse_lacking, toleration_lines};
 pub use waiting_pod::{
     Eligibility, RoomTarget, WaitingPod, eligibility, refuse_unread, with_scheduler,
 };

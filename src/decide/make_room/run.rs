@@ -3,31 +3,18 @@
 //! Takes facts and the time since the start, and gives the next step. A pod is evicted once: an eviction that the server
 //! accepted is not sent again, and a pod that is terminating is not evicted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::plan::RoomPlan;
 use super::rules::kept_for;
 use crate::decide::pending_pods::explain_pod;
+use crate::decide::refused_evictions::{EvictionReply, RefusedEvictions};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
     DeviceId, DeviceTaintRule, NamespacedName, NodeName, Pod, ResourceClaim, Snapshot, Uid,
 };
 use crate::naming::phrase::few;
-
-/// Pauses before a refused eviction is tried again, first and at most.
-const RETRIES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
-/// Time for which a PodDisruptionBudget may refuse an eviction before the pod is deleted, with --force.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Response to an eviction or a deletion.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RoomReply {
-    /// The pod is terminating, or gone.
-    Accepted,
-    /// The eviction was refused, or it is unknown whether it was made, for this reason.
-    Refused(String),
-}
 
 /// Progress of the waiting pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,8 +88,7 @@ impl RoomFacts {
         let own = |claim: &&ResourceClaim| view.claims.contains(&claim.name);
         let claims = view.snapshot.claims.iter();
         let results = |claim: &ResourceClaim| -> BTreeSet<DeviceId> {
-            let results = claim.allocation.iter().flat_map(|it| &it.results);
-            let held = results.filter(|result| !result.admin_access);
+            let held = claim.exclusive_results();
             held.map(|result| result.device.clone()).collect()
         };
         // A claim that held a device before may hold it until its pods have left.
@@ -133,8 +119,8 @@ impl RoomFacts {
 /// The pods of the plan that a claim with one of their devices is reserved for.
 fn remaining(plan: &RoomPlan, snapshot: &Snapshot) -> Vec<(NamespacedName, Uid, bool)> {
     let holds = |claim: &&ResourceClaim| {
-        let mut results = claim.allocation.iter().flat_map(|it| &it.results);
-        results.any(|result| !result.admin_access && plan.held.contains(&result.device))
+        let mut results = claim.exclusive_results();
+        results.any(|result| plan.held.contains(&result.device))
     };
     let holding = snapshot.claims.iter().filter(holds);
     let users: BTreeSet<&Uid> = holding
@@ -197,22 +183,13 @@ pub enum RoomEnd {
     Interfered(String),
 }
 
-/// A refused eviction.
-#[derive(Clone, Debug)]
-struct Refusal {
-    message: String,
-    since: Duration,
-    pause: Duration,
-    retry_at: Duration,
-}
-
 /// The run of one command.
 #[derive(Clone, Debug)]
 pub struct RoomRun {
     timeout: Duration,
     force: bool,
     accepted: BTreeSet<Uid>,
-    refused: BTreeMap<Uid, Refusal>,
+    refused: RefusedEvictions,
 }
 
 impl RoomRun {
@@ -223,7 +200,7 @@ impl RoomRun {
             timeout,
             force,
             accepted: BTreeSet::new(),
-            refused: BTreeMap::new(),
+            refused: RefusedEvictions::default(),
         }
     }
 
@@ -255,9 +232,7 @@ impl RoomRun {
             match self.refused.get(uid) {
                 None => return RoomStep::Evict(uid.clone()),
                 Some(refusal) if elapsed < refusal.retry_at => {}
-                Some(refusal)
-                    if self.force && elapsed >= refusal.since.saturating_add(PATIENCE) =>
-                {
+                Some(refusal) if self.force && refusal.is_old(elapsed) => {
                     return RoomStep::Delete(uid.clone());
                 }
                 Some(_) => return RoomStep::Evict(uid.clone()),
@@ -267,25 +242,19 @@ impl RoomRun {
     }
 
     /// Notes the reply to an eviction or a deletion of the pod with this UID.
-    pub fn replied(&mut self, uid: &Uid, reply: RoomReply, elapsed: Duration) {
-        let message = match reply {
-            RoomReply::Accepted => {
+    pub fn replied(&mut self, uid: &Uid, reply: EvictionReply, elapsed: Duration) {
+        match reply {
+            EvictionReply::Accepted | EvictionReply::Gone => {
                 self.refused.remove(uid);
                 self.accepted.insert(uid.clone());
-                return;
             }
-            RoomReply::Refused(message) => message,
-        };
-        let [first, longest] = RETRIES;
-        let before = self.refused.get(uid);
-        let pause = before.map_or(first, |it| it.pause.saturating_mul(2).min(longest));
-        let refusal = Refusal {
-            message,
-            since: before.map_or(elapsed, |refusal| refusal.since),
-            pause,
-            retry_at: elapsed.saturating_add(pause),
-        };
-        self.refused.insert(uid.clone(), refusal);
+            EvictionReply::Refused(message) => self.refused.refuse(uid, message, elapsed),
+            // A pod that is terminating by the next look is not evicted again.
+            EvictionReply::Unknown => {
+                let message = "no valid response from the server".to_owned();
+                self.refused.refuse(uid, message, elapsed);
+            }
+        }
     }
 
     /// What the run waits for, a line each.

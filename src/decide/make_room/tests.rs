@@ -5,15 +5,17 @@ use std::time::Duration;
 
 use super::candidates::{Beneficiary, Immovable, Movability, candidates, rivals};
 use super::plan::{RoomInput, RoomLimits, RoomPlan, plan};
-use super::rules::{TAINT_KEY, drafts, kept_for, left_of, reserved, room_steps, taint};
-use super::run::{
-    PodProgress, RoomEnd, RoomFacts, RoomReply, RoomRun, RoomStep, RoomView, allocated, progress,
-    with_removal,
+use super::rules::{
+    TAINT_KEY, covers, drafts, kept_for, lacking, left_of, refuse_lacking, reserved, room_steps,
+    taint,
 };
-use super::tolerance::{covers, lacking, refuse_lacking};
+use super::run::{
+    PodProgress, RoomEnd, RoomFacts, RoomRun, RoomStep, RoomView, allocated, progress, with_removal,
+};
 use super::waiting_pod::{Eligibility, RoomTarget, eligibility};
 use crate::assess::Basis;
 use crate::decide::AddStep;
+use crate::decide::refused_evictions::EvictionReply;
 use crate::decide::testing::named;
 use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
@@ -24,7 +26,8 @@ use crate::model::{
     Toleration, Uid,
 };
 use crate::report::testing::{
-    after, claim_in_use, controller, device, name, node, now, pod, published, reading, slice,
+    after, budget, claim_in_use, controller, device, name, node, now, pod, published, reading,
+    slice,
 };
 
 /// Movability of a pod as `change` makes it, for a waiting pod of priority 100.
@@ -220,14 +223,8 @@ fn pending_pods_of_the_same_priority_that_tolerate_the_taint_are_rivals() {
         vec![other]
     };
     let count = |pods: &[Pod], claim: &ResourceClaim, name: &str| {
-        let mut reading = reading();
+        let mut reading = one_device();
         let snapshot = &mut reading.snapshot;
-        snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
-        snapshot.nodes = vec![node("node-7")];
-        snapshot.classes = vec![DeviceClass {
-            name: "gpu".into(),
-            expressions: vec!["device.driver == 'gpu.example.com'".to_owned()],
-        }];
         snapshot.claims = vec![claim.clone()];
         let semantics = Semantics::assumed();
         let basis = Basis::new(&reading, &semantics, now());
@@ -334,21 +331,16 @@ fn a_pod_that_does_not_wait_for_devices_is_refused_with_the_words_of_the_schedul
 
 /// What becomes of a pod whose device is in use on node-7 and free on node-8, which is as `change` makes it.
 fn asked_beside_a_free_device(change: impl FnOnce(&mut Node)) -> Result<Eligibility, Failure> {
-    let mut reading = reading();
+    let mut reading = one_device();
     let snapshot = &mut reading.snapshot;
-    let used = slice(vec![published("gpu-0", &[])]);
-    let mut free = used.clone();
+    let mut free = snapshot.slices[0].clone();
     free.name = "slice-8".into();
     free.pool.name = "node-8".into();
     free.nodes = SliceNodes::One("node-8".into());
-    snapshot.slices = vec![used, free];
+    snapshot.slices.push(free);
     let mut other = node("node-8");
     change(&mut other);
-    snapshot.nodes = vec![node("node-7"), other];
-    snapshot.classes = vec![DeviceClass {
-        name: "gpu".into(),
-        expressions: vec!["device.driver == 'gpu.example.com'".to_owned()],
-    }];
+    snapshot.nodes.push(other);
     let waiting = claim(RequestKind::Exactly(request(vec![])));
     snapshot.claims = vec![claim_in_use(&pod("team-a", "web-0")), waiting];
     let mut critical = pod("team-a", "critical");
@@ -402,12 +394,8 @@ fn a_claim_that_was_not_read_is_not_one_that_does_not_exist() {
     assert!(details.contains("resourceclaims: denied"), "{details}");
 }
 
-/// A cluster with one device, which `holder` has, beside a monitor; the plan for a pod that waits for it.
-fn planned(
-    holder: &Pod,
-    limits: RoomLimits,
-    change: impl FnOnce(&mut Reading),
-) -> Result<RoomPlan, Failure> {
+/// A cluster with one device on one node, and a class of it.
+fn one_device() -> Reading {
     let mut reading = reading();
     let snapshot = &mut reading.snapshot;
     snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
@@ -416,6 +404,17 @@ fn planned(
         name: "gpu".into(),
         expressions: vec!["device.driver == 'gpu.example.com'".to_owned()],
     }];
+    reading
+}
+
+/// A cluster with one device, which `holder` has, beside a monitor; the plan for a pod that waits for it.
+fn planned(
+    holder: &Pod,
+    limits: RoomLimits,
+    change: impl FnOnce(&mut Reading),
+) -> Result<RoomPlan, Failure> {
+    let mut reading = one_device();
+    let snapshot = &mut reading.snapshot;
     let monitor = pod("monitoring", "dcgm");
     let mut watched = claim_in_use(&monitor);
     watched.allocation.as_mut().unwrap().results[0].admin_access = true;
@@ -481,21 +480,8 @@ fn a_monitor_with_admin_access_is_in_nobodys_way_and_a_grace_period_is_shortened
 fn a_budget_that_allows_nothing_needs_force_and_is_named() {
     let holder = pod("team-a", "web-0");
     let with_budget = |reading: &mut Reading| {
-        let budget = crate::model::PodDisruptionBudget {
-            name: name("team-a", "web"),
-            generation: 1,
-            selector: Some(crate::model::LabelSelector::default()),
-            min_available: None,
-            max_unavailable: None,
-            unhealthy_pod_eviction_policy: crate::model::UnhealthyPodEvictionPolicy::default(),
-            status: crate::model::BudgetStatus {
-                current_healthy: 1,
-                desired_healthy: 1,
-                expected_pods: 1,
-                observed_generation: 1,
-                ..crate::model::BudgetStatus::default()
-            },
-        };
+        let mut budget = budget("team-a", 1, 1, 1);
+        budget.name = name("team-a", "web");
         reading.snapshot.budgets = vec![budget];
     };
     let failure = planned(&holder, RoomLimits::default(), with_budget).unwrap_err();
@@ -615,9 +601,9 @@ fn a_pod_is_evicted_once_and_a_refused_eviction_is_tried_again() {
     let mut run = RoomRun::new(at(300), false);
     let both = facts(&[("a", false), ("b", false)]);
     assert_eq!(run.next(&both, at(0)), RoomStep::Evict("a".into()));
-    run.replied(&"a".into(), RoomReply::Accepted, at(0));
+    run.replied(&"a".into(), EvictionReply::Accepted, at(0));
     assert_eq!(run.next(&both, at(0)), RoomStep::Evict("b".into()));
-    let refused = || RoomReply::Refused("needs 1".to_owned());
+    let refused = || EvictionReply::Refused("needs 1".to_owned());
     run.replied(&"b".into(), refused(), at(0));
     assert_eq!(run.next(&both, at(0)), RoomStep::Wait);
     assert_eq!(run.next(&both, at(1)), RoomStep::Evict("b".into()));
@@ -637,10 +623,14 @@ fn with_force_a_pod_is_deleted_after_a_minute_of_refusals() {
     let one = facts(&[("a", false)]);
     for second in [5, 20, 40, 64] {
         assert_eq!(run.next(&one, at(second)), RoomStep::Evict("a".into()));
-        run.replied(&"a".into(), RoomReply::Refused("no".to_owned()), at(second));
+        run.replied(
+            &"a".into(),
+            EvictionReply::Refused("no".to_owned()),
+            at(second),
+        );
     }
     assert_eq!(run.next(&one, at(69)), RoomStep::Delete("a".into()));
-    run.replied(&"a".into(), RoomReply::Accepted, at(69));
+    run.replied(&"a".into(), EvictionReply::Accepted, at(69));
     assert_eq!(run.next(&one, at(70)), RoomStep::Wait);
 }
 

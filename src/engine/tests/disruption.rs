@@ -1,10 +1,10 @@
 //! Answers of PodDisruptionBudgets.
 
 use super::world::{NOW, World, at, name, proposed};
-use crate::engine::disruption;
 use crate::engine::disruption::{BudgetAnswer, Disruption};
+use crate::engine::{disruption, testing};
 use crate::model::{
-    BudgetStatus, LabelOperator, LabelRequirement, LabelSelector, Phase, Pod, PodDisruptionBudget,
+    LabelOperator, LabelRequirement, LabelSelector, Phase, Pod, PodDisruptionBudget,
     UnhealthyPodEvictionPolicy,
 };
 
@@ -12,22 +12,7 @@ const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
 
 /// A budget of all pods of `team` that wants so many ready, and has so many.
 fn budget(desired: i32, healthy: i32) -> PodDisruptionBudget {
-    PodDisruptionBudget {
-        name: name("team/budget"),
-        generation: 1,
-        selector: Some(LabelSelector::default()),
-        min_available: None,
-        max_unavailable: None,
-        unhealthy_pod_eviction_policy: UnhealthyPodEvictionPolicy::IfHealthyBudget,
-        status: BudgetStatus {
-            disruptions_allowed: (healthy - desired).max(0),
-            current_healthy: healthy,
-            desired_healthy: desired,
-            expected_pods: 3,
-            observed_generation: 1,
-            failure: None,
-        },
-    }
+    testing::budget("team", desired, healthy, 3)
 }
 
 /// Pods `a`, `b` and `c` of `team`, that use one device.

@@ -125,29 +125,13 @@ fn message(budget: &PodDisruptionBudget) -> Option<String> {
 mod tests {
     use super::*;
     use crate::assess::Hazard;
-    use crate::model::{BudgetStatus, LabelSelector, UnhealthyPodEvictionPolicy};
     use crate::report::ImpactReport;
     use crate::report::impact::HazardCode;
     use crate::report::table::View;
     use crate::report::testing::{self, Example};
 
     fn budget(namespace: &str, desired: i32, healthy: i32) -> PodDisruptionBudget {
-        PodDisruptionBudget {
-            name: testing::name(namespace, "budget"),
-            generation: 1,
-            selector: Some(LabelSelector::default()),
-            min_available: None,
-            max_unavailable: None,
-            unhealthy_pod_eviction_policy: UnhealthyPodEvictionPolicy::IfHealthyBudget,
-            status: BudgetStatus {
-                disruptions_allowed: (healthy - desired).max(0),
-                current_healthy: healthy,
-                desired_healthy: desired,
-                expected_pods: 2,
-                observed_generation: 1,
-                failure: None,
-            },
-        }
+        testing::budget(namespace, desired, healthy, 2)
     }
 
     fn report(budgets: Vec<PodDisruptionBudget>) -> ImpactReport {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::stage::{ADMISSION, build_with, dedicate, end, plane, policies, serving, stage};
 use crate::cluster::rules::harm;
 use crate::cluster::rules::support::World;
+use crate::harness::objects::partitioned;
 use crate::harness::{At, Fault, Proxy, Reference, Reply, block_on};
 
 /// The administrator's rights but those of the policies.
@@ -70,23 +71,8 @@ fn a_dedication_that_was_made_meanwhile_is_found_by_the_last_look() {
 #[tokio::test]
 async fn a_device_whose_counters_others_can_use_is_refused_without_its_partitions() {
     let (world, _shared) = build_with(|driver, node| {
-        let mut devices =
-            crate::harness::objects::slice(driver, node, &["card", "half-0", "half-1"]);
-        devices["spec"]["pool"]["resourceSliceCount"] = json!(2);
-        for (place, memory) in ["80Gi", "40Gi", "40Gi"].into_iter().enumerate() {
-            devices["spec"]["devices"][place]["consumesCounters"] =
-                json!([{"counterSet": "card", "counters": {"memory": {"value": memory}}}]);
-        }
-        let mut sets = crate::harness::objects::slice(driver, node, &[]);
-        sets["metadata"]["name"] = json!(format!("{node}-{driver}-sets"));
-        sets["spec"]["pool"]["resourceSliceCount"] = json!(2);
-        let spec = sets["spec"].as_object_mut().expect("an object");
-        spec.remove("devices");
-        spec.insert(
-            "sharedCounters".to_owned(),
-            json!([{"name": "card", "counters": {"memory": {"value": "80Gi"}}}]),
-        );
-        vec![sets, devices]
+        let devices = [("card", "80Gi"), ("half-0", "40Gi"), ("half-1", "40Gi")];
+        partitioned(driver, node, &devices, "80Gi").to_vec()
     })
     .await;
     let group = world.namespace.clone();

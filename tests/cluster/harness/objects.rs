@@ -23,6 +23,28 @@ pub fn slice(driver: &str, node: &str, devices: &[&str]) -> Value {
     })
 }
 
+/// Devices that consume so much of one counter set, which has as much as `all`, with the slice of the counters: a card and
+/// its partitions, as a complete pool with the node's name.
+pub fn partitioned(driver: &str, node: &str, devices: &[(&str, &str)], all: &str) -> [Value; 2] {
+    let names: Vec<&str> = devices.iter().map(|(name, _)| *name).collect();
+    let mut slice_of_devices = slice(driver, node, &names);
+    for (index, (_, memory)) in devices.iter().enumerate() {
+        slice_of_devices["spec"]["devices"][index]["consumesCounters"] =
+            json!([{"counterSet": "card", "counters": {"memory": {"value": memory}}}]);
+    }
+    slice_of_devices["spec"]["pool"]["resourceSliceCount"] = json!(2);
+    let mut counters = slice(driver, node, &[]);
+    counters["metadata"]["name"] = json!(format!("{node}-{driver}-counters"));
+    counters["spec"]["pool"]["resourceSliceCount"] = json!(2);
+    let spec = counters["spec"].as_object_mut().expect("a spec");
+    spec.remove("devices");
+    spec.insert(
+        "sharedCounters".to_owned(),
+        json!([{"name": "card", "counters": {"memory": {"value": all}}}]),
+    );
+    [counters, slice_of_devices]
+}
+
 /// A class of all devices of `driver`, with the driver's name.
 pub fn class(driver: &str) -> Value {
     let expression = format!("device.driver == '{driver}'");

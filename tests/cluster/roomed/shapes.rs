@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::scene::{Scene, tolerations};
 use crate::cluster::drained::stage::plane;
-use crate::harness::{block_on, objects::slice, random_suffix};
+use crate::harness::{block_on, objects::partitioned, random_suffix};
 
 #[test]
 fn partitions_are_left_and_kept_so_that_the_whole_device_is_free() {
@@ -13,28 +13,12 @@ fn partitions_are_left_and_kept_so_that_the_whole_device_is_free() {
     let node = format!("node-{}", random_suffix());
     block_on(async {
         plane().ready_node(&node).await;
-        let mut devices = slice(&driver, &node, &["whole", "half-0", "half-1"]);
-        for (device, slots) in devices["spec"]["devices"]
-            .as_array_mut()
-            .expect("devices")
-            .iter_mut()
-            .zip(["2", "1", "1"])
-        {
-            device["consumesCounters"] =
-                json!([{"counterSet": "card", "counters": {"slots": {"value": slots}}}]);
-            device["attributes"] =
+        let names = [("whole", "2"), ("half-0", "1"), ("half-1", "1")];
+        let [counters, mut devices] = partitioned(&driver, &node, &names, "2");
+        for (index, (_, slots)) in names.iter().enumerate() {
+            devices["spec"]["devices"][index]["attributes"] =
                 json!({"slots": {"int": slots.parse::<u8>().expect("a number")}});
         }
-        devices["spec"]["pool"]["resourceSliceCount"] = json!(2);
-        let mut counters = slice(&driver, &node, &[]);
-        counters["metadata"]["name"] = json!(format!("{node}-{driver}-counters"));
-        counters["spec"]
-            .as_object_mut()
-            .expect("a spec")
-            .remove("devices");
-        counters["spec"]["pool"]["resourceSliceCount"] = json!(2);
-        counters["spec"]["sharedCounters"] =
-            json!([{"name": "card", "counters": {"slots": {"value": "2"}}}]);
         plane().create(&[counters, devices]).await;
     });
     scene.stage.nodes.push(node.clone());

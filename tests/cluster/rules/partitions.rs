@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::support::{KEY, World};
-use crate::harness::objects::{class, node, slice};
+use crate::harness::objects::{class, node, partitioned, slice};
 use crate::harness::{ControlPlane, Reference, block_on, driver_name, random_suffix};
 
 /// A node with a card in two halves, and a pod on the first of them.
@@ -11,23 +11,9 @@ async fn world(plane: &ControlPlane) -> World<'_> {
     let mut world = World::bare(plane, driver_name(), format!("node-{}", random_suffix()));
     world.namespace = plane.namespace().await;
     let (driver, name) = (world.driver.as_str(), world.node.as_str());
-    let names = ["card", "half-0", "half-1"];
-    let mut devices = slice(driver, name, &names);
-    devices["spec"]["pool"]["resourceSliceCount"] = json!(2);
+    let names = [("card", "80Gi"), ("half-0", "40Gi"), ("half-1", "40Gi")];
+    let [sets, mut devices] = partitioned(driver, name, &names, "80Gi");
     devices["spec"]["devices"][0]["attributes"] = json!({"uuid": {"string": uuid(&world)}});
-    for (place, memory) in ["80Gi", "40Gi", "40Gi"].into_iter().enumerate() {
-        devices["spec"]["devices"][place]["consumesCounters"] =
-            json!([{"counterSet": "card", "counters": {"memory": {"value": memory}}}]);
-    }
-    let mut sets = slice(driver, name, &[]);
-    sets["metadata"]["name"] = json!(format!("{name}-{driver}-sets"));
-    sets["spec"]["pool"]["resourceSliceCount"] = json!(2);
-    let spec = sets["spec"].as_object_mut().expect("an object");
-    spec.remove("devices");
-    spec.insert(
-        "sharedCounters".to_owned(),
-        json!([{"name": "card", "counters": {"memory": {"value": "80Gi"}}}]),
-    );
     plane
         .create(&[class(driver), node(name), sets, devices])
         .await;

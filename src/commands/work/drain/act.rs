@@ -8,9 +8,10 @@ use crate::commands::work::changer::Changer;
 use crate::commands::work::connect::failed;
 use crate::decide::RulePatch;
 use crate::decide::drain::{
-    DrainRun, EvictionReply, RestartState, UnitFacts, UnitPod, refusal_line, tainted_since,
+    DrainRun, RestartState, UnitFacts, UnitPod, refusal_line, tainted_since,
 };
 use crate::decide::effect::escalates_again;
+use crate::decide::refused_evictions::EvictionReply;
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect, NamespacedName, Uid};
 

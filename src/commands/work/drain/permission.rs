@@ -1,10 +1,10 @@
 //! Permissions that a drain needs, asked for before anything is tainted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::act::object_version;
-use crate::cluster::{AccessQuery, Permission, Purpose, RestartAnswer, WriteMode, evict, restart};
-use crate::commands::work::access::refuse_missing;
+use crate::cluster::{AccessQuery, Permission, Purpose, RestartAnswer, WriteMode, restart};
+use crate::commands::work::access::{refuse_missing, try_evictions};
 use crate::commands::work::connect::failed;
 use crate::commands::work::mutation_context::MutationContext;
 use crate::decide::drain::{RestartState, UnitPod};
@@ -33,14 +33,7 @@ pub(super) async fn check_evictions(
 ) -> Result<(), Failure> {
     let client = &mutation.live.client;
     let unchanged = |failure: Failure| failure.detail("nothing was changed");
-    let mut seen = BTreeSet::new();
-    for pod in leaving {
-        if seen.insert(&pod.name.namespace) {
-            let tried = evict(client, &pod.name, &pod.uid, None, WriteMode::DryRun).await;
-            // A budget that refuses now may allow the eviction later.
-            tried.map_err(|error| unchanged(failed(error)))?;
-        }
-    }
+    try_evictions(leaving.iter().map(|pod| (&pod.name, &pod.uid)), client).await?;
     for (uid, state) in restarts {
         let on = object_version(uid, state);
         let at = mutation.view.now;

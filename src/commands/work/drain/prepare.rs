@@ -24,7 +24,7 @@ use crate::decide::proposal::{Drains, NamedOwners, ProposedRule};
 use crate::decide::{AddStep, Existing, Proposal, Terms, add};
 use crate::engine::{self, Impact, ProposedTaint};
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, Pod, Uid};
+use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, Pod, Taint, Uid};
 use crate::naming::phrase::few;
 
 /// Flags and arguments of a drain.
@@ -293,12 +293,11 @@ fn as_evicting(
     drain: &str,
     now: Timestamp,
 ) -> Vec<ProposedTaint> {
-    let selectors = selectors.into_iter();
-    let proposed = selectors.map(|selector| {
-        ProposedTaint::hypothetical(selector, drain_taint(drain), now)
-            .with_effect(&Effect::NoExecute, now)
-    });
-    proposed.collect()
+    let taint = Taint {
+        effect: Effect::NoExecute,
+        ..drain_taint(drain)
+    };
+    ProposedTaint::hypothetical_for(selectors, &taint, now)
 }
 
 /// The pods of `impact` that are evicted.

@@ -3,19 +3,16 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::cluster::{
-    AccessQuery, NodeDetail, Permission, PodQuery, PodQueryResult, Purpose, WriteMode, evict,
-};
-use crate::commands::work::access::refuse_missing;
+use crate::cluster::{AccessQuery, NodeDetail, Permission, PodQuery, PodQueryResult, Purpose};
+use crate::commands::work::access::{refuse_missing, try_evictions};
 use crate::commands::work::cluster_view::{ClusterView, ReadState};
-use crate::commands::work::connect::failed;
 use crate::commands::work::mutation_context::MutationContext;
 use crate::decide::approval::EvictionMethod;
 use crate::decide::explain_targets::{no_such_pod, the_one};
 use crate::decide::make_room::{
-    Beneficiary, Eligibility, PlannedEviction, RoomInput, RoomLimits, RoomPlan, RoomTarget,
-    WaitingPod, allocated, candidates, drafts, eligibility, lacking, left_of, plan, refuse_lacking,
-    refuse_unread, reserved, rivals, room_steps, taint,
+    Beneficiary, Eligibility, RoomInput, RoomLimits, RoomPlan, RoomTarget, WaitingPod, allocated,
+    candidates, drafts, eligibility, lacking, left_of, plan, refuse_lacking, refuse_unread,
+    reserved, rivals, room_steps, taint,
 };
 use crate::decide::proposal::{Drains, NamedEvictions, NamedOwners, ProposedRule};
 use crate::decide::{AddStep, Proposal};
@@ -24,7 +21,7 @@ use crate::engine::allocator::room::{RoomQuestion, relevant_devices};
 use crate::error::Failure;
 use crate::model::{
     DeviceId, DeviceSelector, DeviceTaintRule, Effect, Kind, Namespace, NamespacedName, NodeName,
-    Pod, Uid,
+    Pod, Taint, Uid,
 };
 use crate::naming::phrase::few;
 
@@ -133,13 +130,12 @@ impl RoomRequest {
         });
         let relevant = relevant.unwrap_or_default();
         let taints = |devices: &BTreeSet<DeviceId>| -> Vec<ProposedTaint> {
-            let taint = taint(&pod.uid);
-            let tainted = devices.iter().cloned().map(DeviceSelector::from);
-            let proposed = tainted.map(|selector| {
-                let taint = ProposedTaint::hypothetical(selector, taint.clone(), view.now);
-                taint.with_effect(&Effect::NoExecute, view.now)
-            });
-            proposed.collect()
+            let taint = Taint {
+                effect: Effect::NoExecute,
+                ..taint(&pod.uid)
+            };
+            let selectors = devices.iter().cloned().map(DeviceSelector::from);
+            ProposedTaint::hypothetical_for(selectors, &taint, view.now)
         };
         let of_relevant = taints(&relevant);
         let view = Box::pin(view.clone().with_pods_for(&of_relevant, &[])).await?;
@@ -246,11 +242,8 @@ impl Prepared {
     ///
     /// A permission is missing. Nothing was changed.
     pub(crate) async fn check_permission(&self, mutation: &MutationContext) -> Result<(), Failure> {
-        let mut namespaces: BTreeSet<&Namespace> = BTreeSet::new();
-        let pods = self.plan.pods.iter();
-        let first: Vec<&PlannedEviction> = pods
-            .filter(|pod| namespaces.insert(&pod.name.namespace))
-            .collect();
+        let pods = &self.plan.pods;
+        let namespaces: BTreeSet<&Namespace> = pods.iter().map(|pod| &pod.name.namespace).collect();
         let verbs = match self.steps.as_slice() {
             [] => &[][..],
             _ => &["create", "patch", "delete"],
@@ -259,20 +252,16 @@ impl Prepared {
             permission: Permission::new(verb, Kind::DeviceTaintRule),
             namespace: None,
         });
-        let evictions = first.iter().flat_map(|pod| {
+        let evictions = namespaces.into_iter().flat_map(|namespace| {
             let deletion = self.force.then(|| Permission::new("delete", Kind::Pod));
             let needed = [Permission::evictions()].into_iter().chain(deletion);
             needed.map(|permission| AccessQuery {
                 permission,
-                namespace: Some(pod.name.namespace.clone()),
+                namespace: Some(namespace.clone()),
             })
         });
         let client = &mutation.live.client;
         refuse_missing(rules.chain(evictions), Purpose::MakeRoom, client).await?;
-        for pod in first {
-            let tried = evict(client, &pod.name, &pod.uid, None, WriteMode::DryRun).await;
-            tried.map_err(|error| failed(error).detail("nothing was changed"))?;
-        }
-        Ok(())
+        try_evictions(pods.iter().map(|pod| (&pod.name, &pod.uid)), client).await
     }
 }

@@ -13,9 +13,10 @@ use crate::commands::work::changer::Changer;
 use crate::commands::work::cluster_view::{ClusterView, ReadState};
 use crate::commands::work::connect::{Live, failed};
 use crate::decide::make_room::{
-    PlannedEviction, PodProgress, RoomEnd, RoomFacts, RoomReply, RoomRun, RoomStep, RoomView,
-    left_of, progress,
+    PlannedEviction, PodProgress, RoomEnd, RoomFacts, RoomRun, RoomStep, RoomView, left_of,
+    progress,
 };
+use crate::decide::refused_evictions::EvictionReply;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Pod, Uid};
 use crate::output::StatusLine;
@@ -109,32 +110,32 @@ impl RoomEvictions<'_> {
         Ok(RoomFacts::new(&self.prepared.plan, &seen))
     }
 
-    async fn evict(&self, pod: &PlannedEviction) -> Result<RoomReply, Failure> {
+    async fn evict(&self, pod: &PlannedEviction) -> Result<EvictionReply, Failure> {
         let printer = &self.context.printer;
         printer.note(&format!("evicting pod {}", pod.name));
         let grace = pod.is_shortened.then_some(pod.grace_period_seconds);
         let client = &self.live.client;
         let answer = evict(client, &pod.name, &pod.uid, grace, WriteMode::Store).await;
-        self.reply(pod, answer.map_err(failed)?)
+        Ok(self.reply(pod, answer.map_err(failed)?))
     }
 
-    async fn delete(&self, pod: &PlannedEviction) -> Result<RoomReply, Failure> {
+    async fn delete(&self, pod: &PlannedEviction) -> Result<EvictionReply, Failure> {
         let text = format!("deleting pod {}: its eviction stays refused", pod.name);
         self.context.printer.note(&text);
         let (client, grace) = (&self.live.client, pod.grace_period_seconds);
         let answer = delete_pod(client, &pod.name, &pod.uid, grace).await;
-        self.reply(pod, answer.map_err(failed)?)
+        Ok(self.reply(pod, answer.map_err(failed)?))
     }
 
-    fn reply(&self, pod: &PlannedEviction, answer: EvictionAnswer) -> Result<RoomReply, Failure> {
+    fn reply(&self, pod: &PlannedEviction, answer: EvictionAnswer) -> EvictionReply {
         let message = match answer {
-            EvictionAnswer::Accepted | EvictionAnswer::Gone => return Ok(RoomReply::Accepted),
+            EvictionAnswer::Accepted | EvictionAnswer::Gone => return EvictionReply::Accepted,
             EvictionAnswer::Refused(message) => message,
             EvictionAnswer::Unknown(error) => format!("no valid response: {error}"),
         };
         let text = format!("pod {} is not evicted, trying again: {message}", pod.name);
         self.context.printer.note(&text);
-        Ok(RoomReply::Refused(message))
+        EvictionReply::Refused(message)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::engine::allocator::pending_claim::PendingClaim;
 use crate::engine::allocator::pool::{NodeView, PoolStatus};
 use crate::engine::allocator::search::{SearchTask, place};
 use crate::engine::allocator::usage::{Holdings, Usage};
-use crate::model::{AllocationResult, ClaimSpec, DeviceId, ResourceClaim, Snapshot, Uid};
+use crate::model::{ClaimSpec, DeviceId, ResourceClaim, Snapshot, Uid};
 
 /// Allocations that are tried for single pods and pairs. Larger sets are built greedily, in one pass over each node.
 const MOST_TRIALS: u64 = 20_000;
@@ -33,8 +33,7 @@ pub fn relevant_devices(question: &RoomQuestion<'_>) -> Option<BTreeSet<DeviceId
         .flat_map(|view| relevant(view, &demands, &state))
         .collect();
     let claims = question.waiting.snapshot.claims.iter();
-    let results = claims.flat_map(|claim| claim.allocation.iter().flat_map(|it| &it.results));
-    let held = results.filter(|result| !result.admin_access);
+    let held = claims.flat_map(ResourceClaim::exclusive_results);
     let devices = held.map(|result| &result.device).filter(|id| {
         let identity = state.identity(id);
         identity.is_some_and(|identity| wanted.contains(&identity))
@@ -157,7 +156,7 @@ pub fn room(
 struct Release<'a> {
     /// Indices of pods that may be evicted, beside such as are terminating.
     users: BTreeSet<usize>,
-    results: &'a [AllocationResult],
+    claim: &'a ResourceClaim,
 }
 
 /// Claims that evictions, or pods that are terminating, release. A claim that is reserved for no pod stays: there is
@@ -177,9 +176,10 @@ fn releases<'a>(question: &RoomQuestion<'a>) -> Vec<Release<'a>> {
         (!claim.reserved_for.is_empty()).then_some(users)
     };
     let claims = question.waiting.snapshot.claims.iter();
-    let found = claims.filter_map(|claim| {
+    let allocated = claims.filter(|claim| claim.allocation.is_some());
+    let found = allocated.filter_map(|claim| {
         Some(Release {
-            results: &claim.allocation.as_ref()?.results,
+            claim,
             users: users(claim)?,
         })
     });
@@ -203,7 +203,7 @@ impl NodeRoom {
     ) -> Self {
         let relevant = relevant(&state.views[view], demands, state);
         let matters = |release: &&Release<'_>| {
-            let mut held = release.results.iter().filter(|result| !result.admin_access);
+            let mut held = release.claim.exclusive_results();
             held.any(|result| {
                 let identity = state.identity(&result.device);
                 identity.is_some_and(|identity| relevant.contains(&identity))
@@ -241,7 +241,7 @@ struct Search<'s, 'a> {
     trials: u64,
 }
 
-impl Search<'_, '_> {
+impl<'a> Search<'_, 'a> {
     fn cheapest(&mut self, most: RoomTier) -> Option<RoomSet> {
         let nodes = std::mem::take(&mut self.nodes);
         // A node on which the claim cannot be placed without all of them is out of the question.
@@ -356,16 +356,21 @@ impl Search<'_, '_> {
         }
     }
 
+    /// The holdings of the claims that are released once these pods have left.
+    fn released(&self, evicted: &[usize]) -> Holdings<'a> {
+        let released = self.releases.iter().filter(|release| {
+            let mut users = release.users.iter();
+            users.all(|user| evicted.binary_search(user).is_ok())
+        });
+        Holdings::of(released.map(|release| release.claim), self.state)
+    }
+
     fn place_on(
         &self,
         view: usize,
         evicted: &[usize],
     ) -> Result<Option<BTreeSet<u32>>, SearchStop> {
-        let released = self.releases.iter().filter(|release| {
-            let mut users = release.users.iter();
-            users.all(|user| evicted.binary_search(user).is_ok())
-        });
-        let own = Holdings::of_results(released.flat_map(|it| it.results), self.state);
+        let own = self.released(evicted);
         let steps = Cell::new(STEPS);
         place(SearchTask {
             state: self.state,
@@ -385,8 +390,8 @@ impl Search<'_, '_> {
     /// where it does, whatever other nodes have.
     fn first_safe(&mut self, mut found: Vec<Candidate>) -> Option<RoomSet> {
         found.sort_by(|left, right| {
-            let order = |it: &Candidate| (it.cost, it.evicted.clone(), it.view);
-            order(left).cmp(&order(right))
+            let right = (right.cost, &right.evicted, right.view);
+            (left.cost, &left.evicted, left.view).cmp(&right)
         });
         for candidate in found.iter().take(MOST_REJECTED) {
             match self.failure(candidate) {
@@ -432,11 +437,7 @@ impl Search<'_, '_> {
             .filter(|(_, place)| is_chosen(*place))
             .flat_map(|(pool, place)| counter_sets(*place, state).map(|set| (*pool, set)))
             .collect();
-        let released = self.releases.iter().filter(|release| {
-            let mut users = release.users.iter();
-            users.all(|user| candidate.evicted.contains(user))
-        });
-        let own = Holdings::of_results(released.flat_map(|it| it.results), state);
+        let own = self.released(&candidate.evicted);
         let usage = Usage {
             all: &self.all,
             own: &own,
