@@ -533,10 +533,11 @@ fn monitors_and_pods_that_tolerate_the_taint_of_a_drain_are_not_evicted() {
     let neither = |_: &mut AllocationResult| {};
     type Change<'c> = &'c dyn Fn(&mut AllocationResult);
     // A pod that tolerates the taint stays if something recreates it: its replacement would get the device again.
-    let rows: [(Change<'_>, bool, usize, usize); 3] = [
+    let rows: [(Change<'_>, bool, usize, usize); 4] = [
         (&neither, true, 1, 1),
         (&monitors, true, 0, 1),
         (&tolerates, true, 0, 0),
+        (&tolerates, false, 1, 1),
     ];
     for (change, is_owned, evicted, free) in rows {
         let mut reading = reading(1);

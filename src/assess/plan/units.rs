@@ -105,7 +105,7 @@ pub(super) fn impact<'a>(proposed: &'a [ProposedTaint], basis: &Basis<'a>) -> Im
     let snapshot = &basis.reading.snapshot;
     let mut impact = preview(snapshot, proposed, basis.now, basis.semantics);
     for found in impact.pods.iter_mut().filter(|found| found.is_evicted()) {
-        if found.tolerates_no_schedule || found.has_admin_access_only() {
+        if found.replacement_tolerates() || found.has_admin_access_only() {
             found.verdict = Verdict::Tolerates;
         }
     }
