@@ -333,6 +333,35 @@ fn single_pods_and_pairs_are_the_cheapest_and_larger_sets_have_no_superfluous_po
 }
 
 #[test]
+fn larger_set_leaves_out_the_pod_that_would_violate_a_budget() {
+    let pods: Vec<String> = (0..4).map(|number| format!("pod-{number}")).collect();
+    let held = pods.iter().enumerate().map(|(number, pod)| {
+        let results = vec![result(device_id(0, number), false)];
+        claim(pod, results, std::slice::from_ref(pod))
+    });
+    let mut waiting = claim("waiting", Vec::new(), &[]);
+    waiting.spec = Some(asks(terms(3)).into());
+    let case = Case {
+        snapshot: Snapshot {
+            nodes: vec![node("node-0")],
+            slices: vec![slice("node-0", &["gpu-0", "gpu-1", "gpu-2", "gpu-3"])],
+            claims: held.collect(),
+            ..Case::new(1).snapshot
+        },
+        waiting,
+        evictable: pods.iter().map(|pod| pod.as_str().into()).collect(),
+        tiers: vec![RoomTier::ShortGrace; 4],
+        coupled: Some([0, 1]),
+        leaving: BTreeSet::new(),
+        reserved: BTreeSet::new(),
+        selectors: Vec::new(),
+    };
+    let best = case.search(RoomTier::WithinBudgets).best.expect("a set");
+    assert_eq!(best.evicted, [0, 2, 3]);
+    assert_eq!(best.cost.tier, RoomTier::ShortGrace);
+}
+
+#[test]
 fn only_devices_that_could_serve_the_claim_are_asked_about() {
     let case = Case::new(1);
     let semantics = Semantics::assumed();

@@ -1,4 +1,4 @@
-//! Rows in which the allocator of 1.38 differs from that of 1.37.
+//! Rows in which the allocators of two releases differ.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,33 @@ use crate::model::{
 
 /// What becomes of the claim `c0` when device `0` is tainted, by a word for 1.37 and one for 1.38.
 fn words(snapshot: &Snapshot) -> [&'static str; 2] {
-    [37, 38].map(|minor| {
-        let complete = Completeness::COMPLETE;
-        let found = seen_as(snapshot, Some("0"), complete, &semantics(minor));
-        assert_eq!(found.claims[0].claim.name, name("c0"));
-        word_of(&found)
-    })
+    [37, 38].map(|minor| word(snapshot, minor))
+}
+
+fn word(snapshot: &Snapshot, minor: u32) -> &'static str {
+    let complete = Completeness::COMPLETE;
+    let found = seen_as(snapshot, Some("0"), complete, &semantics(minor));
+    assert_eq!(found.claims[0].claim.name, name("c0"));
+    word_of(&found)
+}
+
+#[test]
+fn shared_devices_before_they_are_modelled() {
+    let all = RequestTerms {
+        amount: DeviceAmount::All,
+        ..terms(1)
+    };
+    let for_all = world().with_claim("c0", &["0"], asks(all));
+    let for_one = world().with_claim("c0", &["0"], asks(terms(1)));
+    for (mut snapshot, shared) in [
+        (for_one, ["unknown", "placeable", "placeable"]),
+        (for_all, ["unknown", "unknown", "placeable"]),
+    ] {
+        let of = |snapshot: &Snapshot| [35, 36, 37].map(|minor| word(snapshot, minor));
+        assert_eq!(of(&snapshot), ["placeable"; 3]);
+        snapshot.slices[1].devices[0].allow_multiple_allocations = true;
+        assert_eq!(of(&snapshot), shared);
+    }
 }
 
 /// The claim `c0` holds device `0` and asks for these capacities; device `2` on the other node has `memory`: 10Gi.
