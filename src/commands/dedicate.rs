@@ -19,7 +19,7 @@ use crate::cluster::{Purpose, TrialResult, WriteMode, user_name};
 use crate::completion::Values;
 use crate::decide::approval::{ApprovalFacts, ImpactLimit};
 use crate::decide::choice::{
-    self, Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, NumberUse,
+    self, Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, NumberUse, refuse_unmatched,
 };
 use crate::decide::dedication::{
     DesiredObject, KINDS, NamespaceFact, Namespaces, Step, Terms, findings, full_name,
@@ -186,7 +186,7 @@ impl DedicateArgs {
             },
             ..DeviceArguments::default()
         };
-        Choice::parse(&typed, choice::Purpose::Add)
+        Choice::parse(&typed, choice::Purpose::Choose)
     }
 
     fn format(&self) -> Result<Option<Format>, Failure> {
@@ -305,7 +305,8 @@ impl Dedication<'_> {
     ) -> Result<(Planned, Vec<String>), Failure> {
         self.terms.refuse_namespaces(&self.namespaces)?;
         let proposed = self.proposed(mutation);
-        mutation.view.refuse_missing(&proposed)?;
+        let view = &mutation.view;
+        refuse_unmatched(&proposed, &view.reading, &view.semantics)?;
         refuse_overlap(self.terms, mutation.view.rules()?)?;
         let selected = mutation.view.selected(&proposed).devices;
         refuse_shared_counters(mutation.view.snapshot(), &selected)?;

@@ -12,7 +12,7 @@ use super::work::hypothesis::Hypothesis;
 use super::work::present::present;
 use crate::cluster::{self, Detail, NodeDetail, PodQuery, PodQueryResult};
 use crate::completion::Values;
-use crate::decide::choice::{Choice, DeviceArguments, FilterResult, Purpose, UnmatchedNames};
+use crate::decide::choice::{Choice, DeviceArguments, FilterResult, Purpose, refuse_unmatched};
 use crate::decide::explain_targets::{
     ExplainTargets, ambiguous, neither, no_device, no_such_pod, pods_denied, refuse_rules_beside,
     rule_or_pod, the_one,
@@ -132,8 +132,8 @@ pub(super) async fn run(args: ExplainArgs, context: &Context) -> Result<ExitStat
     let mut view = ClusterView::open(&args.source.source(), context, detail).await?;
     let mut hypothesis = Vec::new();
     if let Some(choice) = choice {
-        let absent = UnmatchedNames::Refused;
-        let found = Hypothesis::new(view, &choice, &[], absent, context).await?;
+        let found = Hypothesis::new(view, &choice, &[], context).await?;
+        refuse_unmatched(&found.proposed, &found.view.reading, &found.view.semantics)?;
         (view, hypothesis) = (found.view, found.proposed);
     }
     let found = find(&subjects, &mut view, context).await?;
@@ -158,7 +158,7 @@ impl ExplainArgs {
         if typed.is_empty() {
             return Ok(None);
         }
-        Choice::parse(&typed, Purpose::Assess).map(Some)
+        Choice::parse(&typed, Purpose::Choose).map(Some)
     }
 }
 

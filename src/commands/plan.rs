@@ -15,7 +15,7 @@ use crate::assess;
 use crate::assess::plan::proposed_taints;
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
-use crate::decide::choice::{self, Choice, DeviceArguments, UnmatchedNames, refuse_unmatched};
+use crate::decide::choice::{self, Choice, DeviceArguments, refuse_unmatched};
 use crate::decide::plan::{PlanSize, drain_command, drain_taint, plan_units, refuse_unread};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceId;
@@ -163,7 +163,7 @@ pub(super) async fn run(args: PlanArgs, context: &Context) -> Result<ExitStatus,
 
 /// Understands arguments that name devices, and no taint: plans are made for the taint of a drain.
 fn parse(typed: &DeviceArguments) -> Result<Choice, Failure> {
-    let choice = Choice::parse(typed, choice::Purpose::Plan)?;
+    let choice = Choice::parse(typed, choice::Purpose::Choose)?;
     match &choice.taint {
         Some(taint) => Err(Failure::usage(format!(
             "{:?} is a taint, not a device",
@@ -182,9 +182,7 @@ async fn devices(
     choice: &Choice,
     context: &Context,
 ) -> Result<(ClusterView, BTreeSet<DeviceId>), Failure> {
-    // Refused below: a device that does not exist yet cannot be chosen.
-    let later = UnmatchedNames::Allowed;
-    let Hypothesis { view, proposed } = Hypothesis::new(view, choice, &[], later, context).await?;
+    let Hypothesis { view, proposed } = Hypothesis::new(view, choice, &[], context).await?;
     refuse_unmatched(&proposed, &view.reading, &view.semantics)?;
     let devices = view.selected(&proposed).devices;
     Ok((view, devices))

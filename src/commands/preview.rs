@@ -298,9 +298,11 @@ async fn view(
     let manifests: Vec<DeviceTaintRule> = manifests.iter().map(|(rule, _)| rule.clone()).collect();
     let manifests = manifests.as_slice();
     let view = ClusterView::open_for_impact(&args.source.source(), context, Detail::Terms).await?;
-    let missing = args.allow_missing.into();
-    let hypothesis = Hypothesis::new(view, choice, manifests, missing, context).await?;
+    let hypothesis = Hypothesis::new(view, choice, manifests, context).await?;
     let Hypothesis { mut view, proposed } = hypothesis;
+    if !args.allow_missing {
+        view.refuse_missing(&proposed)?;
+    }
     let rules = proposed.iter().filter_map(|proposed| {
         let name = proposed.rule.as_ref()?;
         view.rule(name.as_str()).ok().cloned()

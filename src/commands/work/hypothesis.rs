@@ -2,9 +2,7 @@
 
 use super::cluster_view::ClusterView;
 use crate::commands::context::Context;
-use crate::decide::choice::{
-    Choice, NumberUse, ResolvedChoice, UnmatchedNames, refuse_wide, unknown_on_node,
-};
+use crate::decide::choice::{Choice, NumberUse, ResolvedChoice, refuse_wide, unknown_on_node};
 use crate::engine::ProposedTaint;
 use crate::error::Failure;
 use crate::model::DeviceTaintRule;
@@ -23,7 +21,6 @@ impl Hypothesis {
         view: ClusterView,
         choice: &Choice,
         manifests: &[DeviceTaintRule],
-        absent: UnmatchedNames,
         context: &Context,
     ) -> Result<Self, Failure> {
         let (view, typed) = Box::pin(view.with_numbers_of(choice.clone())).await?;
@@ -36,9 +33,6 @@ impl Hypothesis {
         }
         let rule = |name: &str| view.rule(name);
         let proposed = choice.proposed(manifests, rule, view.snapshot(), view.now)?;
-        if absent == UnmatchedNames::Refused {
-            view.refuse_missing(&proposed)?;
-        }
         view.reading.warnings.extend(choice.warning());
         let unknown = typed
             .filter()

@@ -34,8 +34,8 @@ pub fn wrong_name(error: NamingError) -> Failure {
         } if device::parse(value).is_ok_and(|selector| selector.device.is_some()) => Some(format!(
             "separate device and taint by a space: {value} KEY:EFFECT"
         )),
-        NamingError::Everything { .. } => Some("to select every device: --all-devices".to_owned()),
-        NamingError::UnknownEffect { .. }
+        NamingError::Everything { .. }
+        | NamingError::UnknownEffect { .. }
         | NamingError::EmptySegment { .. }
         | NamingError::Invalid { .. }
         | NamingError::NoEffect { .. } => None,

@@ -37,9 +37,7 @@ pub use device_arguments::DeviceArguments;
 pub use device_filters::{DeviceFilter, DeviceFilterFlags, FilterResult};
 pub use idle::IdleNode;
 pub use misspelt_name::wrong_name;
-pub use no_match::{
-    UnmatchedNames, no_such, no_such_node, refuse_empty_names, refuse_unknown_attributes,
-};
+pub use no_match::{no_such, no_such_node, refuse_empty_names, refuse_unknown_attributes};
 pub use numbers::{noted_numbers, numbers};
 pub use parse::{Choice, ChoiceBasis, Purpose, ResolvedChoice, hardware_among, incomplete_taint};
 pub use shown::ShownDevices;

@@ -13,26 +13,6 @@ use crate::naming::device;
 use crate::naming::nearest::nearest;
 use crate::naming::phrase::each_once;
 
-/// What becomes of names that match no device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UnmatchedNames {
-    /// They are mistakes, unless nobody can know what there is.
-    Refused,
-    /// They are fine: somebody has said so.
-    Allowed,
-}
-
-impl From<bool> for UnmatchedNames {
-    /// By `--allow-missing`.
-    fn from(is_allowed: bool) -> Self {
-        if is_allowed {
-            Self::Allowed
-        } else {
-            Self::Refused
-        }
-    }
-}
-
 /// Nothing meets the `conditions`: most likely one of them names what is not there.
 #[must_use]
 pub fn nothing(

@@ -45,8 +45,8 @@ pub enum Purpose {
     Assess,
     /// To taint them.
     Add,
-    /// To choose some of them: a taint may stay unnamed, and a rule names none.
-    Plan,
+    /// To choose some of them for what has its own taint, if any. No flag selects every device.
+    Choose,
 }
 
 impl Choice {
@@ -333,6 +333,9 @@ fn targets(
             NamingError::TwoSegments { argument, .. } if purpose == Purpose::Add => {
                 Some(format!("for a taint, add an effect: {argument}:None"))
             }
+            NamingError::Everything { .. } if purpose != Purpose::Choose => {
+                Some("to select every device: --all-devices".to_owned())
+            }
             NamingError::TwoSegments { .. }
             | NamingError::EmptySegment { .. }
             | NamingError::Everything { .. }
@@ -401,7 +404,7 @@ fn not_one_way(ways: &[(&str, ChoiceBasis)], purpose: Purpose) -> Failure {
         ([] | [_], Purpose::Assess) => Failure::usage("no devices specified")
             .hint("specify devices as DRIVER/POOL/DEVICE, or a rule with --rule or --filename")
             .hint("list the devices with `kubectl devicetaint devices`"),
-        ([] | [_], Purpose::Plan) => Failure::usage("no devices specified")
+        ([] | [_], Purpose::Choose) => Failure::usage("no devices specified")
             .hint("specify devices as DRIVER/POOL/DEVICE; DRIVER alone means all devices of the driver")
             .hint("list the devices with `kubectl devicetaint devices`"),
         ([] | [_], Purpose::Add) => Failure::usage("no devices specified")
@@ -541,7 +544,12 @@ mod tests {
                 "{name}"
             );
         }
-        let everything = Choice::parse(&typed(&["*/*/*"]), Purpose::Assess).unwrap_err();
+        let everything = |purpose| Choice::parse(&typed(&["*/*/*"]), purpose).unwrap_err();
+        assert_eq!(
+            everything(Purpose::Choose).hints(),
+            <[String; 0]>::default()
+        );
+        let everything = everything(Purpose::Assess);
         assert_eq!(
             everything.hints(),
             ["to select every device: --all-devices"]

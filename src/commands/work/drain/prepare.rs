@@ -80,7 +80,7 @@ impl DrainRequest {
                 },
                 ..DeviceArguments::default()
             };
-            Choice::parse(&arguments, Purpose::Add)
+            Choice::parse(&arguments, Purpose::Choose)
         };
         if self.nodes.is_empty() {
             return Ok(vec![choice(None)?]);
