@@ -11,13 +11,11 @@ use super::guard::{GuardOutcome, Limits, Measured};
 use super::impact_facts::ImpactFacts;
 use super::open_parts::open_parts_warning;
 use super::pod::PodAssessment;
-use super::possible_hardware;
 use super::replacements::Replacements;
 use super::siblings::Sibling;
 use super::totals::{Tally, Totals};
 use crate::engine::Impact;
 use crate::engine::open_parts::open_parts;
-use crate::engine::unpublished_devices::may_be_same_hardware;
 use crate::model::{DeviceId, Effect, Gap, Kind, Warning};
 
 /// What follows from verdicts, and what decisions are made on.
@@ -106,18 +104,13 @@ impl<'a> Assessed<'a> {
             impact.devices.iter().map(|device| &device.id).collect();
         let snapshot = &basis.reading.snapshot;
         let open_parts = open_parts(snapshot, &selected, basis.semantics);
-        let possible = may_be_same_hardware(snapshot, selected.iter().copied(), None);
-        let possible = possible_hardware::warning(&selected, &possible);
         let assessment = Assessment {
             facts: ImpactFacts::of(impact, &pods, &completeness, basis),
             guards: guards.map(|guard| guard.evaluate(&measured)).collect(),
             consent: consent(&tally, &totals, basis.semantics),
             replacements: disruption_facts.replacements.clone(),
             siblings: disruption_facts.siblings.clone(),
-            hardware_warnings: possible
-                .into_iter()
-                .chain(open_parts_warning(&open_parts))
-                .collect(),
+            hardware_warnings: open_parts_warning(&open_parts).into_iter().collect(),
             open_parts,
             effects,
             totals,

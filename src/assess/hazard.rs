@@ -292,7 +292,7 @@ hazards! {
         of: Evicted,
         after: MadeAgain,
         reads: [Holders],
-        meaning: "other pods keep using the same hardware, through partitions, shares or other drivers",
+        meaning: "other pods keep using the same hardware, through partitions or shares",
         find: HazardEvidence::sibling_in_use,
     }
     /// It has ended, and still holds the device.

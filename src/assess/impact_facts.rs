@@ -2,8 +2,6 @@
 //!
 //! Both are the same facts, so that one is compared with the other field by field.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 
 use super::basis::Basis;
@@ -48,12 +46,10 @@ pub struct PodFacts {
 pub struct DeviceFacts {
     /// The device, as DRIVER/POOL/DEVICE.
     pub name: String,
-    /// Attributes that identify its hardware; none where they are not known, or not asked for.
-    pub identity: BTreeMap<String, String>,
 }
 
 impl ImpactFacts {
-    /// Of an impact as it was assessed; what identifies the hardware is not part of that.
+    /// Collects the facts of an impact as it was assessed.
     pub(super) fn of(
         impact: &Impact<'_>,
         pods: &[PodAssessment<'_>],
@@ -90,24 +86,11 @@ impl ImpactFacts {
                 .into_iter()
                 .map(|id| DeviceFacts {
                     name: id.to_string(),
-                    identity: BTreeMap::new(),
                 })
                 .collect(),
             gaps: completeness.gaps().map(gap).collect(),
             taints: proposed.into_iter().cloned().collect(),
         }
-    }
-
-    /// With what identifies the hardware of devices, by DRIVER/POOL/DEVICE.
-    #[must_use]
-    pub fn with_identities(
-        mut self,
-        identities: &BTreeMap<String, BTreeMap<String, String>>,
-    ) -> Self {
-        for device in &mut self.devices {
-            device.identity = identities.get(&device.name).cloned().unwrap_or_default();
-        }
-        self
     }
 
     /// The pods that are evicted, now or later.

@@ -28,7 +28,6 @@ mod open_parts;
 mod outcome;
 pub mod plan;
 mod pod;
-pub mod possible_hardware;
 mod replacements;
 pub mod room;
 mod severity;

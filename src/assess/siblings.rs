@@ -8,8 +8,8 @@ use crate::naming::phrase::first_and_more;
 /// How many devices are named for each pod; JSON has all.
 const NAMED: usize = 3;
 
-/// A device in use on the hardware of a selected one: another partition of it, the same device where it is shared, or
-/// the same hardware as another driver publishes it. Its users would stay.
+/// A device in use on the hardware of a selected one: a partition or the whole of it, or the same device where it is
+/// shared. Its users would stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sibling {
     /// The device, as DRIVER/POOL/DEVICE.
@@ -20,9 +20,6 @@ pub struct Sibling {
     pub claims: Vec<NamespacedName>,
     /// The pods for which the claims are reserved.
     pub pods: Vec<NamespacedName>,
-    /// Whether it is the same hardware under the name of another driver, and no partition: `--with-partitions`
-    /// does not select it.
-    pub is_of_other_driver: bool,
     /// Whether its users have administrative access only, which takes the device from nobody.
     pub is_admin: bool,
 }
@@ -45,10 +42,6 @@ impl Sibling {
                 .map(|claim| claim.name.clone())
                 .collect(),
             pods: sibling.pods().into_iter().collect(),
-            is_of_other_driver: sibling
-                .beside
-                .iter()
-                .all(|beside| beside.driver != sibling.device.driver),
             is_admin: sibling.is_admin,
         }
     }
@@ -126,7 +119,6 @@ mod tests {
             beside: vec!["gpu.example.com/node-7/gpu-0".to_owned()],
             claims: vec![testing::full_name("team-a/claim")],
             pods: pods.iter().copied().map(testing::full_name).collect(),
-            is_of_other_driver: false,
             is_admin: false,
         }
     }

@@ -23,11 +23,10 @@ use crate::completion::Values;
 use crate::decide::add::action;
 use crate::decide::approval::EvictionMethod;
 use crate::decide::choice::{
-    Choice, DeviceArguments, DeviceFilter, DeviceFilterFlags, NumberUse, Purpose, ResolvedChoice,
-    refuse_unknown_on_node,
+    Choice, DeviceArguments, DeviceFilterFlags, Purpose, refuse_unknown_on_node,
 };
 use crate::decide::drafts::{RuleAnnotations, with_expiry};
-use crate::decide::identity::{unrecorded, with_identities};
+use crate::decide::identity::with_identities;
 use crate::decide::proposal::{NamedOwners, ProposedRule};
 use crate::decide::{AddStep, Existing, Proposal, RuleDraft, Terms, add};
 use crate::engine::ProposedTaint;
@@ -57,7 +56,7 @@ use crate::report::rules::ObjectList;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct AddArgs {
-    /// DRIVER/POOL/DEVICE, UUID, serial number or PCI address, and the taint KEY[=VALUE][:EFFECT]
+    /// DRIVER/POOL/DEVICE or hardware ID, and the taint KEY[=VALUE][:EFFECT]
     ///
     /// `*` as driver, pool or device matches any. The name of a driver alone, such as gpu.example.com, means
     /// `gpu.example.com/*/*`. Each DRIVER/POOL/DEVICE becomes one rule, also with `*`. If devices are selected by
@@ -68,10 +67,10 @@ pub(super) struct AddArgs {
     #[command(flatten)]
     filters: DeviceFilterArgs,
 
-    /// Also select devices that use the same counter sets, such as the partitions of a GPU
+    /// Also select devices that share counters with these, such as the partitions of a GPU
     ///
-    /// That is, devices that consume counters of the same counter set as a selected device, according to their
-    /// ResourceSlices.
+    /// Two devices share counters if both together exceed a counter set of their ResourceSlices, as a partition and its
+    /// GPU do, and two partitions do not.
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     with_partitions: bool,
 
@@ -171,25 +170,28 @@ impl AddArgs {
     async fn add(&self, context: &Context) -> Result<ExitStatus, Failure> {
         let (choice, manifests) = self.choice().await?;
         // What is wrong with names is found before anybody is asked anything.
-        let named = match choice.filter() {
-            None => Some(self.inscription().drafts(&choice, manifests)?),
-            Some(_) => None,
+        let named = if choice.needs_cluster() {
+            None
+        } else {
+            Some(self.inscription().drafts(&choice, manifests)?)
         };
         // Reports are read first: what is wrong with a file needs no cluster.
         let safety = self.safety.prepare()?;
         let change = self.change.change();
 
         let mutation = MutationContext::open(context).await?;
-        let (mutation, choice) = Box::pin(mutation.with_numbers_of(choice)).await?;
-        let mut mutation = mutation.with_attributes_for(choice.filter()).await?;
-        let drafts = match named.filter(|_| choice.filter().is_none()) {
+        let (mut mutation, resolved) = Box::pin(mutation.resolved(&choice, context)).await?;
+        let drafts = match named {
             Some(drafts) => drafts,
-            None => self.filtered(&choice, &mutation, context)?,
+            None => {
+                let slices = &mutation.view.snapshot().slices;
+                refuse_unknown_on_node(choice.filter.as_ref(), &resolved, slices)?;
+                self.inscription().drafts(&resolved, Vec::new())?
+            }
         };
         // Attributes are most of the bytes of a slice, so that they are read only for rules that note
         // hardware.
-        let has_attributes = choice.filter().is_some_and(DeviceFilter::needs_attributes);
-        if !has_attributes && drafts.iter().any(RuleDraft::notes_hardware) {
+        if !choice.needs_attributes() && drafts.iter().any(RuleDraft::notes_hardware) {
             mutation = mutation.with_attributes().await?;
         }
         let view = &mutation.view;
@@ -206,10 +208,6 @@ impl AddArgs {
         let steps = add(drafts.clone(), &existing(&drafts, &mutation).await?, &terms)?;
         for note in steps.iter().flat_map(AddStep::notes) {
             context.printer.note(&note);
-        }
-        let made = steps.iter().filter(|step| step.existing().is_none());
-        if let Some(unrecorded) = unrecorded(made.map(AddStep::draft), &view.reading) {
-            context.printer.warn(&unrecorded);
         }
         let lines = match self.output {
             Some(_) => Lines::Left,
@@ -343,7 +341,7 @@ impl AddArgs {
     fn typed(&self) -> DeviceArguments {
         DeviceArguments {
             arguments: self.targets.clone(),
-            all_devices: self.all_devices,
+            all_devices: Some(self.all_devices),
             filters: DeviceFilterFlags {
                 with_partitions: self.with_partitions,
                 ..self.filters.filters()
@@ -366,24 +364,5 @@ impl AddArgs {
             reason: self.reason.clone(),
             labels: self.labels.clone(),
         }
-    }
-
-    /// The rules for devices that are chosen by what they are: one for each, by its name.
-    fn filtered(
-        &self,
-        typed: &Choice,
-        mutation: &MutationContext,
-        context: &Context,
-    ) -> Result<Vec<RuleDraft>, Failure> {
-        let view = &mutation.view;
-        let ResolvedChoice { choice, notes, .. } =
-            typed.resolved(&view.reading, &view.semantics, NumberUse::Change)?;
-        if let Some(filter) = typed.filter() {
-            refuse_unknown_on_node(filter, &choice, &view.snapshot().slices)?;
-        }
-        for note in notes {
-            context.printer.note(&note);
-        }
-        self.inscription().drafts(&choice, Vec::new())
     }
 }

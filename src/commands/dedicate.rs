@@ -19,7 +19,7 @@ use crate::cluster::{Purpose, TrialResult, WriteMode, user_name};
 use crate::completion::Values;
 use crate::decide::approval::{ApprovalFacts, ImpactLimit};
 use crate::decide::choice::{
-    self, Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, NumberUse, refuse_unmatched,
+    self, Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, refuse_unmatched,
 };
 use crate::decide::dedication::{
     DesiredObject, KINDS, NamespaceFact, Namespaces, Step, Terms, findings, full_name,
@@ -66,7 +66,7 @@ const NEWEST: [&str; 2] = ["admissionregistration.k8s.io/v1", "resource.k8s.io/v
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, group = ArgGroup::new("namespaces").required(true).args(["to", "namespace_selector"]))]
 pub(super) struct DedicateArgs {
-    /// DRIVER, DRIVER/POOL/DEVICE, UUID, serial number or PCI address
+    /// DRIVER, DRIVER/POOL/DEVICE or hardware ID
     ///
     /// DRIVER selects all devices of the driver. `*` as driver, pool or device matches any.
     #[arg(value_name = "DEVICE", add = Values::Devices)]
@@ -176,17 +176,19 @@ impl DedicateArgs {
     }
 
     fn choice(&self, terms: &Terms) -> Result<Choice, Failure> {
-        // The taint as if it had been typed, so that a second one is refused.
-        let taint = terms.taint().to_string();
         let typed = DeviceArguments {
-            arguments: self.targets.iter().cloned().chain([taint]).collect(),
+            arguments: self.targets.clone(),
             filters: DeviceFilterFlags {
                 with_partitions: self.with_partitions,
                 ..DeviceFilterFlags::default()
             },
             ..DeviceArguments::default()
         };
-        Choice::parse(&typed, choice::Purpose::Choose)
+        let choice = Choice::parse(&typed, choice::Purpose::Choose)?;
+        Ok(Choice {
+            taint: Some(terms.taint()),
+            ..choice
+        })
     }
 
     fn format(&self) -> Result<Option<Format>, Failure> {
@@ -210,7 +212,7 @@ impl DedicateArgs {
 fn selectors(choice: Choice) -> Vec<DeviceSelector> {
     match choice.by {
         ChoiceBasis::Selectors(selectors) => selectors,
-        ChoiceBasis::Filtered(..) | ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_) => Vec::new(),
+        ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_) => Vec::new(),
     }
 }
 
@@ -219,20 +221,14 @@ pub(super) async fn run(args: DedicateArgs, context: &Context) -> Result<ExitSta
     let choice = args.choice(&terms)?;
     let prints_lines = args.format()?.is_none();
     let change = args.change.change();
-    if change.mode().is_none() && choice.filter().is_none() {
+    if change.mode().is_none() && !choice.needs_cluster() {
         terms.devices = selectors(choice);
         let [mutating, rules] = NEWEST;
         return args.print(&terms.objects(mutating, rules), context);
     }
     let mutation = MutationContext::open(context).await?;
-    let (mutation, choice) = Box::pin(mutation.with_numbers_of(choice)).await?;
-    let mutation = mutation.with_attributes_for(choice.filter()).await?;
-    let view = &mutation.view;
-    let resolved = choice.resolved(&view.reading, &view.semantics, NumberUse::Change)?;
-    for note in &resolved.notes {
-        context.printer.note(note);
-    }
-    terms.devices = selectors(resolved.choice);
+    let (mutation, choice) = Box::pin(mutation.resolved(&choice, context)).await?;
+    terms.devices = selectors(choice);
     let objects = DedicationObjects {
         live: with_policies(&mutation.live).await?,
         dedication: &terms.name,

@@ -17,20 +17,17 @@ use super::flags::rules::RuleArgs;
 use super::profile::CommandProfile;
 use super::work::change_summary::accounted;
 use super::work::changer::Changer;
-use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect_client, failed, semantics_for};
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, Pipeline};
-use super::work::resolve_rules::{by_name, selected_rules};
-use super::work::rules_on::chosen_in;
+use super::work::resolve_rules::{by_name, selected_on, selected_rules};
 use super::work::stopped::{is_about_one_rule, stopped};
-use crate::cluster::{ApiClient, Detail, Purpose, Rules, ServedKinds, discover, user_name};
+use crate::cluster::{ApiClient, Purpose, Rules, ServedKinds, discover, user_name};
 use crate::decide::blast_radius::set_back;
 use crate::decide::chooser::no_such_rule;
 use crate::decide::exit_status::of_parts;
 use crate::decide::outcomes::RuleResult;
-use crate::decide::rules_on::SiblingRules;
-use crate::decide::{Chooser, Proposal, RulePatch, RuleWords, SelectedRules};
+use crate::decide::{Chooser, Proposal, RuleChoice, RulePatch, SelectedRules};
 use crate::engine::settle::is_observed;
 use crate::engine::{ProposedTaint, Semantics};
 use crate::error::{ExitStatus, Failure};
@@ -138,12 +135,11 @@ impl DeescalateArgs {
         format: Option<Format>,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
-        let typed = self.rules.typed(SiblingRules::Noted);
-        let named = typed.chooser()?;
-        let reached = reach(named.as_ref(), context).await?;
+        let choice = self.rules.choice()?;
+        let reached = reach(choice.without_hardware(), context).await?;
         // The user's name is only a note, for which lowering the effect must not wait.
         let user = tokio::time::timeout(PATIENCE, user_name(&reached.client));
-        let (found, user) = join(self.find(&typed, &reached, context), user).await;
+        let (found, user) = join(find(&choice, &reached, context), user).await;
         let (chooser, (mut found, mut unread)) = found?;
         // A failure that stands alone is told with all that it has, such as a role to ask for.
         let is_alone = found.rules.is_empty() && found.missing.is_empty() && unread.len() == 1;
@@ -216,72 +212,41 @@ async fn reach(chooser: Option<&Chooser>, context: &Context) -> Result<ReachedSe
     })
 }
 
-/// The rules that are meant, and by name why others cannot be read. Those that are named are read one
-/// by one.
+/// Reads the selected rules, and by name why others cannot be read. Named rules are read one by one, and devices only for
+/// hardware IDs.
 async fn find(
-    chooser: &Chooser,
+    choice: &RuleChoice,
     reached: &ReachedServer,
     context: &Context,
-) -> Result<(SelectedRules, Vec<(String, Failure)>), Failure> {
-    // Nothing is said of when rules expire, so that no clock is needed.
-    let now = jiff::Timestamp::UNIX_EPOCH;
-    match chooser {
-        Chooser::Names(names) => {
-            let (mut found, mut unread) = (SelectedRules::default(), Vec::new());
-            for name in names {
-                match reached.rules.get(name).await {
-                    Ok(Some(stored)) => found.rules.push(stored.fact),
-                    Ok(None) => found.missing.push(no_such_rule(name, &[])),
-                    // One rule that cannot be read keeps no other from being lowered.
-                    Err(error) => unread.push((name.clone(), failed(error))),
-                }
-            }
-            Ok((found, unread))
-        }
-        Chooser::Taints(..) | Chooser::Labelled(_) | Chooser::Expired | Chooser::All => {
+) -> Result<(Chooser, (SelectedRules, Vec<(String, Failure)>)), Failure> {
+    let names = match choice.without_hardware() {
+        Some(Chooser::Names(names)) => names,
+        Some(chooser) => {
+            // Nothing is said of when rules expire, so that no clock is needed.
+            let now = Timestamp::UNIX_EPOCH;
             let found = selected_rules(chooser, &reached.rules, now, context).await?;
-            Ok((found, Vec::new()))
+            return Ok((chooser.clone(), (found, Vec::new())));
+        }
+        None => {
+            let live = reached.live();
+            let live = live.map_err(|why| Failure::new(ExitStatus::Failed, why))?;
+            let (chooser, found) = selected_on(choice, &live, context).await?;
+            return Ok((chooser, (found, Vec::new())));
+        }
+    };
+    let (mut found, mut unread) = (SelectedRules::default(), Vec::new());
+    for name in names {
+        match reached.rules.get(name).await {
+            Ok(Some(stored)) => found.rules.push(stored.fact),
+            Ok(None) => found.missing.push(no_such_rule(name, &[])),
+            // One rule that cannot be read keeps no other from being lowered.
+            Err(error) => unread.push((name.clone(), failed(error))),
         }
     }
+    Ok((Chooser::Names(names.clone()), (found, unread)))
 }
 
 impl DeescalateArgs {
-    /// The rules that are meant, as [`find`] finds them. Devices are looked at only where names do not say
-    /// which they are, and where they can be.
-    async fn find(
-        &self,
-        typed: &RuleWords<'_>,
-        reached: &ReachedServer,
-        context: &Context,
-    ) -> Result<(Chooser, (SelectedRules, Vec<(String, Failure)>)), Failure> {
-        let mut by_name = None;
-        if let Some(chooser) = typed.chooser()? {
-            let found = find(&chooser, reached, context).await?;
-            // The rules that are there are lowered at once.
-            let is_enough = found.0.missing.is_empty() || !found.0.rules.is_empty();
-            if is_enough || typed.words().is_empty() {
-                return Ok((chooser, found));
-            }
-            by_name = Some((chooser, found));
-        }
-        let view = match (reached.live(), by_name) {
-            (Ok(live), found) => {
-                let view = Box::pin(ClusterView::of(live, Detail::Names)).await;
-                match (view, found) {
-                    (Ok(view), _) => view,
-                    // Without devices it stays at what the names have found.
-                    (Err(_), Some(found)) => return Ok(found),
-                    (Err(failure), None) => return Err(failure),
-                }
-            }
-            (Err(_), Some(found)) => return Ok(found),
-            (Err(why), None) => return Err(Failure::new(ExitStatus::Failed, why)),
-        };
-        let (_, chooser) = chosen_in(typed, view, context).await?;
-        let found = find(&chooser, reached, context).await?;
-        Ok((chooser, found))
-    }
-
     async fn pull(
         &self,
         found: &[DeviceTaintRule],

@@ -9,11 +9,9 @@ use super::work::cluster_view::{ClusterView, Pods};
 use super::work::connect::Live;
 use super::work::nodes::{NodesKnown, gap_of, names_of, nodes_in, nodes_of};
 use super::work::present::present;
-use super::work::rules_on::chosen_in;
+use super::work::resolve_rules::resolved;
 use crate::assess::ReportCompleteness;
 use crate::cluster::{ClusterError, Detail, Purpose, ReadResult, eviction_events, rule_events};
-use crate::decide::in_use_elsewhere;
-use crate::decide::rules_on::SiblingRules;
 use crate::engine::beside::pods_beside;
 use crate::engine::rule_lifecycle::{PendingEviction, pending_evictions};
 use crate::engine::termination_blocker::Publishers;
@@ -57,13 +55,12 @@ impl DescribeArgs {
 }
 
 pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let typed = args.rules.typed(SiblingRules::Selected);
     // What can be wrong without a cluster is found before it is asked.
-    typed.chooser()?;
+    let choice = args.rules.choice()?;
     let view = ClusterView::open(&args.source.source(), context, Detail::Names).await?;
     // Rules that cannot be read end the command before devices are read for the choice.
     view.rules()?;
-    let (view, chooser) = Box::pin(chosen_in(&typed, view, context)).await?;
+    let (view, chooser) = Box::pin(resolved(&choice, view)).await?;
     let meant = chooser.select(view.rules()?, view.now);
     let missing = meant.all_missing();
     if meant.rules.is_empty() {
@@ -74,12 +71,10 @@ pub(super) async fn run(args: DescribeArgs, context: &Context) -> Result<ExitSta
         return Err(missing);
     }
     let proposed = ProposedTaint::of_rules(&meant.rules, view.now);
-    let view = view.with_hardware_of(&meant.rules).await?;
+    let view = view.with_identities_of(&meant.rules).await?;
     let mut view = view.with_pods_of(&proposed).await?;
     let identities = view.identity_warnings(&meant.rules);
     view.reading.warnings.extend(identities);
-    let elsewhere = in_use_elsewhere::warnings(&meant.rules, view.snapshot(), &view.semantics);
-    view.reading.warnings.extend(elsewhere);
     let questions: Vec<DescribedRule<'_>> = meant
         .rules
         .iter()

@@ -12,10 +12,8 @@ use crate::assess::Basis;
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
 use crate::decide::choice::{
-    AmbiguousNumber, DeviceFilter, DeviceFilterFlags, NO_DEVICES, SharedNumber, ShownDevices,
-    hardware_among, refuse_empty_names, refuse_unknown_attributes,
+    self, Choice, DeviceArguments, DeviceFilterFlags, NO_DEVICES, refuse_unknown_columns,
 };
-use crate::decide::identity::Hardware;
 use crate::decide::list_filter::ListFilter;
 use crate::engine;
 use crate::error::{ExitStatus, Failure};
@@ -31,8 +29,7 @@ use crate::report::{DeviceLines, DeviceReport};
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DevicesArgs {
-    /// Devices, as DRIVER or DRIVER/POOL/DEVICE with * for any, or by UUID, serial number or PCI address;
-    /// default: all
+    /// Devices, as DRIVER or DRIVER/POOL/DEVICE with * for any, or by hardware ID; default: all
     #[arg(value_name = "DEVICE", add = Values::Devices)]
     devices: Vec<String>,
 
@@ -53,8 +50,7 @@ pub(super) struct DevicesArgs {
 
     /// Only free devices, tainted or not
     ///
-    /// That is, devices that no claim holds, and whose counter sets have enough counters left to allocate them. If
-    /// several drivers publish the same hardware, a claim for one of these devices makes all of them not free. Claims
+    /// That is, devices that no claim holds, and whose counter sets have enough counters left to allocate them. Claims
     /// with admin access do not count. Devices of which it is unknown whether they are in use are not listed.
     #[arg(long, help_heading = "Devices")]
     free: bool,
@@ -97,17 +93,17 @@ impl DevicesArgs {
 }
 
 pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let (_, mut named) = args.hardware();
-    named.extend(args.all_devices.then(|| "*/*/*".to_owned()));
-    let shown = ShownDevices::parse(&named)?;
+    let choice = args.choice()?;
     if args.free && context.namespace.is_some() {
         return Err(Failure::usage(
             "--free cannot be used together with --namespace, which lists only allocated devices",
         ));
     }
-    refuse_empty_names(&args.columns)?;
+    if args.columns.iter().any(|name| name.trim().is_empty()) {
+        return Err(Failure::usage("--columns has an empty attribute name"));
+    }
     let wanted = args.output.wanted();
-    let (view, question, notes) = args.view(shown, context).await?;
+    let (view, question, notes) = args.view(choice, context).await?;
     let unknown = args.free && !view.knows_usage();
     // Claims name the pods that use a device.
     let view = view.with_pods(|_| false).await?;
@@ -129,9 +125,21 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
 }
 
 impl DevicesArgs {
-    /// The arguments that name hardware, and all others.
-    fn hardware(&self) -> (Vec<Hardware>, Vec<String>) {
-        hardware_among(&self.devices)
+    /// The selected devices; `None` for all.
+    fn choice(&self) -> Result<Option<Choice>, Failure> {
+        let typed = DeviceArguments {
+            arguments: self.devices.clone(),
+            all_devices: Some(self.all_devices),
+            filters: DeviceFilterFlags {
+                skips_errors: Some(self.skip_errors),
+                ..self.filters.filters()
+            },
+            ..DeviceArguments::default()
+        };
+        if typed.is_empty() {
+            return Ok(None);
+        }
+        Choice::parse(&typed, choice::Purpose::Choose).map(Some)
     }
 
     /// The report in the lines that were asked for, or that a terminal has room for, and how to see the rest.
@@ -158,75 +166,39 @@ impl DevicesArgs {
         Ok((report, Some(hint.to_owned())))
     }
 
-    /// What there is, what is asked about it, and what to do where that is nothing.
+    /// Reads the devices, and resolves the selection.
     async fn view(
         &self,
-        shown: ShownDevices,
+        choice: Option<Choice>,
         context: &Context,
     ) -> Result<(ClusterView, Listed, Vec<String>), Failure> {
-        let mut filters = DeviceFilterFlags {
-            identities: self.hardware().0,
-            skips_errors: self.skip_errors,
-            has_skip_errors: true,
-            ..self.filters.filters()
-        };
         // Read at once: slices that are read again are another round of questions.
         let view = ClusterView::open(&self.source.source(), context, Detail::Attributes).await?;
-        let (view, numbers) = view.numbers_among(&shown).await?;
-        let shown = shown.without(&numbers);
-        filters.identities.extend(numbers);
-        // A node that has no devices has an empty list, and chooses nothing from what is chosen otherwise.
-        let beside_it = DeviceFilterFlags {
-            node: None,
-            ..filters.clone()
+        refuse_unknown_columns(&self.columns, &view.reading)?;
+        let is_narrowed = choice.as_ref().is_some_and(Choice::is_narrower_than_nodes);
+        let (view, selected) = match &choice {
+            Some(choice) => {
+                let (view, devices) = Box::pin(view.devices_of(choice, context)).await?;
+                (view, Some(devices))
+            }
+            None => (view, None),
         };
-        let is_alone = DeviceFilter::parse(&beside_it)?.is_none();
-        let node = filters.node.clone().filter(|_| is_alone);
-        let filter = DeviceFilter::parse(if is_alone { &beside_it } else { &filters })?;
-        let view = view.with_attributes_for(filter.as_ref()).await?;
-        refuse_unknown_attributes(&self.columns, &view.reading)?;
-        let filtered = match &filter {
-            Some(filter) => Some(filter.resolve(&view.reading, shown.names(), &view.semantics)?),
-            None => None,
-        };
-        let inventory = engine::devices(view.snapshot(), &view.semantics);
-        let known = inventory.iter().map(|state| &state.id);
-        shown.refuse_missing(known, &view.reading)?;
         // That there is no device is known only where slices and claims were read.
-        let is_bare = inventory.is_empty()
-            && view.knows_usage()
-            && view.reading.without(Kind::ResourceSlice).is_none();
-        let idle = match &node {
-            Some(node) => Box::pin(view.idle_node(node)).await?,
-            None => None,
-        };
-        let list_filter = ListFilter {
-            shown,
-            node,
-            filtered: filtered
-                .as_ref()
-                .map(|filtered| filtered.devices.iter().cloned().collect()),
-            tainted: self.tainted,
-            free: self.free,
-            namespace: context.namespace.clone(),
-        };
-        let bare = is_bare.then(|| NO_DEVICES.to_owned());
-        let notes = filtered.into_iter().flat_map(|filtered| {
-            let ambiguous: Vec<String> = filtered
-                .ambiguous
-                .iter()
-                .map(AmbiguousNumber::describe)
-                .collect();
-            let shared = filtered.shared.iter().map(SharedNumber::describe);
-            let shared: Vec<String> = shared.collect();
-            filtered.notes.into_iter().chain(ambiguous).chain(shared)
-        });
-        let notes = notes.chain(idle).chain(bare).collect();
+        let is_bare = view.knows_usage()
+            && view.reading.without(Kind::ResourceSlice).is_none()
+            && view.known_devices().is_empty();
         let listed = Listed {
-            list_filter,
+            list_filter: ListFilter {
+                selected,
+                is_narrowed,
+                tainted: self.tainted,
+                free: self.free,
+                namespace: context.namespace.clone(),
+            },
             columns: self.columns.clone(),
         };
-        Ok((view, listed, notes))
+        let notes = is_bare.then(|| NO_DEVICES.to_owned()).into_iter();
+        Ok((view, listed, notes.collect()))
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) struct DrainArgs {
     #[command(subcommand)]
     view: Option<ViewedCluster>,
 
-    /// DRIVER/POOL/DEVICE, UUID, serial number or PCI address
+    /// DRIVER/POOL/DEVICE or hardware ID (see `help selectors`)
     ///
     /// `*` as driver, pool or device matches any.
     #[arg(value_name = "DEVICE", add = Values::Devices)]

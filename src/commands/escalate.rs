@@ -17,8 +17,7 @@ use crate::cluster::Purpose;
 use crate::decide::approval::EvictionMethod;
 use crate::decide::effect::{escalate, escalates_again, escalation};
 use crate::decide::proposal::{NamedOwners, ProposedRule};
-use crate::decide::rules_on::SiblingRules;
-use crate::decide::{Proposal, RulePatch, RuleWords};
+use crate::decide::{Proposal, RuleChoice, RulePatch};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect};
 use crate::render::Format;
@@ -115,11 +114,10 @@ impl EscalateArgs {
         lines: Lines,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
-        let typed = self.rules.typed(SiblingRules::Noted);
         // What can be wrong without a cluster is found before it is asked.
-        typed.chooser()?;
+        let choice = self.rules.choice()?;
         let safety = self.safety.prepare()?;
-        let (mutation, proposal) = Box::pin(self.prepare(&typed, context)).await?;
+        let (mutation, proposal) = Box::pin(self.prepare(&choice, context)).await?;
         let change = self.change.change();
         let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
         let pipeline = Pipeline {
@@ -143,14 +141,13 @@ impl EscalateArgs {
     /// What is to be changed, in the cluster as it is.
     async fn prepare(
         &self,
-        typed: &RuleWords<'_>,
+        choice: &RuleChoice,
         context: &Context,
     ) -> Result<(MutationContext, Proposal), Failure> {
         let to = Effect::from(self.to);
         let mutation = MutationContext::open(context).await?;
-        let (mutation, chooser) = mutation.chosen(typed, context).await?;
+        let (mutation, chooser) = mutation.chooser(choice).await?;
         let meant = mutation.selected(&chooser).await?;
-        typed.refuse_several(&meant.rules)?;
         // All or nothing: unlike `deescalate`, it is in no hurry.
         if let Some(failure) = meant.all_missing() {
             return Err(failure);

@@ -12,10 +12,12 @@ use super::work::hypothesis::Hypothesis;
 use super::work::present::present;
 use crate::cluster::{self, Detail, NodeDetail, PodQuery, PodQueryResult};
 use crate::completion::Values;
-use crate::decide::choice::{Choice, DeviceArguments, FilterResult, Purpose, refuse_unmatched};
+use crate::decide::choice::{
+    Choice, DeviceArguments, Purpose, devices_with, no_device, refuse_unmatched,
+};
 use crate::decide::explain_targets::{
-    ExplainTargets, ambiguous, neither, no_device, no_such_pod, pods_denied, refuse_rules_beside,
-    rule_or_pod, the_one,
+    ExplainTargets, ambiguous, neither, no_such_pod, pods_denied, refuse_rules_beside, rule_or_pod,
+    the_one,
 };
 use crate::decide::version::require_predictions;
 use crate::engine::{self, ProposedTaint};
@@ -52,7 +54,7 @@ use crate::report::explain::{
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ExplainArgs {
-    /// pod/NAME, rule/NAME, device/DRIVER/POOL/DEVICE, or the bare UUID, serial number or PCI address of a device; then,
+    /// pod/NAME, rule/NAME, device/DRIVER/POOL/DEVICE, or the hardware ID of a device; then,
     /// optionally, a proposed taint: DEVICE TAINT
     ///
     /// Also accepts NAMESPACE/NAME for a pod, `pod NAME` as two words, and the output of `kubectl get
@@ -158,7 +160,7 @@ impl ExplainArgs {
         if typed.is_empty() {
             return Ok(None);
         }
-        Choice::parse(&typed, Purpose::Choose).map(Some)
+        Choice::parse(&typed, Purpose::Assess).map(Some)
     }
 }
 
@@ -171,8 +173,8 @@ async fn find(
     let mut found = ExplainedObjects::default();
     if !subjects.hardware.is_empty() {
         *view = Box::pin(view.clone().with_attributes(&[])).await?;
-        let filtered = view.devices_with(&subjects.hardware)?;
-        found.by_number(filtered, context);
+        let devices = devices_with(&subjects.hardware, &view.reading, &view.semantics)?;
+        found.devices.extend(devices);
     }
     for subject in &subjects.named {
         match subject {
@@ -201,16 +203,8 @@ async fn find(
                     (Some(_), PodSearch::Denied(why)) => return Err(rule_or_pod(name, why)),
                     (Some(rule), PodSearch::Missing) => found.rules.push(rule),
                     (None, PodSearch::Found) => {}
-                    // Last, since it reads the attributes of all devices: most words are names.
-                    (None, search) => match (view.by_number(name).await?, search) {
-                        (filtered, PodSearch::Denied(why)) if filtered.devices.is_empty() => {
-                            found.denied(&called, why, view, context)?;
-                        }
-                        (filtered, _) if filtered.devices.is_empty() => {
-                            return Err(neither(name, &view.reading));
-                        }
-                        (filtered, _) => found.by_number(filtered, context),
-                    },
+                    (None, PodSearch::Denied(why)) => found.denied(&called, why, view, context)?,
+                    (None, PodSearch::Missing) => return Err(neither(name, &view.reading)),
                 }
             }
         }
@@ -227,14 +221,6 @@ enum PodSearch {
 }
 
 impl ExplainedObjects {
-    /// Adds the devices that have a number, and says what there is to say about that.
-    fn by_number(&mut self, filtered: FilterResult, context: &Context) {
-        for note in filtered.notes {
-            context.printer.note(&note);
-        }
-        self.devices.extend(filtered.devices);
-    }
-
     async fn pod(&mut self, name: &NamespacedName, view: &mut ClusterView) -> Result<(), Failure> {
         match self.one_pod(name, view).await? {
             PodSearch::Found => {}
@@ -327,22 +313,6 @@ impl ExplainedObjects {
         held.chain(self.devices.iter().cloned()).collect()
     }
 
-    /// The rules that are explained, and those that name one of the devices.
-    fn rules_about(
-        &self,
-        devices: &BTreeSet<DeviceId>,
-        snapshot: &Snapshot,
-    ) -> Vec<DeviceTaintRule> {
-        let names: BTreeSet<DeviceSelector> =
-            devices.iter().cloned().map(DeviceSelector::from).collect();
-        let is_meant = |rule: &&DeviceTaintRule| {
-            let selector = rule.selector.as_ref();
-            selector.is_some_and(|selector| names.contains(selector)) || self.rules.contains(rule)
-        };
-        let rules = snapshot.rules.iter().filter(is_meant);
-        rules.cloned().collect()
-    }
-
     fn add(&mut self, found: PodQueryResult, view: &mut ClusterView) -> Result<(), Failure> {
         match found {
             PodQueryResult::These(pods, warnings) => {
@@ -384,11 +354,7 @@ async fn with_everything(
         )
     });
     rules.extend(named);
-    let noting = found.rules_about(&devices, view.snapshot());
-    let view = view.with_identities_of(&noting).await?;
-    let mut view = view.with_pods_of(&rules).await?.with_found(&found.pods);
-    let identities = view.identity_warnings(&noting);
-    view.reading.warnings.extend(identities);
+    let view = view.with_pods_of(&rules).await?.with_found(&found.pods);
     let waits = |pod: &Pod| {
         let mut own = engine::explain::related_claims(view.snapshot(), pod);
         own.any(|claim| claim.allocation.is_none())
@@ -439,7 +405,10 @@ fn explain(
     }));
     for id in &found.devices {
         let one = explain_device(id, hypothesis, &basis);
-        explained.push(one.ok_or_else(|| no_device(id, &view.known_devices(), &view.reading))?);
+        explained.push(one.ok_or_else(|| {
+            let selector = DeviceSelector::from(id.clone());
+            no_device(&selector, &view.reading, &view.semantics)
+        })?);
     }
     let rules = found.rules.iter();
     explained.extend(rules.map(|rule| explain_rule(rule, &basis)));

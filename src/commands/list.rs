@@ -11,13 +11,12 @@ use super::flags::source::SourceArgs;
 use super::profile::CommandProfile;
 use super::work::cluster_view::ClusterView;
 use super::work::present::present;
-use super::work::rules_on::chosen_in;
+use super::work::resolve_rules::resolved;
 use crate::assess::{Basis, DeviceBasis, ReportCompleteness};
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
-use crate::decide::identity;
-use crate::decide::rules_on::SiblingRules;
-use crate::decide::{RuleArguments, RuleWords, in_use_elsewhere};
+use crate::decide::identity::other_hardware;
+use crate::decide::{RuleArguments, RuleChoice};
 use crate::engine::ProposedTaint;
 use crate::engine::beside::pods_beside;
 use crate::error::{ExitStatus, Failure};
@@ -50,10 +49,9 @@ use crate::report::rules::{Notes, RuleList, rows};
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ListArgs {
-    /// Only these rules: by name, by hardware ID, or by devices and the KEY of their taint
+    /// Only these rules: by name, or by devices and the KEY of their taint
     ///
-    /// A device is DRIVER/POOL/DEVICE or a hardware ID (UUID, serial number or PCI address). After a hardware ID, KEY
-    /// may be omitted.
+    /// A device is DRIVER/POOL/DEVICE or a hardware ID (UUID, PCI address, uuid=UUID or serial=NUMBER).
     #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
     targets: Vec<String>,
 
@@ -97,10 +95,8 @@ impl ListArgs {
 
 pub(super) async fn run(args: ListArgs, context: &Context) -> Result<ExitStatus, Failure> {
     // What can be wrong without a cluster is found before it is asked.
-    if let Some(typed) = args.typed() {
-        typed.chooser()?;
-    }
-    let (view, question) = args.view(context).await?;
+    let choice = args.choice()?;
+    let (view, question) = args.view(choice, context).await?;
     let devices = {
         let basis = view.device_basis();
         let shown = question.shown(&basis);
@@ -143,12 +139,8 @@ fn proposed(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ProposedTaint> {
 impl Listed<'_> {
     fn list(&self, basis: &Basis<'_>) -> RuleList {
         let shown = self.shown(basis);
-        let mut oddities = identity::warnings(&shown, basis.reading, basis.semantics);
-        oddities.extend(in_use_elsewhere::warnings(
-            &shown,
-            &basis.reading.snapshot,
-            basis.semantics,
-        ));
+        let snapshot = &basis.reading.snapshot;
+        let oddities = other_hardware(&shown, snapshot, basis.semantics);
         let proposed = proposed(&shown, basis.now);
         let impact = basis.impact(&proposed);
         let notes = if self.args.expired {
@@ -169,7 +161,11 @@ impl Listed<'_> {
 
 impl ListArgs {
     /// What there is, and what is asked about it; all rules that were named are there.
-    async fn view(&self, context: &Context) -> Result<(ClusterView, Listed<'_>), Failure> {
+    async fn view(
+        &self,
+        choice: Option<RuleChoice>,
+        context: &Context,
+    ) -> Result<(ClusterView, Listed<'_>), Failure> {
         let source = self.source.source();
         let (view, objects) = if self.wants_objects() {
             ClusterView::open_with_objects(&source, context).await?
@@ -181,43 +177,30 @@ impl ListArgs {
         };
         // Rules that could not be read must not look like none.
         view.rules()?;
-        let (view, names) = self.named(view, context).await?;
+        let (view, names) = match choice {
+            Some(choice) => named(&choice, view).await?,
+            None => (view, None),
+        };
         let question = Listed {
             args: self,
             names,
             objects,
         };
         let shown = question.shown(&view.device_basis());
-        let view = view.with_hardware_of(&shown).await?;
+        let view = view.with_identities_of(&shown).await?;
         Ok((view, question))
     }
 
-    /// What was typed to mean rules, if anything was.
-    fn typed(&self) -> Option<RuleWords<'_>> {
-        let ways = RuleArguments {
+    /// The selection of rules, if any was typed.
+    fn choice(&self) -> Result<Option<RuleChoice>, Failure> {
+        if self.targets.is_empty() {
+            return Ok(None);
+        }
+        let choice = RuleChoice::parse(&RuleArguments {
             targets: &self.targets,
             ..RuleArguments::default()
-        };
-        (!self.targets.is_empty()).then(|| RuleWords::new(ways, SiblingRules::Selected))
-    }
-
-    /// The names of the rules that are meant; none where all are.
-    async fn named(
-        &self,
-        view: ClusterView,
-        context: &Context,
-    ) -> Result<(ClusterView, Option<Vec<String>>), Failure> {
-        let Some(typed) = self.typed() else {
-            return Ok((view, None));
-        };
-        let (view, chooser) = Box::pin(chosen_in(&typed, view, context)).await?;
-        let meant = chooser.select(view.rules()?, view.now);
-        // A list without a rule that was named would pass for all of them.
-        if let Some(missing) = meant.all_missing() {
-            return Err(missing);
-        }
-        let names = meant.rules.iter().map(|rule| rule.name.to_string());
-        Ok((view, Some(names.collect())))
+        });
+        choice.map(Some)
     }
 
     /// Whether the rules are printed as they are, and not what is known about them.
@@ -237,4 +220,19 @@ impl ListArgs {
         let expired = !self.expired || rule.metadata.is_expired(now);
         named && labelled && expired
     }
+}
+
+/// The names of the selected rules.
+async fn named(
+    choice: &RuleChoice,
+    view: ClusterView,
+) -> Result<(ClusterView, Option<Vec<String>>), Failure> {
+    let (view, chooser) = Box::pin(resolved(choice, view)).await?;
+    let meant = chooser.select(view.rules()?, view.now);
+    // A list without a rule that was named would pass for all of them.
+    if let Some(missing) = meant.all_missing() {
+        return Err(missing);
+    }
+    let names = meant.rules.iter().map(|rule| rule.name.to_string());
+    Ok((view, Some(names.collect())))
 }

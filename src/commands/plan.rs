@@ -38,7 +38,7 @@ use crate::report::PlanReport;
 #[command(after_help = EXAMPLES)]
 #[command(group = clap::ArgGroup::new("size").required(true).args(["count", "nodes"]))]
 pub(super) struct PlanArgs {
-    /// Devices to choose from: DRIVER, DRIVER/POOL/DEVICE, UUID, serial number or PCI address
+    /// Devices to choose from: DRIVER, DRIVER/POOL/DEVICE or hardware ID
     ///
     /// `*` as driver, pool or device matches any.
     #[arg(value_name = "DEVICE", add = Values::Devices)]
@@ -164,16 +164,10 @@ pub(super) async fn run(args: PlanArgs, context: &Context) -> Result<ExitStatus,
 /// Understands arguments that name devices, and no taint: plans are made for the taint of a drain.
 fn parse(typed: &DeviceArguments) -> Result<Choice, Failure> {
     let choice = Choice::parse(typed, choice::Purpose::Choose)?;
-    match &choice.taint {
-        Some(taint) => Err(Failure::usage(format!(
-            "{:?} is a taint, not a device",
-            taint.to_string()
-        ))),
-        None => Ok(Choice {
-            taint: Some(drain_taint()),
-            ..choice
-        }),
-    }
+    Ok(Choice {
+        taint: Some(drain_taint()),
+        ..choice
+    })
 }
 
 /// The devices of a choice that exist.

@@ -1,6 +1,5 @@
 //! `podresources`: devices in use according to the kubelet of this node, and whether devices may be pulled.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,11 +16,11 @@ use super::work::present::present;
 use crate::assess::{DeviceUse, SafetyFacts, device_safety, devices_in_use};
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
-use crate::decide::choice::{DeviceFilter, DeviceFilterFlags, ShownDevices, hardware_among};
-use crate::decide::identity::Hardware;
+use crate::decide::choice::{self, Choice, ChoiceBasis, DeviceArguments};
 use crate::error::{ExitStatus, Failure};
 use crate::kubelet::SOCKET;
-use crate::model::{DeviceId, Kind, NodeName};
+use crate::model::{DeviceSelector, Kind, NodeName};
+use crate::naming::device;
 use crate::report::PodResourcesReport;
 
 /// Query the kubelet of this node for devices in use
@@ -84,8 +83,7 @@ struct CheckArgs {
     /// Devices, as DRIVER/POOL/DEVICE with * for any, or by hardware ID; default: all devices of
     /// the node
     ///
-    /// A hardware ID is a UUID, serial number or PCI address, such as uuid=GPU-18db… or
-    /// 0000:17:00.0.
+    /// A hardware ID is a UUID, a PCI address, or an attribute with its value, such as serial=1423022041312.
     #[arg(value_name = "DEVICE", add = Values::Devices)]
     devices: Vec<String>,
 
@@ -151,13 +149,13 @@ async fn list(args: &ListArgs, context: &Context) -> Result<ExitStatus, Failure>
 }
 
 async fn check(args: &CheckArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let selection = Selection::parse(&args.devices)?;
-    let mut result = args.query(&selection, context).await?;
+    let choice = choice(&args.devices)?;
+    let mut result = args.query(choice.as_ref(), context).await?;
     let is_safe = |item: &DeviceUse| item.safe_to_pull == Some(true);
     if result.items.iter().any(is_safe) {
         tokio::time::sleep(SETTLE).await;
         let before = result.items;
-        result = args.query(&selection, context).await?;
+        result = args.query(choice.as_ref(), context).await?;
         let items = result.items.into_iter();
         result.items = items.map(|item| item.settled(&before)).collect();
     }
@@ -171,63 +169,40 @@ async fn check(args: &CheckArgs, context: &Context) -> Result<ExitStatus, Failur
     present(&report, view.view_warnings(), args.output.wanted(), context)
 }
 
-/// The devices that were typed; none selects all devices of the node.
-struct Selection {
-    hardware: Vec<Hardware>,
-    named: ShownDevices,
-    is_all: bool,
+/// Understands the devices that were typed; `None` selects all devices of the node.
+fn choice(arguments: &[String]) -> Result<Option<Choice>, Failure> {
+    if arguments.is_empty() {
+        return Ok(None);
+    }
+    let typed = DeviceArguments {
+        arguments: arguments.to_vec(),
+        ..DeviceArguments::default()
+    };
+    Choice::parse(&typed, choice::Purpose::Choose).map(Some)
 }
 
-impl Selection {
-    fn parse(arguments: &[String]) -> Result<Self, Failure> {
-        let (hardware, others) = hardware_among(arguments);
-        Ok(Self {
-            hardware,
-            named: ShownDevices::parse(&others)?,
-            is_all: arguments.is_empty(),
-        })
+/// Keeps the selected ones of the devices of `node`.
+fn select(
+    mut items: Vec<DeviceUse>,
+    choice: &Choice,
+    node: &NodeName,
+) -> Result<Vec<DeviceUse>, Failure> {
+    let ChoiceBasis::Selectors(selectors) = &choice.by else {
+        return Ok(items);
+    };
+    let is_named = |item: &DeviceUse, selector: &DeviceSelector| {
+        let id = item.device.as_ref();
+        id.is_some_and(|id| device::names(selector, id))
+    };
+    let is_missing = |selector: &&DeviceSelector| !items.iter().any(|it| is_named(it, selector));
+    if let Some(missing) = selectors.iter().find(is_missing) {
+        let name = device::format(missing);
+        let text = format!("no device of node {node} matches {name}");
+        return Err(Failure::new(ExitStatus::Failed, text)
+            .detail("of a driver that does not run, only the devices in use are known"));
     }
-
-    /// The selected ones of the devices of `node`.
-    fn select(
-        &self,
-        mut items: Vec<DeviceUse>,
-        numbers: &[Hardware],
-        node: &NodeName,
-        view: &ClusterView<Pods>,
-    ) -> Result<Vec<DeviceUse>, Failure> {
-        if self.is_all {
-            return Ok(items);
-        }
-        let named = self.named.clone().without(numbers);
-        let local: Vec<DeviceId> = items
-            .iter()
-            .filter_map(|item| item.device.clone())
-            .collect();
-        let not_here = format!(
-            "checked: the devices of node {node}; of a driver that does not run, only those in use are known"
-        );
-        named
-            .refuse_missing(local.iter(), &view.reading)
-            .map_err(|failure| failure.detail(not_here.clone()))?;
-        let flags = DeviceFilterFlags {
-            identities: self.hardware.iter().chain(numbers).cloned().collect(),
-            ..DeviceFilterFlags::default()
-        };
-        let selected: BTreeSet<DeviceId> = match DeviceFilter::parse(&flags)? {
-            Some(filter) => {
-                let found = filter.resolve(&view.reading, named.names(), &view.semantics)?;
-                found.devices.into_iter().collect()
-            }
-            None => local.into_iter().filter(|id| named.contains(id)).collect(),
-        };
-        items.retain(|item| item.device.as_ref().is_some_and(|id| selected.contains(id)));
-        if items.is_empty() {
-            let message = format!("no selected device is on node {node}");
-            return Err(Failure::new(ExitStatus::Failed, message).detail(not_here));
-        }
-        Ok(items)
-    }
+    items.retain(|item| selectors.iter().any(|it| is_named(item, it)));
+    Ok(items)
 }
 
 /// The devices that were checked, and the data of one moment.
@@ -245,13 +220,12 @@ impl CheckArgs {
     /// device could look free that was allocated in between.
     async fn query(
         &self,
-        selection: &Selection,
+        choice: Option<&Choice>,
         context: &Context,
     ) -> Result<CheckResult, Failure> {
         let answer = KubeletAnswer::read(&self.socket, context).await?;
         let view = ClusterView::open(&self.source.source(), context, Detail::Terms).await?;
         let view = view.with_attributes(&[Kind::DeviceClass]).await?;
-        let (view, numbers) = view.numbers_among(&selection.named).await?;
         let view = view.with_templates().await?;
         // Pods of all devices, since any of them may identify the kubelet's node.
         let view = view.with_pods(|_| true).await?;
@@ -273,7 +247,13 @@ impl CheckArgs {
             )
             .hint("to show the nodes that have devices: kubectl devicetaint devices -o wide"));
         }
-        let items = selection.select(items, &numbers, &node, &view)?;
+        let items = match choice {
+            Some(choice) => {
+                let choice = choice.resolved(&view.reading, &view.semantics)?.choice;
+                select(items, &choice, &node)?
+            }
+            None => items,
+        };
         Ok(CheckResult {
             view,
             answer,

@@ -47,7 +47,7 @@ use crate::report::change::DryRun;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PreviewArgs {
-    /// DRIVER/POOL/DEVICE, UUID, serial number or PCI address, and a taint KEY[=VALUE][:EFFECT]
+    /// DRIVER/POOL/DEVICE or hardware ID, and a taint KEY[=VALUE][:EFFECT]
     ///
     /// `*` as driver, pool or device matches any. The name of a driver alone, such as gpu.example.com, means
     /// `gpu.example.com/*/*`. Without TAINT, assumes a NoExecute taint that only wildcard tolerations (without a key)
@@ -62,10 +62,10 @@ pub(super) struct PreviewArgs {
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     skip_errors: bool,
 
-    /// Also select devices that use the same counter sets, such as the partitions of a GPU
+    /// Also select devices that share counters with these, such as the partitions of a GPU
     ///
-    /// That is, devices that consume counters of the same counter set as a selected device, according to their
-    /// ResourceSlices.
+    /// Two devices share counters if both together exceed a counter set of their ResourceSlices, as a partition and its
+    /// GPU do, and two partitions do not.
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     with_partitions: bool,
 
@@ -299,18 +299,10 @@ async fn view(
     let manifests = manifests.as_slice();
     let view = ClusterView::open_for_impact(&args.source.source(), context, Detail::Terms).await?;
     let hypothesis = Hypothesis::new(view, choice, manifests, context).await?;
-    let Hypothesis { mut view, proposed } = hypothesis;
+    let Hypothesis { view, proposed } = hypothesis;
     if !args.allow_missing {
         view.refuse_missing(&proposed)?;
     }
-    let rules = proposed.iter().filter_map(|proposed| {
-        let name = proposed.rule.as_ref()?;
-        view.rule(name.as_str()).ok().cloned()
-    });
-    let rules: Vec<DeviceTaintRule> = rules.collect();
-    view = view.with_identities_of(&rules).await?;
-    let identities = view.identity_warnings(&rules);
-    view.reading.warnings.extend(identities);
     let view = view.with_pods_for(&proposed, guards).await?;
     let mut report = view.report(&proposed, guards);
     report.by_workload = args.by_workload;
@@ -326,10 +318,9 @@ impl PreviewArgs {
     async fn request(&self) -> Result<PreviewRequest, Failure> {
         let typed = DeviceArguments {
             arguments: self.targets.clone(),
-            all_devices: self.all_devices,
+            all_devices: Some(self.all_devices),
             filters: DeviceFilterFlags {
-                skips_errors: self.skip_errors,
-                has_skip_errors: true,
+                skips_errors: Some(self.skip_errors),
                 with_partitions: self.with_partitions,
                 ..self.filters.filters()
             },

@@ -8,26 +8,20 @@ use super::flags::rules::RuleArgs;
 use super::profile::CommandProfile;
 use super::work::change_summary::accounted;
 use super::work::changer::{Changer, Lines};
-use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect};
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, DeletionBasis, Pipeline};
-use super::work::rules_on::meant_on;
+use super::work::resolve_rules::selected_on;
 use super::work::stopped::stopped;
-use crate::cluster::{Detail, Purpose, read_nodes};
+use crate::cluster::{Purpose, read_nodes};
 use crate::decide::blast_radius::RemovalApproval;
-use crate::decide::chooser::Absence;
-use crate::decide::identity::NotedHardware;
 use crate::decide::outcomes::held_line;
-use crate::decide::rules_on::SiblingRules;
-use crate::decide::{Proposal, RuleArguments, RuleWords, SelectedRules};
-use crate::engine::allocator::may_be_used_under_other_names;
+use crate::decide::{Proposal, RuleArguments, RuleChoice, SelectedRules};
 use crate::engine::rule_lifecycle::{blocks, release};
 use crate::engine::{ProposedTaint, nodes_of};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Kind};
 use crate::render::Format;
-use crate::report::metadata::Warning as Oddity;
 use crate::report::rule_lifecycle::release_lines;
 
 /// Delete rules, and show which devices become schedulable again
@@ -131,16 +125,11 @@ impl RemoveArgs {
         lines: Lines,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
-        let typed = self.typed();
         // What can be wrong without a cluster is found before it is asked.
-        typed.chooser()?;
+        let choice = self.choice()?;
         let live = connect(context).await?;
         let rules = live.rules()?;
-        let (chooser, mut found) = meant_on(&typed, &live, context).await?;
-        if typed.chooser()?.is_none() && !found.rules.is_empty() {
-            // Of devices that were not named one by one, not every one has to be tainted.
-            found.missing.clear();
-        }
+        let (chooser, mut found) = selected_on(&choice, &live, context).await?;
         // As with `kubectl delete`, what is not there keeps nothing else from being deleted, so that an
         // interrupted command can be run again.
         let missing = self.objection(&mut found, context);
@@ -150,8 +139,6 @@ impl RemoveArgs {
         if found.rules.is_empty() && missing.is_none() {
             context.printer.note("No resources found");
         }
-        // Before the question, which nobody should answer without it.
-        self.warn_of_hardware(&found.rules, &live, context).await;
         let proposal = Proposal::deletion(&found.rules);
         let pipeline = Pipeline {
             basis: ApprovalBasis::Deletion(DeletionBasis {
@@ -184,41 +171,17 @@ impl RemoveArgs {
         ended
     }
 
-    /// Says that the hardware of the rules' devices is another one by now, before it is given to others.
-    async fn warn_of_hardware(&self, rules: &[DeviceTaintRule], live: &Live, context: &Context) {
-        let mut warnings = Vec::new();
-        if rules.iter().any(|rule| NotedHardware::on(rule).is_some()) {
-            let view = ClusterView::of(live.clone(), Detail::Names);
-            let view = match view.await {
-                Ok(view) => view.with_identities_of(rules).await,
-                Err(failure) => Err(failure),
-            };
-            match view {
-                Ok(view) => warnings.extend(view.identity_warnings(rules)),
-                Err(failure) => context.printer.warn(&format!(
-                    "cannot tell whether devices of the rules were replaced: {failure}"
-                )),
-            }
-        }
-        for warning in &warnings {
-            context.printer.warn(&Oddity::from(warning).line());
-        }
-    }
-
-    /// What was typed to mean rules.
-    fn typed(&self) -> RuleWords<'_> {
-        let ways = RuleArguments {
+    fn choice(&self) -> Result<RuleChoice, Failure> {
+        RuleChoice::parse(&RuleArguments {
             expired: self.expired,
             all: self.all,
-            absence: Absence::of(self.ignore_not_found),
             ..self.rules.ways()
-        };
-        RuleWords::new(ways, SiblingRules::Noted)
+        })
     }
 
     /// One failure for all that is not there, unless that is fine.
     fn objection(&self, found: &mut SelectedRules, context: &Context) -> Option<Failure> {
-        let (lines, failure) = found.objection(Absence::of(self.ignore_not_found));
+        let (lines, failure) = found.objection(self.ignore_not_found);
         for line in lines {
             context.printer.note(&line);
         }
@@ -238,10 +201,6 @@ impl RemoveArgs {
         }
         // Read before they are gone; a user who may not look at devices may remove rules all the same.
         let mutation = MutationContext::of(live.clone()).await;
-        let mutation = match mutation {
-            Ok(mutation) => with_other_names(mutation, &found).await,
-            Err(failure) => Err(failure),
-        };
         let mut gone = Vec::new();
         for rule in found {
             let removed = changer.delete(&rule).await;
@@ -257,19 +216,6 @@ impl RemoveArgs {
         }
         Ok(())
     }
-}
-
-/// With what it takes to know whether the hardware of the rules' devices is in use under the name of another driver.
-async fn with_other_names(
-    mutation: MutationContext,
-    found: &[DeviceTaintRule],
-) -> Result<MutationContext, Failure> {
-    let proposed = ProposedTaint::of_rules(found, mutation.view.now);
-    let selected = mutation.view.selected(&proposed).devices;
-    if may_be_used_under_other_names(mutation.view.snapshot(), &selected) {
-        return mutation.with_attributes().await;
-    }
-    Ok(mutation)
 }
 
 /// Says what the rules set free, and what still keeps their devices from being allocated.

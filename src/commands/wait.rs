@@ -9,13 +9,11 @@ use super::flags::output::format_parser;
 use super::profile::CommandProfile;
 use super::work::cluster_view::ClusterView;
 use super::work::connect::{Live, connect};
-use super::work::rules_on::meant_on;
+use super::work::resolve_rules::selected_on;
 use super::work::wait::{ProgressLine, Wait, WaitEnd, WaitResult, not_seen_released, timed_out};
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
-use crate::decide::chooser::Absence;
-use crate::decide::rules_on::SiblingRules;
-use crate::decide::{RuleArguments, RuleWords};
+use crate::decide::{RuleArguments, RuleChoice};
 use crate::engine::settle::{AdminAccess, Goal, Patience};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
@@ -30,11 +28,9 @@ use crate::report::WaitReport;
 /// 1.35, it also waits until the condition of each rule reports, for the rule's current generation, that no eviction
 /// is pending. Pods that tolerate the taint of a rule stay, and are listed.
 ///
-/// --for idle waits until no claim holds the devices, their partitions, or devices of other drivers on the same
-/// hardware; claims with admin access count, too. A device of the same pool that is allocated but no longer published
-/// may be the same hardware under an earlier name. So the command also waits until no claim holds such a device. The
-/// rules must block new pods (NoSchedule or NoExecute), but need not evict pods. If a driver now publishes the hardware
-/// as a device with another name, a taint must block new pods on that device, too.
+/// --for idle waits until no claim holds the devices, or devices that share counters with them, such as partitions;
+/// claims with admin access count, too. The rules must block new pods (NoSchedule or NoExecute), but need not evict
+/// pods.
 ///
 /// The results of `evicted` and `idle` must persist for --settle. On a timeout, the command lists what
 /// remains and exits with code 5. With --for evicted and --for idle, the exit code is also 5 if a pod was force-deleted,
@@ -42,15 +38,11 @@ use crate::report::WaitReport;
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WaitArgs {
-    /// Rules by name, by hardware ID, or by devices and the KEY of their taint
+    /// Rules by name, or by devices and the KEY of their taint
     ///
-    /// A device is DRIVER/POOL/DEVICE or a hardware ID (UUID, serial number or PCI address). After a hardware ID, KEY
-    /// may be omitted. Instead of KEY, KEY=VALUE and KEY:EFFECT are also accepted. A final `-`, as in `kubectl
-    /// taint`, is accepted and ignored.
-    ///
-    /// A hardware ID selects the rules that taint exactly the device with this ID or one of its partitions, and the
-    /// rules whose annotation devicetaint.dev/identity has this ID. When the plugin creates a rule for a device, it
-    /// records the hardware of the device in this annotation. With KEY, only rules with this taint key are selected.
+    /// A device is DRIVER/POOL/DEVICE or a hardware ID (UUID, PCI address, uuid=UUID or serial=NUMBER). Only rules that
+    /// select exactly this device are selected. Instead of KEY, KEY=VALUE and KEY:EFFECT are also accepted. A final
+    /// `-`, as in `kubectl taint`, is accepted and ignored.
     #[arg(value_name = "RULE|DEVICE KEY", add = Values::RulesOrDevices)]
     targets: Vec<String>,
 
@@ -126,13 +118,12 @@ pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus,
 }
 
 async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let typed = args.typed();
     // What can be wrong without a cluster is found before it is asked.
-    typed.chooser()?;
+    let choice = args.choice()?;
     let again = || vec!["to keep waiting, run the same command again".to_owned()];
     context.ledger.advise(again());
     let live = connect(context).await?;
-    let found = args.find(&typed, &live, context).await?;
+    let found = args.find(&choice, &live, context).await?;
     // Only with --ignore-not-found: what is not there has nothing left to do.
     if found.is_empty() {
         return Ok(ExitStatus::Success);
@@ -153,43 +144,28 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
 }
 
 impl WaitArgs {
-    /// Waits, with the warnings about the hardware of the rules.
     async fn waited(
         &self,
         wait: &Wait<'_>,
         live: &Live,
         context: &Context,
     ) -> Result<WaitResult, Failure> {
-        let view = match wait.goal {
-            Goal::Observed | Goal::Deleted => {
-                return wait.for_rules(live, context).await;
-            }
-            Goal::Evicted => {
-                let view = ClusterView::of(live.clone(), Detail::Names).await?;
-                view.with_hardware_of(wait.rules).await?
-            }
-            // Counters and numbers say which devices are the same hardware.
-            Goal::Idle(_) => ClusterView::of(live.clone(), Detail::Attributes).await?,
+        let detail = match wait.goal {
+            Goal::Observed | Goal::Deleted => return wait.for_rules(live, context).await,
+            Goal::Evicted => Detail::Names,
+            // Counters say which devices are parts of the same hardware.
+            Goal::Idle(_) => Detail::Attributes,
         };
-        let (view, identities) = wait.identities(view, &self.typed(), context).await?;
-        let others = wait.other_users(&view, context);
-        let mut waited = wait.for_pods(view, context).await?;
-        let now = ClusterView::of(live.clone(), Detail::Names);
-        let renamed = wait.renamed_since(&waited.ending, &identities, now, context);
-        waited.warnings.extend(renamed.await);
-        waited.warnings.extend(identities);
-        waited.warnings.extend(others);
-        Ok(waited)
+        let view = ClusterView::of(live.clone(), detail).await?;
+        wait.for_pods(view, context).await
     }
 
-    fn typed(&self) -> RuleWords<'_> {
-        let ways = RuleArguments {
+    fn choice(&self) -> Result<RuleChoice, Failure> {
+        RuleChoice::parse(&RuleArguments {
             targets: &self.targets,
             selector: self.selector.as_ref(),
-            absence: Absence::of(self.ignore_not_found),
             ..RuleArguments::default()
-        };
-        RuleWords::new(ways, SiblingRules::Selected)
+        })
     }
 
     /// Whether how it ended is printed as data.
@@ -210,12 +186,12 @@ impl WaitArgs {
     /// The rules that are meant and there. What was never there is a mistake, and not gone.
     async fn find(
         &self,
-        typed: &RuleWords<'_>,
+        choice: &RuleChoice,
         live: &Live,
         context: &Context,
     ) -> Result<Vec<DeviceTaintRule>, Failure> {
-        let (_, mut found) = meant_on(typed, live, context).await?;
-        let (lines, failure) = found.objection(Absence::of(self.ignore_not_found));
+        let (_, mut found) = selected_on(choice, live, context).await?;
+        let (lines, failure) = found.objection(self.ignore_not_found);
         for line in &lines {
             context.printer.note(line);
         }

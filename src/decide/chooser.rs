@@ -4,16 +4,18 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::choice::misspelt_name::meant_as_hardware;
+use super::choice::{devices_with, not_found, wrong_name};
 use super::exit_status::of_parts;
+use super::identity::Hardware;
+use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceSelector, DeviceTaintRule};
+use crate::model::{DeviceSelector, DeviceTaintRule, Reading};
 use crate::naming::labels::LabelSelector;
 use crate::naming::nearest::corrections;
 use crate::naming::taint::TaintPattern;
 use crate::naming::{NamingError, device, rule, taint};
 
-/// What was typed to say which rules are meant.
+/// Arguments and flags that select rules, as they were typed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RuleArguments<'a> {
     /// Names of rules, or devices and a taint.
@@ -24,37 +26,45 @@ pub struct RuleArguments<'a> {
     pub expired: bool,
     /// `--all`
     pub all: bool,
-    /// `--ignore-not-found`
-    pub absence: Absence,
 }
 
-/// Which rules are meant.
+/// Selection of rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chooser {
-    /// Those of these names, each once, by name.
+    /// Rules of these names, each once, by name.
     Names(Vec<String>),
-    /// Those that taint exactly these devices with such a taint.
+    /// Rules that taint exactly these devices with such a taint.
     Taints(Vec<DeviceSelector>, TaintPattern),
-    /// Those with such labels.
+    /// Rules with such labels.
     Labelled(LabelSelector),
-    /// Those that should be gone by now.
+    /// Rules whose expiry has passed.
     Expired,
-    /// All of them.
+    /// All rules.
     All,
 }
 
-/// The rules that are meant, and why others are not among them.
+/// Selection of rules before hardware IDs are resolved to devices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleChoice {
+    /// The selection without the hardware IDs.
+    chooser: Chooser,
+    /// Hardware IDs, whose devices are among those that the rules taint.
+    hardware: Vec<Hardware>,
+}
+
+/// The selected rules, and the failures of what was not found.
 #[derive(Debug, Default)]
 pub struct SelectedRules {
     /// The rules, by name.
     pub rules: Vec<DeviceTaintRule>,
-    /// One failure for each name, or devices with a taint, that nothing was found for.
+    /// One failure for each name, or devices with a taint, for which there is no rule.
     pub missing: Vec<Failure>,
 }
 
-impl Chooser {
+impl RuleChoice {
     /// Understands what was typed. A target is
     ///
+    /// - a hardware ID, such as `uuid=GPU-18db…`,
     /// - a taint, if it has `=` or `:` or ends in `-`, or is PREFIX/NAME,
     /// - devices, if it has two slashes or more, or stands beside a taint,
     /// - a taint's key, if it is the only word beside devices,
@@ -63,35 +73,60 @@ impl Chooser {
     /// # Errors
     ///
     /// No way or more than one; devices without a taint, a taint without devices, names beside either.
-    pub fn parse(ways: &RuleArguments<'_>) -> Result<Self, Failure> {
-        let given = [
-            (!ways.targets.is_empty(), "RULE or DEVICE"),
-            (ways.selector.is_some(), "--selector"),
-            (ways.expired, "--expired"),
-            (ways.all, "--all"),
+    pub fn parse(typed: &RuleArguments<'_>) -> Result<Self, Failure> {
+        let ways = [
+            (!typed.targets.is_empty(), "RULE or DEVICE"),
+            (typed.selector.is_some(), "--selector"),
+            (typed.expired, "--expired"),
+            (typed.all, "--all"),
         ];
-        let given: Vec<&str> = given
+        let ways: Vec<&str> = ways
             .into_iter()
             .filter_map(|(is_given, way)| is_given.then_some(way))
             .collect();
-        if let [first, second, ..] = given[..] {
+        if let [first, second, ..] = ways[..] {
             return Err(Failure::usage(format!(
                 "{first} cannot be used together with {second}"
             )));
         }
-        match ways.selector {
-            Some(selector) => Ok(Self::Labelled(selector.clone())),
-            None if ways.expired => Ok(Self::Expired),
-            None if ways.all => Ok(Self::All),
-            None if ways.targets.is_empty() => Err(Failure::usage("no rules specified").hint(
-                "specify rule names, or devices and the key of a taint: DRIVER/POOL/DEVICE \
-                    KEY",
-            )),
-            None => targets(ways.targets),
-        }
+        let (hardware, others) = Hardware::among(typed.targets);
+        let chooser = match typed.selector {
+            Some(selector) => Chooser::Labelled(selector.clone()),
+            None if typed.expired => Chooser::Expired,
+            None if typed.all => Chooser::All,
+            None if typed.targets.is_empty() => {
+                return Err(Failure::usage("no rules specified").hint(
+                    "specify rule names, or devices and the key of a taint: DRIVER/POOL/DEVICE KEY",
+                ));
+            }
+            None => targets(&others, &hardware)?,
+        };
+        Ok(Self { chooser, hardware })
     }
 
-    /// Those of `rules` that are selected, at `now` by the server's clock.
+    /// The selection, where it has no hardware IDs.
+    #[must_use]
+    pub fn without_hardware(&self) -> Option<&Chooser> {
+        self.hardware.is_empty().then_some(&self.chooser)
+    }
+
+    /// Returns the selection with the devices of its hardware IDs in `reading`, of which attributes were read.
+    ///
+    /// # Errors
+    ///
+    /// As [`devices_with`].
+    pub fn resolved(&self, reading: &Reading, semantics: &Semantics) -> Result<Chooser, Failure> {
+        let found = devices_with(&self.hardware, reading, semantics)?;
+        let mut chooser = self.chooser.clone();
+        if let Chooser::Taints(selectors, _) = &mut chooser {
+            selectors.extend(found.into_iter().map(DeviceSelector::from));
+        }
+        Ok(chooser)
+    }
+}
+
+impl Chooser {
+    /// Selects from `rules`, at `now` by the server's clock.
     #[must_use]
     pub fn select(&self, rules: &[DeviceTaintRule], now: Timestamp) -> SelectedRules {
         let keep = |wanted: &dyn Fn(&DeviceTaintRule) -> bool| {
@@ -136,49 +171,6 @@ impl Chooser {
         }
     }
 
-    /// Which rules are meant where devices were chosen by what they are: those that taint the devices
-    /// `now`, and those that were made for this hardware, which are `noted`; both with the taint that was
-    /// named. Where there is none, it is as it was typed.
-    #[must_use]
-    pub fn of_hardware(
-        self,
-        now: &[DeviceSelector],
-        noted: &[&DeviceTaintRule],
-        rules: &[DeviceTaintRule],
-    ) -> Self {
-        let Self::Taints(_, pattern) = &self else {
-            return self;
-        };
-        let is_meant = |rule: &&DeviceTaintRule| {
-            let mut now = now.iter();
-            // A rule keeps its selector when the hardware moves to another name, so its note about the
-            // hardware counts, too.
-            let is_noted = noted.iter().any(|noted| noted.name == rule.name);
-            now.any(|selector| has(rule, selector, pattern))
-                || (is_noted && pattern.matches(&rule.taint))
-        };
-        let names: Vec<String> = rules
-            .iter()
-            .filter(is_meant)
-            .map(|rule| rule.name.to_string())
-            .collect();
-        // The error of a taint that was not found names the devices; an empty selection would name nothing.
-        if names.is_empty() {
-            self
-        } else {
-            Self::Names(names)
-        }
-    }
-
-    /// The taint that was named beside devices.
-    #[must_use]
-    pub fn pattern(&self) -> Option<&TaintPattern> {
-        match self {
-            Self::Taints(_, pattern) => Some(pattern),
-            Self::Names(_) | Self::Labelled(_) | Self::Expired | Self::All => None,
-        }
-    }
-
     /// The names of the rules that can be meant, where they follow from what was typed: names
     /// themselves, and for devices with a key those that rules get which nobody has named. They can
     /// be found without a list of all rules.
@@ -200,7 +192,7 @@ impl Chooser {
 }
 
 impl SelectedRules {
-    /// One failure for all that is not there, if anything is not.
+    /// One failure for all that was not found, if anything was not.
     #[must_use]
     pub fn all_missing(&self) -> Option<Failure> {
         let texts: Vec<String> = self.missing.iter().map(ToString::to_string).collect();
@@ -237,23 +229,7 @@ fn form(target: &str) -> Form {
     }
 }
 
-/// The devices among `targets`, and everything else as it was typed.
-///
-/// # Errors
-///
-/// What is written like a device and can be none.
-pub fn devices_among(targets: &[String]) -> Result<(Vec<DeviceSelector>, Vec<String>), Failure> {
-    let (mut devices, mut others) = (Vec::new(), Vec::new());
-    for target in targets {
-        match form(target) {
-            Form::Devices(text) => devices.push(device::parse(&text).map_err(Failure::usage)?),
-            Form::Name(_) | Form::Word(_) | Form::Taint(_) => others.push(target.clone()),
-        }
-    }
-    Ok((devices, others))
-}
-
-fn targets(targets: &[String]) -> Result<Chooser, Failure> {
+fn targets(targets: &[String], hardware: &[Hardware]) -> Result<Chooser, Failure> {
     let (mut names, mut words, mut devices, mut taints) = (vec![], vec![], vec![], vec![]);
     for target in targets {
         match form(target) {
@@ -263,7 +239,7 @@ fn targets(targets: &[String]) -> Result<Chooser, Failure> {
             Form::Taint(text) => taints.push(text),
         }
     }
-    if taints.is_empty() && devices.is_empty() {
+    if taints.is_empty() && devices.is_empty() && hardware.is_empty() {
         for word in words {
             names.push(rule::parse_name(&word).map_err(Failure::usage)?);
         }
@@ -285,31 +261,33 @@ fn targets(targets: &[String]) -> Result<Chooser, Failure> {
     let taint = match &taints[..] {
         [only] => only,
         [] => {
-            return Err(
-                Failure::usage(format!("{:?} is not the name of a rule", devices[0])).hint(
-                    "to select a rule by its devices, add the key of its taint: DRIVER/POOL/DEVICE \
-                     KEY",
-                ),
-            );
+            let names = devices.first().cloned();
+            let names = names.or_else(|| hardware.first().map(ToString::to_string));
+            return Err(Failure::usage(format!(
+                "{} is not the name of a rule",
+                names.unwrap_or_default()
+            ))
+            .hint(
+                "to select a rule by its devices, add the key of its taint: DRIVER/POOL/DEVICE KEY",
+            ));
         }
         [first, second, ..] => {
-            let failure = Failure::usage(format!("more than one taint: {first} and {second}"));
-            return Err(meant_as_hardware(&taints, failure));
+            return Err(Failure::usage(format!(
+                "more than one taint: {first} and {second}"
+            )));
         }
     };
-    let wrong = |error: NamingError| Failure::usage(error);
-    let pattern = pattern(taint).map_err(wrong)?;
-    if devices.is_empty() {
-        let failure = Failure::usage(format!(
+    let pattern = pattern(taint).map_err(wrong_name)?;
+    if devices.is_empty() && hardware.is_empty() {
+        return Err(Failure::usage(format!(
             "no devices specified for {}",
             taint::format(&pattern)
         ))
-        .hint("specify devices as DRIVER/POOL/DEVICE, or a rule name");
-        return Err(meant_as_hardware(&taints, failure));
+        .hint("specify devices as DRIVER/POOL/DEVICE, or a rule name"));
     }
     let selectors = devices
         .iter()
-        .map(|text| device::parse(text).map_err(wrong));
+        .map(|text| device::parse(text).map_err(wrong_name));
     Ok(Chooser::Taints(
         selectors.collect::<Result<_, _>>()?,
         pattern,
@@ -338,12 +316,12 @@ const LIST_RULES: &str = "list the rules with `kubectl devicetaint list`";
 /// There is no rule of that name among `rules`, which are all that there are.
 #[must_use]
 pub fn no_such_rule(name: &str, rules: &[DeviceTaintRule]) -> Failure {
-    let failure = Failure::new(ExitStatus::Failed, format!("no rule {name:?}"));
-    let known: Vec<String> = rules.iter().map(|rule| rule.name.to_string()).collect();
-    match corrections(name, known).as_slice() {
-        [] => failure.hint(LIST_RULES),
-        [only] => failure.hint(format!("did you mean {only}?")),
-        several => failure.hint(format!("did you mean one of {}?", several.join(", "))),
+    let known = rules.iter().map(|rule| rule.name.to_string());
+    let failure = not_found("rule", name, corrections(name, known));
+    if failure.hints().is_empty() {
+        failure.hint(LIST_RULES)
+    } else {
+        failure
     }
 }
 
@@ -359,48 +337,21 @@ fn no_such_taint(selector: &DeviceSelector, pattern: &TaintPattern) -> Failure {
     .hint(LIST_RULES)
 }
 
-/// Whether it is fine that a rule which is meant is not there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Absence {
-    /// It is.
-    Ignored,
-    /// That is a mistake.
-    #[default]
-    Refused,
-}
-
-impl Absence {
-    /// That of `--ignore-not-found`.
-    #[must_use]
-    pub fn of(ignore_not_found: bool) -> Self {
-        if ignore_not_found {
-            Self::Ignored
-        } else {
-            Self::Refused
-        }
-    }
-}
-
 impl SelectedRules {
-    /// One failure for all that is not there; where that is fine, lines that say what is not, and that
-    /// is no failure any more.
-    pub fn objection(&mut self, absence: Absence) -> (Vec<String>, Option<Failure>) {
-        let ignored = match absence {
-            Absence::Ignored => std::mem::take(&mut self.missing),
-            Absence::Refused => Vec::new(),
-        };
-        let lines = ignored.iter().map(Failure::to_string).collect();
-        let failure = self.all_missing();
-        let hint = "to ignore missing rules: --ignore-not-found";
-        (lines, failure.map(|failure| failure.hint(hint)))
+    /// Returns the failure of what was not found; with `ignore_not_found`, lines about that instead.
+    pub fn objection(&mut self, ignore_not_found: bool) -> (Vec<String>, Option<Failure>) {
+        if ignore_not_found {
+            let ignored = std::mem::take(&mut self.missing);
+            return (ignored.iter().map(Failure::to_string).collect(), None);
+        }
+        (Vec::new(), self.all_missing())
     }
 }
 
-/// The rule of that name is gone, which was there when the command began.
+/// The failure of a rule that is gone, and was there when the command began.
 #[must_use]
 pub fn gone(name: &str) -> Failure {
-    Failure::new(ExitStatus::Failed, format!("no rule {name:?}"))
-        .hint("list the rules with `kubectl devicetaint list`")
+    Failure::new(ExitStatus::Failed, format!("no rule {name}")).hint(LIST_RULES)
 }
 
 #[cfg(test)]
@@ -413,10 +364,15 @@ mod tests {
 
     fn parsed(targets: &[&str]) -> Result<Chooser, Failure> {
         let targets: Vec<String> = targets.iter().map(|text| (*text).to_owned()).collect();
-        Chooser::parse(&RuleArguments {
+        choose(&RuleArguments {
             targets: &targets,
             ..RuleArguments::default()
         })
+    }
+
+    fn choose(typed: &RuleArguments<'_>) -> Result<Chooser, Failure> {
+        let choice = RuleChoice::parse(typed)?;
+        Ok(choice.without_hardware().expect("names").clone())
     }
 
     fn at(text: &str) -> Timestamp {
@@ -503,9 +459,9 @@ mod tests {
             assert_eq!(failure.status(), ExitStatus::Usage);
             assert!(failure.to_string().contains(said), "{targets:?}: {failure}");
         }
-        let none = Chooser::parse(&RuleArguments::default()).unwrap_err();
+        let none = choose(&RuleArguments::default()).unwrap_err();
         assert_eq!(none.to_string(), "no rules specified");
-        let two = Chooser::parse(&RuleArguments {
+        let two = choose(&RuleArguments {
             expired: true,
             all: true,
             ..RuleArguments::default()
@@ -522,12 +478,12 @@ mod tests {
             expired: true,
             ..RuleArguments::default()
         };
-        assert_eq!(Chooser::parse(&expired).unwrap(), Chooser::Expired);
+        assert_eq!(choose(&expired).unwrap(), Chooser::Expired);
         let all = RuleArguments {
             all: true,
             ..RuleArguments::default()
         };
-        assert_eq!(Chooser::parse(&all).unwrap(), Chooser::All);
+        assert_eq!(choose(&all).unwrap(), Chooser::All);
     }
 
     #[test]
@@ -561,26 +517,30 @@ mod tests {
     }
 
     #[test]
-    fn hardware_means_the_rules_on_it_and_those_that_were_made_for_it() {
-        let mut rules = rules();
-        // Made for the hardware that is gpu-1 now, when it was gpu-5.
-        let mut moved = named("moved", "NoExecute");
-        moved.selector = Some(selector("gpu-5"));
-        rules.push(moved.clone());
-        let meant = |taint: &str, now: &[DeviceSelector], noted: &[&DeviceTaintRule]| {
-            let chooser = parsed(&["gpu.example.com/node-7/gpu-1", taint]).unwrap();
-            found(&chooser.of_hardware(now, noted, &rules), &rules)
+    fn a_hardware_id_means_the_rules_on_exactly_its_device() {
+        use crate::engine::testing::{published, semantics, slice};
+        let mut reading = crate::report::testing::reading();
+        reading.known.insert(crate::model::Kind::ResourceSlice);
+        reading.snapshot.slices = vec![slice(vec![published("gpu-1", &[("uuid", "A")])])];
+        reading.snapshot.rules = rules();
+        let meant = |targets: &[&str]| {
+            let targets: Vec<String> = targets.iter().map(|text| (*text).to_owned()).collect();
+            let choice = RuleChoice::parse(&RuleArguments {
+                targets: &targets,
+                ..RuleArguments::default()
+            })?;
+            assert!(choice.without_hardware().is_none());
+            let chooser = choice.resolved(&reading, &semantics(37))?;
+            Ok::<_, Failure>(found(&chooser, &reading.snapshot.rules))
         };
-        let now = [selector("gpu-1")];
-        assert_eq!(meant(KEY, &now, &[&moved]), ["moved", "other"]);
+        assert_eq!(meant(&["uuid=A", KEY]).unwrap(), ["other"]);
         assert_eq!(
-            meant("example.com/maintenance:NoExecute", &now, &[&moved]),
-            ["moved"]
+            meant(&["uuid=A", GPU, KEY]).unwrap(),
+            ["drain", "drain-2", "other"]
         );
-        assert_eq!(meant(KEY, &now, &[]), ["other"]);
-        // Nobody publishes it any more.
-        assert_eq!(meant(KEY, &[], &[&moved]), ["moved"]);
-        assert_eq!(meant("example.com/other", &now, &[&moved]), [""; 0]);
+        assert!(meant(&["uuid=B", KEY]).is_err());
+        let without_key = meant(&["uuid=A"]).unwrap_err();
+        assert_eq!(without_key.status(), ExitStatus::Usage);
     }
 
     #[test]
@@ -613,7 +573,7 @@ mod tests {
             .select(&rules, at("2026-11-21T01:00:00Z"));
         assert_eq!(meant.rules.len(), 1);
         let failure = meant.all_missing().unwrap();
-        assert_eq!(failure.to_string(), "no rule \"drani\"");
+        assert_eq!(failure.to_string(), "no rule drani");
         assert!(failure.hints()[0].starts_with("did you mean"));
         assert!(failure.hints()[0].contains("drain"));
         assert!(SelectedRules::default().all_missing().is_none());
@@ -642,24 +602,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_a_mistake_unless_that_is_fine() {
+    fn a_missing_rule_is_a_failure_unless_it_is_ignored() {
         let meant = || {
             let chooser = Chooser::Names(vec!["a".to_owned()]);
             chooser.select(&[], Timestamp::UNIX_EPOCH)
         };
-        let (lines, failure) = meant().objection(Absence::Refused);
-        assert!(lines.is_empty());
-        let failure = failure.expect("a mistake");
-        assert!(
-            failure
-                .hints()
-                .iter()
-                .any(|hint| hint.ends_with("--ignore-not-found"))
-        );
-        let mut fine = meant();
-        let (lines, failure) = fine.objection(Absence::Ignored);
-        assert_eq!(lines, ["no rule \"a\""]);
-        assert!(failure.is_none() && fine.missing.is_empty());
+        let (lines, failure) = meant().objection(false);
+        assert!(lines.is_empty() && failure.is_some());
+        let mut ignored = meant();
+        let (lines, failure) = ignored.objection(true);
+        assert_eq!(lines, ["no rule a"]);
+        assert!(failure.is_none() && ignored.missing.is_empty());
     }
 
     #[test]

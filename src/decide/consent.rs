@@ -223,23 +223,20 @@ fn refuse_more_than_expected(
         }
         // A drain chooses its own rules, and evicts pods through the Eviction API: its pods are compared.
         ApprovalRefusal::OtherTaints { .. } => change.drains.is_none(),
-        ApprovalRefusal::LessKnown { .. } | ApprovalRefusal::Exchanged { .. } => true,
+        ApprovalRefusal::LessKnown { .. } => true,
     };
     let objections = objections(expected, change.previewed);
-    let news = objections.iter().filter(|found| is_news(found));
-    let (hardware, others): (Vec<_>, Vec<_>) =
-        news.partition(|objection| objection.is_about_hardware());
-    let hardware: Vec<String> = hardware.iter().map(ToString::to_string).collect();
-    let refused = match (hardware.as_slice(), others.as_slice()) {
-        ([], []) => return Ok(()),
-        ([], others) if others.iter().all(|found| found.is_of_selection()) => {
-            "the taints, or the selectors of the rules, are not those of --expect".to_owned()
-        }
-        ([], _) => "the impact is larger than in --expect".to_owned(),
-        (changed, _) => changed.join("; "),
+    let news: Vec<_> = objections.iter().filter(|found| is_news(found)).collect();
+    if news.is_empty() {
+        return Ok(());
+    }
+    let refused = if news.iter().all(|found| found.is_of_selection()) {
+        "the taints, or the selectors of the rules, are not those of --expect"
+    } else {
+        "the impact is larger than in --expect"
     };
     let refused = Failure::refused(format!("{refused}; nothing was changed"));
-    let refused = others
+    let refused = news
         .iter()
         .fold(refused, |failure, text| failure.detail(text.to_string()));
     Err(refused.hint(
@@ -258,26 +255,13 @@ fn refuse_more_than_expected(
 pub fn still_agreed(shown: &ImpactFacts, now: &Assessment) -> Result<(), Failure> {
     refuse_tripped(now)?;
     let objections = objections(shown, &now.facts);
-    let hardware: Vec<String> = objections
-        .iter()
-        .filter(|found| found.is_about_hardware())
-        .map(ToString::to_string)
-        .collect();
-    if !hardware.is_empty() {
-        let hardware = hardware.join("; ");
-        return Err(Failure::refused(format!(
-            "meanwhile, {hardware}; nothing was changed"
-        )));
-    }
     let mut news = objections
         .iter()
         .filter_map(|objection| match objection {
             ApprovalRefusal::NewPod { pod } => Some(format!("pod {pod} would now be evicted too")),
             ApprovalRefusal::LessKnown { what } => Some(format!("{what} can no longer be read")),
-            // Hardware was refused above, and evictions come nearer while the clock goes on.
-            ApprovalRefusal::OtherTaints { .. }
-            | ApprovalRefusal::Exchanged { .. }
-            | ApprovalRefusal::Earlier { .. } => None,
+            // Evictions come nearer while the clock goes on.
+            ApprovalRefusal::OtherTaints { .. } | ApprovalRefusal::Earlier { .. } => None,
         })
         .peekable();
     if news.peek().is_none() {
@@ -587,38 +571,6 @@ mod tests {
             ..change(&more)
         };
         assert!(consent(&approval, &begun).is_ok());
-    }
-
-    #[test]
-    fn other_hardware_than_was_looked_at_is_refused_and_the_device_is_named() {
-        let with = |uuid: &str| {
-            let identity = [("gpu.example.com/uuid".to_owned(), uuid.to_owned())];
-            let identities = [("gpu.example.com/node-7/gpu-0".to_owned(), identity.into())];
-            report().with_identities(&identities.into())
-        };
-        let (seen, now) = (with("GPU-A"), with("GPU-B"));
-        let facts = &seen.assessment.facts;
-        let file = serde_json::to_string(&seen).unwrap();
-        let expected = saved::parse(&file).unwrap();
-        let approval = Approval {
-            expect: Some(&expected),
-            limit: ImpactLimit::Set,
-            ..YES
-        };
-        assert!(consent(&approval, &change(&seen)).is_ok());
-        let failure = consent(&approval, &change(&now)).unwrap_err();
-        assert_eq!(failure.status(), ExitStatus::Refused);
-        let text = failure.to_string();
-        assert!(
-            text.starts_with("gpu.example.com/node-7/gpu-0 ") && text.contains("hardware"),
-            "{text}"
-        );
-        let failure = still_agreed(facts, &now.assessment).unwrap_err();
-        assert!(
-            failure
-                .to_string()
-                .starts_with("meanwhile, gpu.example.com/node-7/gpu-0 ")
-        );
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl RuleAnnotations {
                 self.by_selectors(selectors, taint)?
             }
             (ChoiceBasis::Selectors(_), None)
-            | (ChoiceBasis::Filtered(..) | ChoiceBasis::Manifests(_) | ChoiceBasis::Rules(_), _) => {
+            | (ChoiceBasis::Manifests(_) | ChoiceBasis::Rules(_), _) => {
                 self.by_manifests(manifests)?
             }
         };
@@ -250,7 +250,7 @@ mod tests {
     fn by_file(manifests: Vec<(DeviceTaintRule, Value)>) -> Result<Vec<RuleDraft>, Failure> {
         let choice = Choice {
             by: ChoiceBasis::Manifests(vec!["f".into()]),
-            taint: None,
+            ..Choice::of_selectors(Vec::new(), None)
         };
         RuleAnnotations::default().drafts(&choice, manifests)
     }

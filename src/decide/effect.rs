@@ -66,12 +66,6 @@ pub fn refuse_dedicated(rule: &DeviceTaintRule, to: &Effect) -> Result<(), Failu
     }
 }
 
-/// Whether a record on a rule is written again after somebody else has changed the rule: unless it is gone.
-#[must_use]
-pub fn still_exists(found: Option<&DeviceTaintRule>) -> bool {
-    found.is_some()
-}
-
 /// Whether the same command would give a rule the effect `to` that somebody else has changed meanwhile, as it is `found`: not
 /// one that is gone, nor one that does more by now.
 #[must_use]
@@ -158,16 +152,6 @@ mod tests {
         assert!(again(Some("None")) && again(Some("NoSchedule")));
         assert!(!again(Some("NoExecute")));
         assert!(!again(None));
-    }
-
-    #[test]
-    fn a_record_is_written_again_on_any_rule_that_exists() {
-        assert!(
-            EFFECTS
-                .iter()
-                .all(|effect| still_exists(Some(&rule(effect))))
-        );
-        assert!(!still_exists(None));
     }
 
     #[test]

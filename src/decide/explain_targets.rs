@@ -2,16 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::decide::choice::{
-    DeviceFilter, DeviceFilterFlags, FilterResult, NumberUse, no_such_device, wrong_name,
-};
+use crate::decide::choice::wrong_name;
 use crate::decide::identity::Hardware;
-use crate::decide::identity::hardware::may_be_number;
-use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{
-    DeviceId, DeviceSelector, Kind, Namespace, NamespacedName, ObjectName, Pod, Reading, Source,
-};
+use crate::model::{Kind, Namespace, NamespacedName, ObjectName, Pod, Reading, Source};
 use crate::naming::Subject;
 use crate::naming::nearest::nearest;
 use crate::naming::pod::arguments;
@@ -70,7 +64,7 @@ impl ExplainTargets {
                 Failure::usage("nothing to explain: no pod, device or rule specified")
                     .hint(
                         "specify a pod as pod/NAME -n NAMESPACE, a device as \
-                    device/DRIVER/POOL/DEVICE or by its UUID, serial number or PCI address, or a \
+                    device/DRIVER/POOL/DEVICE or by its UUID or PCI address, or a \
                     rule as rule/NAME",
                     )
                     .hint(
@@ -89,34 +83,7 @@ fn hardware(text: &str, place: usize) -> Option<Hardware> {
     let typed = text
         .strip_prefix("device/")
         .or_else(|| text.strip_prefix("devices/"));
-    let bare = (place == 0).then_some(text);
-    let number = typed.or(bare)?;
-    Hardware::parse(number).or_else(|| {
-        // Without `device/` before it, a plain word is the name of a pod.
-        let is_word = typed.is_some() && may_be_number(number);
-        is_word.then(|| Hardware::bare(number))
-    })
-}
-
-/// The devices that have this hardware's number, and what there is to say about that.
-///
-/// # Errors
-///
-/// When none has, or several have that are not the same hardware.
-pub fn devices_with(
-    hardware: &[Hardware],
-    reading: &Reading,
-    semantics: &Semantics,
-) -> Result<FilterResult, Failure> {
-    let filter = DeviceFilter::parse(&DeviceFilterFlags {
-        identities: hardware.to_vec(),
-        ..DeviceFilterFlags::default()
-    })?;
-    let Some(filter) = filter.filter(DeviceFilter::chooses) else {
-        return Ok(FilterResult::default());
-    };
-    let filtered = filter.resolve(reading, &[], semantics)?;
-    filtered.unambiguous(NumberUse::Read)
+    Hardware::parse(typed.or((place == 0).then_some(text))?)
 }
 
 /// The arguments with the type before each name, where it is the first of them and a word of its own as
@@ -184,27 +151,6 @@ pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &R
     match reading.without(Kind::Pod).filter(|_| is_file) {
         Some(gap) => failure.hint(gap.why),
         None => failure,
-    }
-}
-
-/// There is no such device, unless nobody can know what there is.
-#[must_use]
-pub fn no_device(id: &DeviceId, known: &[DeviceId], reading: &Reading) -> Failure {
-    let kinds = [Kind::ResourceSlice, Kind::ResourceClaim];
-    let unread = kinds.into_iter().find_map(|kind| {
-        // The gap that was noted says why; `without` can only say that the kind was not read.
-        let denied = reading.gaps.iter().find(|gap| gap.kind() == Some(kind));
-        denied.cloned().or_else(|| reading.without(kind))
-    });
-    match unread {
-        Some(gap) => Failure::new(
-            ExitStatus::Failed,
-            format!("cannot tell whether device {id} exists: {}", gap.why),
-        ),
-        None => {
-            let selector = DeviceSelector::from(id.clone());
-            no_such_device(&selector, known, &reading.snapshot)
-        }
     }
 }
 
@@ -337,13 +283,7 @@ mod tests {
                 vec!["device gpu.example.com/n/0"],
                 vec!["gpu.example.com/n/1", "k:None"],
             ),
-            ("GPU-0300", vec!["hardware GPU-0300"], vec![]),
             ("0000:17:00.0", vec!["hardware 0000:17:00.0"], vec![]),
-            (
-                "device 1423 uuid=GPU-1 k:None",
-                vec!["hardware 1423"],
-                vec!["uuid=GPU-1", "k:None"],
-            ),
             (
                 "pod/a uuid=GPU-1 k:None",
                 vec!["some pod a"],

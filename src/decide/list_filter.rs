@@ -2,21 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use super::choice::ShownDevices;
 use crate::assess::DeviceBasis;
 use crate::engine::DeviceState;
-use crate::engine::hardware_use::HardwareUse;
+use crate::engine::allocator::blocked_partitions;
 use crate::model::DeviceId;
 
 /// The devices that were named, as far as flags do not narrow that.
 #[derive(Clone, Debug, Default)]
 pub struct ListFilter {
-    /// Those that were named.
-    pub shown: ShownDevices,
-    /// `--node`
-    pub node: Option<String>,
-    /// Those that were chosen by what they are, where that was asked for.
-    pub filtered: Option<BTreeSet<DeviceId>>,
+    /// The selected devices; `None` for all.
+    pub selected: Option<BTreeSet<DeviceId>>,
+    /// Whether a node may have devices that are not selected.
+    pub is_narrowed: bool,
     /// `--tainted`
     pub tainted: bool,
     /// `--free`
@@ -50,8 +47,6 @@ impl ListFilter {
     /// Whether a device is listed. One whose use is not known is not free.
     #[must_use]
     pub fn wants(&self, state: &DeviceState<'_>, usage: UsageKnowledge) -> bool {
-        let node = self.node.as_ref();
-        let local = node.is_none_or(|node| state.node.is_some_and(|found| found.as_str() == node));
         let tainted = !self.tainted || !state.taints.is_empty();
         // Without all claims, a device without one may be in use.
         let free = !self.free || (usage == UsageKnowledge::Known && state.is_free());
@@ -59,37 +54,24 @@ impl ListFilter {
             let mut claims = state.claims.iter();
             claims.any(|claim| claim.name.namespace.as_str() == namespace)
         });
-        // What was picked was picked of what was named, and may mean more: all parts of it.
-        let named = match &self.filtered {
-            Some(filtered) => filtered.contains(&state.id),
-            None => self.shown.contains(&state.id),
-        };
-        named && local && tainted && free && held
+        let selected = self.selected.as_ref();
+        let selected = selected.is_none_or(|selected| selected.contains(&state.id));
+        selected && tainted && free && held
     }
 
-    /// Whether a node may have devices that are not listed. `--node` alone lists all devices of the node.
+    /// Whether a node may have devices that are not listed.
     #[must_use]
     pub fn is_selection(&self) -> bool {
-        self.tainted
-            || self.free
-            || self.namespace.is_some()
-            || self.filtered.is_some()
-            || !self.shown.names().is_empty()
+        self.tainted || self.free || self.namespace.is_some() || self.is_narrowed
     }
 
     /// Keeps those of the `devices` that are listed. One that nobody holds is not free if the allocator would
-    /// give it to nobody, since other parts of the same hardware are in use, or if the hardware is in use under
-    /// the name of another driver, or may be.
+    /// give it to nobody, since other parts of the same hardware are in use.
     pub fn keep(&self, devices: &mut Vec<DeviceState<'_>>, basis: &DeviceBasis<'_>) {
         let usage = UsageKnowledge::of(basis);
         let mut in_use = BTreeSet::new();
         if self.free {
-            let snapshot = &basis.reading.snapshot;
-            let all = devices.iter().map(|state| &state.id).collect();
-            // The devices themselves have no claim, but their hardware is in use, or may be.
-            let hardware = HardwareUse::of(snapshot, &all);
-            let may_be_in_use = all.into_iter().filter(|id| hardware.may_be_in_use(id));
-            in_use = may_be_in_use.cloned().collect();
+            in_use = blocked_partitions(&basis.reading.snapshot);
         }
         devices.retain(|state| self.wants(state, usage) && !in_use.contains(&state.id));
     }
@@ -137,12 +119,12 @@ mod tests {
         let state = state(&node, 0, 0);
         let wants = |list_filter: ListFilter| list_filter.wants(&state, UsageKnowledge::Known);
         assert!(wants(ListFilter::default()));
-        for (on, wanted) in [("node-7", true), ("node-8", false)] {
+        for (device, wanted) in [("gpu-0", true), ("gpu-1", false)] {
             let list_filter = ListFilter {
-                node: Some(on.to_owned()),
+                selected: Some([testing::device(device)].into()),
                 ..ListFilter::default()
             };
-            assert_eq!(wants(list_filter), wanted, "{on}");
+            assert_eq!(wants(list_filter), wanted, "{device}");
         }
         assert!(!wants(ListFilter {
             tainted: true,
@@ -152,24 +134,6 @@ mod tests {
             namespace: Some("ml".to_owned()),
             ..ListFilter::default()
         }));
-    }
-
-    #[test]
-    fn parts_of_what_was_named_are_listed_where_all_of_it_is_meant() {
-        let node = NodeName::from("node-7");
-        let shown = ShownDevices::parse(&["gpu.example.com/node-7/gpu-9".to_owned()]);
-        let state = state(&node, 0, 0);
-        let wants = |filtered: Option<&[&DeviceId]>| {
-            let list_filter = ListFilter {
-                shown: shown.as_ref().unwrap().clone(),
-                filtered: filtered.map(|ids| ids.iter().map(|id| (*id).clone()).collect()),
-                ..ListFilter::default()
-            };
-            list_filter.wants(&state, UsageKnowledge::Known)
-        };
-        assert!(!wants(None), "it has another name");
-        assert!(!wants(Some(&[])));
-        assert!(wants(Some(&[&state.id])));
     }
 
     #[test]

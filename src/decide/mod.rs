@@ -7,7 +7,6 @@
 //! |---|---|
 //! | Rules that exist in a reading, and errors about those that do not | [`existing_rules`] |
 //! | Selection of rules by name, label or device | [`chooser`] |
-//! | Selection of rules through the devices that they taint | [`rules_on`] |
 //! | Dedications: devices for the claims of some namespaces, and for no others | [`dedication`] |
 //! | Drains: devices out of service unit by unit, and back | [`drain`] |
 //! | Selection of devices from what was typed | [`choice`] |
@@ -55,7 +54,6 @@ pub mod exit_status;
 pub mod expectation;
 pub mod explain_targets;
 pub mod identity;
-pub mod in_use_elsewhere;
 pub mod ledger;
 pub mod list_filter;
 pub mod make_room;
@@ -70,7 +68,6 @@ pub mod publish;
 pub mod question;
 pub mod refused_evictions;
 pub mod rule_result;
-pub mod rules_on;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod version;
@@ -79,7 +76,7 @@ pub mod writer;
 
 pub use add::{AddStep, Existing, Terms, add};
 pub use blast_radius::removal;
-pub use chooser::{Chooser, RuleArguments, SelectedRules};
+pub use chooser::{Chooser, RuleArguments, RuleChoice, SelectedRules};
 pub use conflict::{ConflictOutcome, conflict};
 pub use consent::{Approval, ConsentOutcome, PlannedChange, consent, still_agreed};
 pub use draft::{RuleDraft, RulePatch};
@@ -91,5 +88,4 @@ pub use outcomes::Outcomes;
 pub use owner::{Owner, owner};
 pub use proposal::Proposal;
 pub use question::Question;
-pub use rules_on::{RuleWords, RulesOnDevices};
 pub use writer::Writer;

@@ -5,44 +5,23 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::decide::identity::{NewNames, new_names};
-use crate::engine::hardware::Hardware;
-use crate::engine::holders::{HoldingClaim, UnevictedPod, holders, possible_holders, staying};
-use crate::engine::rule_lifecycle::{
-    PendingEviction, TerminationFacts, blocks, is_blocked, pending_evictions,
-};
-use crate::engine::settle::{
-    AdminAccess, Freshness, Goal, Observation, Settle, UnreachableGoal, WaitFacts, WaitStep,
-};
-use crate::engine::unpublished_devices::may_be_same_hardware;
-use crate::engine::{self, Impact, ProposedTaint, Semantics, taints_on};
-use crate::model::{DeviceId, DeviceSelector, DeviceTaintRule, Effect, Pod, Reading, Snapshot};
+use crate::engine::allocator::sharing_counters;
+use crate::engine::holders::{HoldingClaim, UnevictedPod, holders, staying};
+use crate::engine::rule_lifecycle::{PendingEviction, TerminationFacts, blocks, pending_evictions};
+use crate::engine::settle::{AdminAccess, Freshness, Goal, Observation, Settle, WaitFacts};
+use crate::engine::{self, Impact, ProposedTaint, Semantics};
+use crate::model::{DeviceId, DeviceTaintRule, Effect, Pod, Reading, Snapshot};
 
-/// The devices that may be the hardware of `devices`: what claims hold on the same node, and nobody publishes.
-#[must_use]
-pub fn possible_devices(
-    snapshot: &Snapshot,
-    devices: &BTreeSet<DeviceId>,
-    hardware: &Hardware,
-) -> BTreeSet<DeviceId> {
-    let possible = may_be_same_hardware(snapshot, devices, Some(hardware));
-    possible.into_values().flatten().collect()
-}
-
-/// The devices that have to become idle: those that `taints` select, and the same hardware by all names that are known,
-/// also where a rule names a device that has another name now.
+/// Returns the devices that have to become idle: those that `taints` select, and those that share counters with them.
 #[must_use]
 pub fn awaited_devices(
     snapshot: &Snapshot,
     taints: &[ProposedTaint],
     semantics: &Semantics,
-    hardware: &Hardware,
 ) -> BTreeSet<DeviceId> {
-    let selected = engine::selection(snapshot, taints, semantics).devices;
-    let selectors = taints.iter().filter_map(|taint| taint.selector.as_ref());
-    let named = selectors.filter_map(DeviceSelector::device_id);
-    let named: Vec<DeviceId> = named.filter(|id| hardware.knows(id)).collect();
-    hardware.closure(selected.iter().chain(&named))
+    let mut devices = engine::selection(snapshot, taints, semantics).devices;
+    devices.extend(sharing_counters(snapshot, &devices));
+    devices
 }
 
 /// Rules as they were when they evicted last, over all looks of a wait.
@@ -129,8 +108,9 @@ pub struct EvictionEvidence<'a> {
     pub semantics: &'a Semantics,
     /// What is waited for.
     pub goal: Goal,
-    /// Which devices are the same hardware; read only where idle devices are waited for.
-    pub hardware: &'a Hardware,
+    /// Devices that shared counters with the awaited ones at an earlier look, where idle devices are waited for: a driver
+    /// that is away publishes no counters.
+    pub beside: &'a BTreeSet<DeviceId>,
     /// Pods that were told to be gone since the look before, as they were last.
     pub departed: &'a [Pod],
     /// Whether it was read just now or kept current.
@@ -181,12 +161,10 @@ impl<'a> EvictionEvidence<'a> {
             Goal::Idle(admin_access) => {
                 let snapshot = &self.reading.snapshot;
                 let taints = self.taints.all();
-                let devices = awaited_devices(snapshot, &taints, self.semantics, self.hardware);
-                let possible = possible_devices(snapshot, &devices, self.hardware);
-                let mut held = holders(snapshot, &devices);
-                held.extend(possible_holders(snapshot, &possible));
+                let mut devices = awaited_devices(snapshot, &taints, self.semantics);
+                devices.extend(self.beside.iter().cloned());
                 let is_counted = admin_access == AdminAccess::Counted;
-                let held = held.into_iter();
+                let held = holders(snapshot, &devices).into_iter();
                 let held = held.filter(|claim| is_counted || !claim.has_admin_access());
                 held.map(|claim| claim.with_leaving(around, self.now))
                     .collect()
@@ -218,36 +196,7 @@ impl<'a> EvictionEvidence<'a> {
             freshness: self.freshness,
         };
         let RunningWait { settle, waited } = wait;
-        let mut seen = settle.observe(&facts, waited);
-        if seen.step == WaitStep::Met
-            && let Some(never) = self.untainted()
-        {
-            seen.step = WaitStep::Never(never);
-        }
-        told(seen, facts, &staying)
-    }
-
-    /// Why idle hardware does not stay so: a rule names it as it was called when the rule was made, and no taint keeps new
-    /// pods off the name that it has now.
-    fn untainted(&self) -> Option<UnreachableGoal> {
-        match self.goal {
-            Goal::Evicted | Goal::Observed | Goal::Deleted => return None,
-            Goal::Idle(_) => {}
-        }
-        let snapshot = &self.reading.snapshot;
-        let inventory = engine::devices(snapshot, self.semantics);
-        let renamed: Vec<NewNames<'_>> = new_names(self.rules, &inventory).collect();
-        let names: BTreeSet<DeviceId> = renamed.iter().flat_map(|it| &it.names).cloned().collect();
-        let taints = taints_on(&names, &inventory, snapshot, self.semantics);
-        let is_open =
-            |name: &&DeviceId| !taints.get(*name).is_some_and(|taints| is_blocked(taints));
-        renamed.iter().find_map(|found| {
-            let devices: Vec<DeviceId> = found.names.iter().filter(is_open).cloned().collect();
-            (!devices.is_empty()).then(|| UnreachableGoal::Untainted {
-                rule: found.rule.name.clone(),
-                devices,
-            })
-        })
+        told(settle.observe(&facts, waited), facts, &staying)
     }
 }
 
@@ -356,7 +305,7 @@ mod tests {
             taints: &Evictors::new(goal).see(rules, now()),
             semantics: &semantics,
             goal,
-            hardware: &Hardware::of(&reading.snapshot.slices),
+            beside: &BTreeSet::new(),
             departed: &[],
             freshness: Freshness::Read,
             now: now(),
@@ -367,34 +316,6 @@ mod tests {
             publishers: &Publishers::of(reading, &BTreeSet::new()),
         };
         told(&evidence, &around)
-    }
-
-    #[test]
-    fn idle_devices_are_waited_for_while_another_driver_may_hold_their_hardware() {
-        use crate::engine::testing::{claim_on_node, pod, published, reading, slice, slice_of};
-        let mut held = claim_on_node(&pod("ml", "embed"));
-        let allocation = held.allocation.as_mut().expect("an allocation");
-        allocation.results[0].device.driver = "other.example.com".into();
-        let mut reading = reading();
-        reading.snapshot.slices = vec![slice(vec![published("gpu-0", &[("uuid", "A")])])];
-        reading.snapshot.claims = vec![held];
-        let rules = [rule("NoSchedule")];
-        let holding = |reading: &Reading, goal| {
-            with_evidence(reading, &rules, goal, |evidence, around| {
-                let holders = evidence.holders(around).into_iter();
-                holders.map(|holder| holder.is_possible).collect::<Vec<_>>()
-            })
-        };
-        assert_eq!(holding(&reading, Goal::Idle(AdminAccess::Counted)), [true]);
-        assert_eq!(holding(&reading, Goal::Evicted), [false; 0]);
-        // What the claim holds is published, and is other hardware.
-        let other = published("gpu-0", &[("uuid", "B")]);
-        let other = slice_of("other.example.com", vec![other]);
-        reading.snapshot.slices.push(other);
-        assert_eq!(
-            holding(&reading, Goal::Idle(AdminAccess::Counted)),
-            [false; 0]
-        );
     }
 
     #[test]
@@ -416,101 +337,6 @@ mod tests {
         };
         assert_eq!(holding(AdminAccess::Counted), 2);
         assert_eq!(holding(AdminAccess::Ignored), 1);
-    }
-
-    #[test]
-    fn a_device_is_waited_for_under_the_name_that_its_driver_has_given_it_since() {
-        use crate::decide::identity::with_new_names;
-        use crate::engine::testing::{claim_in_use, pod, published, reading, semantics, slice};
-        use crate::model::RuleMetadata;
-        let mut reading = reading();
-        let device = |name: &str, uuid: &str| published(name, &[("uuid", uuid)]);
-        reading.snapshot.slices = vec![slice(vec![device("gpu-0", "B"), device("gpu-9", "A")])];
-        let mut held = claim_in_use(&pod("ml", "embed"));
-        let allocation = held.allocation.as_mut().expect("an allocation");
-        allocation.results[0].device.device = "gpu-9".into();
-        reading.snapshot.claims = vec![held];
-        let mut rule = rule("NoSchedule");
-        rule.selector = Some(crate::decide::testing::selector("gpu-0"));
-        let awaited = |rule: &DeviceTaintRule, reading: &Reading| -> Vec<String> {
-            let semantics = semantics(37);
-            let snapshot = &reading.snapshot;
-            let rules = std::slice::from_ref(rule);
-            let published = engine::devices(snapshot, &semantics);
-            let hardware = with_new_names(Hardware::of(&snapshot.slices), rules, &published);
-            let taints = Evictors::new(Goal::Idle(AdminAccess::Counted))
-                .see(rules, now())
-                .all();
-            let devices = awaited_devices(snapshot, &taints, &semantics, &hardware).into_iter();
-            devices.map(|id| id.device.to_string()).collect()
-        };
-        assert_eq!(awaited(&rule, &reading), ["gpu-0"]);
-        let record = serde_json::json!({"gpu.example.com/uuid": "A"}).to_string();
-        let note = (RuleMetadata::IDENTITY.to_owned(), record);
-        rule.metadata.annotations.extend([note]);
-        assert_eq!(awaited(&rule, &reading), ["gpu-0", "gpu-9"]);
-        // The old name is gone.
-        reading.snapshot.slices[0].devices.remove(0);
-        assert_eq!(awaited(&rule, &reading), ["gpu-0", "gpu-9"]);
-        // What is still called as it was has no other name.
-        reading.snapshot.slices = vec![slice(vec![device("gpu-0", "A")])];
-        assert_eq!(awaited(&rule, &reading), ["gpu-0"]);
-    }
-
-    #[test]
-    fn a_device_is_not_idle_for_good_whose_new_name_no_taint_closes() {
-        use crate::engine::settle::Patience;
-        use crate::engine::testing::{TAINT, published, reading, slice};
-        use crate::model::RuleMetadata;
-        let mut reading = reading();
-        let device = |name: &str, uuid: &str| published(name, &[("uuid", uuid)]);
-        reading.snapshot.slices = vec![slice(vec![device("gpu-9", "A")])];
-        let mut rule = rule("NoSchedule");
-        rule.selector = Some(crate::decide::testing::selector("gpu-0"));
-        let record = serde_json::json!({"gpu.example.com/uuid": "A"}).to_string();
-        let note = (RuleMetadata::IDENTITY.to_owned(), record);
-        rule.metadata.annotations.extend([note]);
-        let rules = [rule];
-        let step = |reading: &Reading, goal| {
-            with_evidence(reading, &rules, goal, |evidence, around| {
-                let patience = Patience {
-                    settle: Duration::ZERO,
-                    timeout: Duration::from_secs(60),
-                };
-                let wait = RunningWait {
-                    settle: &mut Settle::new(goal, &rules, patience),
-                    waited: Duration::ZERO,
-                };
-                evidence.evaluate(&evidence.impacts(), around, wait, |seen, _, _| seen.step)
-            })
-        };
-        let never = WaitStep::Never(UnreachableGoal::Untainted {
-            rule: rules[0].name.clone(),
-            devices: vec![crate::engine::testing::device("gpu-9")],
-        });
-        assert_eq!(step(&reading, Goal::Idle(AdminAccess::Counted)), never);
-        // Another rule, or the driver, keeps new pods off.
-        let mut other = rules[0].clone();
-        other.name = "other".into();
-        other.selector = Some(crate::decide::testing::selector("gpu-9"));
-        let mut closed = reading.clone();
-        closed.snapshot.rules = vec![rules[0].clone(), other.clone()];
-        assert_eq!(
-            step(&closed, Goal::Idle(AdminAccess::Counted)),
-            WaitStep::Met
-        );
-        other.taint.effect = Effect::None;
-        closed.snapshot.rules = vec![rules[0].clone(), other];
-        assert_eq!(
-            step(&closed, Goal::Idle(AdminAccess::Counted)),
-            never,
-            "it closes nothing"
-        );
-        reading.snapshot.slices[0].devices[0].taints = vec![TAINT.clone()];
-        assert_eq!(
-            step(&reading, Goal::Idle(AdminAccess::Counted)),
-            WaitStep::Met
-        );
     }
 
     #[test]

@@ -3,8 +3,6 @@
 //! Takes a [`Snapshot`] whose slices were read with attributes and counters, and names devices. What
 //! cannot be said of a device is told beside them, never taken for "no".
 
-use std::collections::BTreeSet;
-
 use super::devices::{DeviceEntry, DeviceTable};
 use super::expression::{AttributeCondition, DeviceExpression, ExpressionError};
 use super::select::RuleIndex;
@@ -53,43 +51,6 @@ pub fn filter_devices(
         }
     }
     pick
-}
-
-/// `chosen` and every device that shares counters with one of them: the other parts of the same
-/// hardware. By name, each once.
-///
-/// Upstream: `sharedCounters` and `consumesCounters` of a pool.
-#[must_use]
-pub fn with_siblings(
-    snapshot: &Snapshot,
-    chosen: &[DeviceId],
-    semantics: &Semantics,
-) -> Vec<DeviceId> {
-    let table = all_devices(snapshot, semantics);
-    let names: BTreeSet<&DeviceId> = chosen.iter().collect();
-    let mut shared = BTreeSet::new();
-    let mut devices: BTreeSet<DeviceId> = chosen.iter().cloned().collect();
-    // Counter sets have names within their pool.
-    for entry in &table.entries {
-        if names.contains(&entry.id()) {
-            for set in counter_sets(entry) {
-                shared.insert((entry.key.driver, entry.key.pool, set));
-            }
-        }
-    }
-    for entry in &table.entries {
-        let mut sets = counter_sets(entry);
-        if sets.any(|set| shared.contains(&(entry.key.driver, entry.key.pool, set))) {
-            devices.insert(entry.id());
-        }
-    }
-    devices.into_iter().collect()
-}
-
-fn counter_sets<'a>(entry: &DeviceEntry<'a>) -> impl Iterator<Item = &'a str> {
-    let published = entry.published.into_iter();
-    let terms = published.filter_map(|published| published.device.terms.as_deref());
-    terms.flat_map(|terms| terms.consumes.iter().map(|used| used.set.as_ref()))
 }
 
 fn all_devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> DeviceTable<'a> {
@@ -383,16 +344,5 @@ mod tests {
         let pick = filter_devices(&snapshot, &[wanted], &semantics());
         assert_eq!(pick.failed, []);
         assert_eq!(pick.devices.len(), 3);
-    }
-
-    #[test]
-    fn siblings_share_counters_within_their_pool() {
-        let siblings = |device| with_siblings(&snapshot(), &[device], &semantics());
-        assert_eq!(
-            siblings(id("a", "part-1")),
-            [id("a", "part-0"), id("a", "part-1")]
-        );
-        assert_eq!(siblings(id("b", "part-0")), [id("b", "part-0")]);
-        assert_eq!(siblings(id("a", "gone")), [id("a", "gone")]);
     }
 }

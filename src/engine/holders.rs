@@ -19,8 +19,6 @@ pub struct HoldingClaim<'a> {
     pub claim: &'a ResourceClaim,
     /// Those of its devices that were asked about, by name.
     pub devices: Vec<DeviceId>,
-    /// Whether it is only possible that these are the hardware in question, since nothing is published of them.
-    pub is_possible: bool,
     /// The pods that it is reserved for, as far as they are known.
     pub pods: Vec<&'a Pod>,
     /// Those of them that were deleted, whoever did that, and how far they are.
@@ -68,7 +66,6 @@ pub fn holders<'a>(snapshot: &'a Snapshot, devices: &BTreeSet<DeviceId>) -> Vec<
         (!held.is_empty()).then(|| HoldingClaim {
             claim,
             devices: held.into_iter().cloned().collect(),
-            is_possible: false,
             pods: pods.collect(),
             leaving: Vec::new(),
         })
@@ -76,20 +73,6 @@ pub fn holders<'a>(snapshot: &'a Snapshot, devices: &BTreeSet<DeviceId>) -> Vec<
     let mut holders: Vec<HoldingClaim<'a>> = snapshot.claims.iter().filter_map(holder).collect();
     holders.sort_by_key(|holder| &holder.claim.name);
     holders
-}
-
-/// The claims that hold any of `devices`, which may be the hardware in question, by name.
-#[must_use]
-pub fn possible_holders<'a>(
-    snapshot: &'a Snapshot,
-    devices: &BTreeSet<DeviceId>,
-) -> Vec<HoldingClaim<'a>> {
-    let holders = holders(snapshot, devices).into_iter();
-    let possible = holders.map(|holder| HoldingClaim {
-        is_possible: true,
-        ..holder
-    });
-    possible.collect()
 }
 
 /// Why a pod stays on devices from which rules evict.

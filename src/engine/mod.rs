@@ -21,7 +21,6 @@
 //! | Partitions that stay schedulable although the whole device is tainted | [`open_parts`] |
 //! | Devices known from claims alone, because their driver publishes nothing | [`unpublished_devices`] |
 //! | The condition `EvictionInProgress` that the controller would write | [`condition`] |
-//! | Devices that are the same hardware under different names | [`hardware`] |
 //! | Pods that use the hardware of tainted devices through other devices | [`beside`] |
 //! | What keeps a pod on its node although all its containers have ended | [`termination_blocker`] |
 //! | Lifecycle of a rule: pending evictions while it is there, devices released once it is gone | [`rule_lifecycle`] |
@@ -45,8 +44,6 @@ mod eviction;
 pub mod explain;
 pub mod expression;
 pub mod forced_deletions;
-pub mod hardware;
-pub mod hardware_use;
 pub mod holders;
 pub mod impact;
 pub mod inventory;
@@ -75,7 +72,7 @@ pub mod workloads;
 
 pub use condition::Condition;
 pub use defects::{Defect, Presence};
-pub use device_filter::{DeviceCondition, FilteredDevices, filter_devices, with_siblings};
+pub use device_filter::{DeviceCondition, FilteredDevices, filter_devices};
 pub use devices::{PoolSlices, complete_pools, pool_slices};
 pub use disruption::{Disruption, disruption};
 pub use impact::{

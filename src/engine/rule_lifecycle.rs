@@ -8,9 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::allocator::users_beside;
+use super::allocator::{blocked_partitions, users_beside};
 use super::closed_nodes::hindering_taints;
-use super::hardware_use::HardwareUse;
 use super::impact::{Cause, DeviceImpact, DeviceTaint, Impact, PodImpact, Verdict};
 use super::termination_blocker::{Publishers, TerminationBlocker, termination_blocker};
 use crate::model::{
@@ -238,10 +237,6 @@ pub struct DeviceRelease<'a> {
     pub partition_pods: BTreeSet<NamespacedName>,
     /// Whether the allocator gives it to no claim, since devices in use have taken of its counters what it needs.
     pub is_blocked_partition: bool,
-    /// The devices of other drivers that are the same hardware and that claims hold.
-    pub in_use_by: BTreeSet<DeviceId>,
-    /// The held devices of other drivers that may be the same hardware: nothing is published of them.
-    pub possibly_in_use_by: BTreeSet<DeviceId>,
     /// The node that it is local to.
     pub node: Option<ReleaseNode>,
 }
@@ -282,10 +277,7 @@ pub fn release<'a>(
 ) -> Vec<DeviceRelease<'a>> {
     let names = devices.iter().map(|device| &device.id).collect();
     let beside = users_beside(snapshot, &names);
-    let hardware = HardwareUse::of(snapshot, &names);
-    let others = |of: &BTreeMap<DeviceId, BTreeSet<DeviceId>>, device| {
-        of.get(device).cloned().unwrap_or_default()
-    };
+    let blocked = blocked_partitions(snapshot);
     devices
         .iter()
         .map(|device| {
@@ -301,9 +293,7 @@ pub fn release<'a>(
                     .filter(|claim| takes(claim, &device.id))
                     .collect(),
                 partition_pods: beside.get(&device.id).cloned().unwrap_or_default(),
-                is_blocked_partition: hardware.blocked.contains(&device.id),
-                in_use_by: others(&hardware.in_use_by, &device.id),
-                possibly_in_use_by: others(&hardware.possibly_in_use_by, &device.id),
+                is_blocked_partition: blocked.contains(&device.id),
                 node: device.node.map(|node| ReleaseNode {
                     name: node.clone(),
                     schedulability: schedulability(node, nodes),

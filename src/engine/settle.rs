@@ -31,7 +31,7 @@ use super::forced_deletions::{ForcedDeletions, PodObservation, UnreleasedPod};
 use super::holders::{HoldingClaim, UnevictedPod};
 use super::rule_lifecycle::{EvictionStatus, PendingEviction, blocks};
 use crate::model::{
-    Affects, DeviceId, DeviceTaintRule, Effect, Gap, Kind, ObjectName, Pod, ResourceClaim, Uid,
+    Affects, DeviceTaintRule, Effect, Gap, Kind, ObjectName, Pod, ResourceClaim, Uid,
 };
 
 /// What is waited for.
@@ -189,13 +189,6 @@ pub enum UnreachableGoal {
         rule: ObjectName,
         /// The effect that it has.
         effect: Effect,
-    },
-    /// The hardware that the rule was created for has a name that no taint keeps new pods off.
-    Untainted {
-        /// Which rule.
-        rule: ObjectName,
-        /// All such names.
-        devices: Vec<DeviceId>,
     },
     /// Which pods are left cannot be determined from what may be read.
     Unknowable(Vec<Gap>),
@@ -457,7 +450,7 @@ impl Settle {
         }
     }
 
-    /// Whether what was not read may be what is waited for. Which other devices are the same hardware stands in the
+    /// Whether what was not read may be what is waited for. Which devices share counters with these stands in the
     /// slices alone.
     fn hides(&self, gap: &Gap) -> bool {
         let hides_partitions =

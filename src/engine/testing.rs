@@ -319,15 +319,6 @@ pub fn claim(pod: &Pod) -> ResourceClaim {
     }
 }
 
-/// The claim of a pod, whose allocation names node-7.
-pub fn claim_on_node(pod: &Pod) -> ResourceClaim {
-    let mut claim = claim(pod);
-    if let Some(allocation) = &mut claim.allocation {
-        allocation.node = Some("node-7".into());
-    }
-    claim
-}
-
 /// The claim of a pod, which is reserved for it.
 pub fn claim_in_use(pod: &Pod) -> ResourceClaim {
     let consumer = ConsumerReference {

@@ -113,19 +113,6 @@ pub fn deadline(
     decision(taint, tolerations, now, semantics).deadline
 }
 
-/// Whether `taint` never drives its users away, whenever it was added.
-#[must_use]
-pub fn is_tolerated_for_ever(
-    taint: &Taint,
-    tolerations: &[Toleration],
-    semantics: &Semantics,
-) -> bool {
-    let mut covering = tolerations
-        .iter()
-        .filter(|toleration| tolerates_eviction(toleration, taint, semantics));
-    covering.any(|toleration| toleration.seconds.is_none())
-}
-
 /// When `taint` drives its users away, and which toleration says so.
 ///
 /// `tolerations` are those in the claim's allocation result, not in its request. One without seconds

@@ -58,16 +58,6 @@ impl DeviceTaintRule {
         // An entry without a time is less than all others: nothing says that it was last.
         of_spec.max_by_key(|manager| manager.time)
     }
-
-    /// Who changed it last, as far as that is recorded: the user that this plugin noted, or the name of another program
-    /// that has written a part of the spec since.
-    #[must_use]
-    pub fn last_author(&self) -> Option<&str> {
-        match self.last_writer() {
-            Some(writer) if writer.name != RuleMetadata::THIS_PROGRAM => Some(&writer.name),
-            Some(_) | None => self.metadata.annotation(RuleMetadata::CHANGED_BY),
-        }
-    }
 }
 
 /// What a rule carries beside its spec and status.

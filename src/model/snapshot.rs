@@ -46,21 +46,6 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// A reading of the cluster at this address, of which nothing was read yet.
-    #[must_use]
-    pub fn nothing_of(source: Source) -> Self {
-        Self {
-            snapshot: Snapshot::default(),
-            source,
-            observed_at: None,
-            version: None,
-            known: BTreeSet::new(),
-            resource_versions: BTreeMap::new(),
-            warnings: Vec::new(),
-            gaps: Vec::new(),
-        }
-    }
-
     /// What an answer lacks that uses a kind which answers can do without, if that kind was not read.
     ///
     /// Of kinds that every answer needs, `gaps` tells already.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::error::NamingError;
 use super::validate;
-use crate::model::DeviceSelector;
+use crate::model::{DeviceId, DeviceSelector};
 
 /// Reads a DEVICE argument.
 ///
@@ -79,6 +79,20 @@ pub fn format(selector: &DeviceSelector) -> String {
     let pool = selector.pool.as_ref().map_or("*", |name| name.as_str());
     let device = selector.device.as_ref().map_or("*", |name| name.as_str());
     format!("{driver}/{pool}/{device}{}", conditions(selector))
+}
+
+/// Whether each of driver, pool and device that the selector sets is that of the device.
+#[must_use]
+pub fn names(selector: &DeviceSelector, id: &DeviceId) -> bool {
+    let DeviceSelector {
+        driver,
+        pool,
+        device,
+        ..
+    } = selector;
+    driver.as_ref().is_none_or(|driver| *driver == id.driver)
+        && pool.as_ref().is_none_or(|pool| *pool == id.pool)
+        && device.as_ref().is_none_or(|device| *device == id.device)
 }
 
 /// What the selector asks for beside driver, pool and device.

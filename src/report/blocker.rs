@@ -146,17 +146,8 @@ impl Blocker {
         // A claim of several pods that leave is held by each of them; one is enough to see what is wrong.
         let leaving = holder.leaving.first();
         let leaving = leaving.map(|left| format!("; {}", remaining_line(left, now)));
-        let possible = match (holder.is_possible, &devices[..]) {
-            (false, _) => "",
-            (true, [_]) => {
-                "; this device is not published, and may be the same hardware as a device that the rules select"
-            }
-            (true, _) => {
-                "; these devices are not published, and may be the same hardware as devices that the rules select"
-            }
-        };
         let message = format!(
-            "{} {verb} allocated to claim {claim}{users}{possible}{}",
+            "{} {verb} allocated to claim {claim}{users}{}",
             few(&devices),
             leaving.unwrap_or_default()
         );

@@ -21,9 +21,7 @@ pub struct DeviceRow {
     /// Whether a claim holds the device, ignoring admin access; null if unknown.
     pub allocated: Option<bool>,
     /// Whether the device is free: no claim holds it, and its counter sets (`sharedCounters` of ResourceSlices) have
-    /// enough left to allocate it. If several drivers publish the same hardware, a claim for one of its devices
-    /// counts for all of them. Claims with admin access do not count. Null if unknown. Also null, instead of true, if
-    /// the device has `possiblyInUseBy`.
+    /// enough left to allocate it. Claims with admin access do not count. Null if unknown.
     pub free: Option<bool>,
     /// Number of allocation results that name the device. A device can have several: one for each share, and
     /// one for each request with admin access. Null if unknown.
@@ -49,15 +47,6 @@ pub struct DeviceRow {
     /// there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partition_pods: Vec<ObjectReference>,
-    /// Allocated devices of other drivers that have the same UUID, serial number or PCI address as this device;
-    /// absent if there are none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub in_use_by: Vec<String>,
-    /// Allocated, unpublished devices that may be the hardware of this device under another name: devices of other
-    /// drivers on the same node, and devices of the same pool, if the driver has renamed them. Ordered by name;
-    /// absent if there are none, or if a claim holds the device itself.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub possibly_in_use_by: Vec<String>,
     /// Those of `pods` that use the device with admin access only, such as monitors; empty if none is known.
     pub admin_pods: Vec<ObjectReference>,
     /// Attributes by name, as published by the driver; a name without a domain belongs to the driver. Absent

@@ -8,7 +8,7 @@ use super::reference::ObjectReference;
 use super::table::{Column, Group, Grouped, NONE, Table, optional};
 use super::taint::Taint;
 use crate::model::UNKNOWN;
-use crate::naming::phrase::{counted, few};
+use crate::naming::phrase::counted;
 
 /// What is listed.
 pub(super) struct Listed<'a> {
@@ -146,9 +146,7 @@ fn allocated(row: &DeviceRow) -> String {
         (working > 1).then(|| working.to_string()),
         (admin > 0).then(|| format!("+{admin} admin")),
         by_partitions(row),
-        under_other_names(row),
         (working == 0).then(|| by_counters(row)).flatten(),
-        possibly_under_other_names(row),
     ]
     .into_iter()
     .flatten()
@@ -169,19 +167,8 @@ fn by_partitions(row: &DeviceRow) -> Option<String> {
 
 /// That devices in use have taken of its counters what it needs, such as the whole card of a partition.
 fn by_counters(row: &DeviceRow) -> Option<String> {
-    let is_told = !row.partition_pods.is_empty() || !row.in_use_by.is_empty();
-    (row.free == Some(false) && !is_told).then(|| "shared counters in use".to_owned())
-}
-
-/// By which device of another driver the hardware is in use.
-fn under_other_names(row: &DeviceRow) -> Option<String> {
-    (!row.in_use_by.is_empty()).then(|| format!("in use as {}", few(&row.in_use_by)))
-}
-
-/// By which device of another driver the hardware may be in use.
-fn possibly_under_other_names(row: &DeviceRow) -> Option<String> {
-    let names = &row.possibly_in_use_by;
-    (!names.is_empty()).then(|| format!("possibly in use as {}", few(names)))
+    (row.free == Some(false) && row.partition_pods.is_empty())
+        .then(|| "shared counters in use".to_owned())
 }
 
 /// The names of objects, as text has them.
@@ -309,8 +296,6 @@ mod tests {
             pod_groups: Vec::new(),
             admin_pods: Vec::new(),
             partition_pods: Vec::new(),
-            in_use_by: Vec::new(),
-            possibly_in_use_by: Vec::new(),
             attributes: published.then(|| attributes.into()),
             capacity: published.then(|| capacity.into()),
         }

@@ -1,6 +1,6 @@
 //! Report of devices and their users.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,11 +16,10 @@ use super::reference::ObjectReference;
 use super::table::{Headers, Section, Shown, View};
 use super::taint::Taint;
 use crate::assess::{CountSubject, DeviceBasis, ReportCompleteness};
-use crate::engine::allocator::users_beside;
-use crate::engine::hardware_use::HardwareUse;
+use crate::engine::allocator::{blocked_partitions, users_beside};
 use crate::engine::unpublished_devices::{away, incomplete_pools};
 use crate::engine::{Consumer, DeviceState};
-use crate::model::{self, Device, DeviceId, Kind, ResourceClaim};
+use crate::model::{self, Device, Kind, ResourceClaim};
 use crate::naming::phrase::{counted, few};
 
 /// Report of `devices`: the devices of a cluster as they are now.
@@ -149,30 +148,17 @@ impl DeviceReport {
         let snapshot = &basis.reading.snapshot;
         let listed = devices.iter().map(|device| &device.id).collect();
         let parts = users_beside(snapshot, &listed);
-        let hardware = HardwareUse::of(snapshot, &listed);
+        let blocked = blocked_partitions(snapshot);
         let (summary, nodes) = counts(&devices, &parts, &completeness);
         let with_parts = |device: &DeviceState<'_>| {
             let row = row(device, &completeness);
             let pods = parts.get(&device.id).into_iter().flatten();
-            let names = |of: &BTreeMap<DeviceId, BTreeSet<DeviceId>>| -> Vec<String> {
-                let names = of.get(&device.id).into_iter().flatten();
-                names.map(ToString::to_string).collect()
-            };
-            let is_doubtful = hardware.may_be_in_use(&device.id);
             DeviceRow {
-                // No claim holds such a device, and yet it is not free: too little of its counters is left, or another
-                // driver has given the hardware away.
-                free: if hardware.is_in_use(&device.id) {
+                // No claim holds such a device, and yet too little of its counters is left.
+                free: if blocked.contains(&device.id) {
                     Some(false)
                 } else {
-                    row.free.filter(|free| !(*free && is_doubtful))
-                },
-                in_use_by: names(&hardware.in_use_by),
-                // What a claim holds is in use in any case.
-                possibly_in_use_by: if device.is_free() {
-                    names(&hardware.possibly_in_use_by)
-                } else {
-                    Vec::new()
+                    row.free
                 },
                 partition_pods: pods.map(ObjectReference::from).collect(),
                 ..row
@@ -321,8 +307,6 @@ fn row(device: &DeviceState<'_>, completeness: &ReportCompleteness<'_>) -> Devic
         pods: held.then(|| consumers(|consumer| consumer.is_pod())),
         pod_groups: consumers(|consumer| !consumer.is_pod()),
         partition_pods: Vec::new(),
-        in_use_by: Vec::new(),
-        possibly_in_use_by: Vec::new(),
         admin_pods: consumers(|consumer| consumer.is_pod() && consumer.admin),
         attributes: None,
         capacity: None,
@@ -443,25 +427,8 @@ mod tests {
     }
 
     #[test]
-    fn what_an_unpublished_device_may_be_is_named_at_devices_that_no_claim_holds() {
+    fn a_pool_of_which_slices_are_missing_is_named() {
         let published = |name| crate::engine::testing::published(name, &[]);
-        let slice = crate::engine::testing::slice(vec![published("gpu-1"), published("gpu-a")]);
-        let mut other = claim("infer", false);
-        for result in other.allocation.iter_mut().flat_map(|all| &mut all.results) {
-            result.device = testing::device("gpu-1");
-        }
-        let found = report_on(vec![slice], vec![claim("train-0", false), other], &[]);
-        let rows = found.items.iter().map(|row| {
-            let name = row.device.rsplit('/').next().unwrap_or_default();
-            (name, row.free, row.possibly_in_use_by.len())
-        });
-        let expected = [
-            ("gpu-0", Some(false), 0),
-            ("gpu-1", Some(false), 0),
-            ("gpu-a", None, 1),
-        ];
-        assert_eq!(rows.collect::<Vec<_>>(), expected);
-        assert_eq!(found.warnings.len(), 0, "{:?}", found.warnings);
         let mut half = crate::engine::testing::slice(vec![published("gpu-1")]);
         half.pool.slice_count = 2;
         let found = report_on(vec![half], Vec::new(), &[]);

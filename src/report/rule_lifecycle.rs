@@ -300,19 +300,6 @@ fn not_free(device: &DeviceRelease<'_>) -> Option<String> {
             "but other devices of the same hardware use up the shared counters".to_owned(),
         );
     }
-    if !device.in_use_by.is_empty() {
-        let names: Vec<String> = device.in_use_by.iter().map(ToString::to_string).collect();
-        return Some(format!("but the hardware is in use as {}", few(&names)));
-    }
-    if !device.possibly_in_use_by.is_empty() {
-        let names = device.possibly_in_use_by.iter();
-        let names: Vec<String> = names.map(ToString::to_string).collect();
-        let verb = if names.len() == 1 { "is" } else { "are" };
-        return Some(format!(
-            "possibly in use as {}, which {verb} not published",
-            few(&names)
-        ));
-    }
     let node = device.node.as_ref()?;
     let name = &node.name;
     match &node.schedulability {

@@ -106,17 +106,15 @@ driver, pool or device. The name of a driver selects all its devices:
   '*/node-7/*'                   all devices of all pools named node-7
   gpu.example.com                all devices of a driver
 
-A DEVICE can also be a hardware ID that the driver publishes: a UUID, a serial
-number, a PCI or MAC address, with or without the name of its attribute:
+A DEVICE can also be a hardware ID that the driver publishes: a UUID, a PCI
+address, or an attribute such as serial with its value:
 
   GPU-18dbab44-5c1c-4fd4-8f0f-61c1ba1e2f0a
-  1423022041312
   0000:17:00.0
-  uuid=GPU-18dbab44-5c1c-4fd4-8f0f-61c1ba1e2f0a
+  serial=1423022041312
 
-Several names select every device that matches one of them; the same applies
-to several hardware IDs. If you combine a name with a hardware ID, --where or
---node, only devices that match all of them are selected.
+Several names and hardware IDs select every device that matches one of them.
+--where and --node then keep only the devices that match all of these flags.
 
 --all-devices selects every device. Quote arguments that contain `*`.
 
@@ -129,10 +127,6 @@ A RULE is the name of a DeviceTaintRule, with or without
 devicetaintrule.resource.k8s.io/ before it. Commands whose usage shows
 RULE|DEVICE KEY, such as `escalate`, `list` and `wait`, also accept:
 
-  a hardware ID   rules that taint exactly the device with this ID, or that
-                  have this ID in an annotation;
-                  `list`, `describe`, `wait`: also rules on partitions of
-                  this device
   DEVICE KEY      rules that taint exactly DEVICE with a taint of this KEY;
                   a final `-`, as in `kubectl taint`, is ignored
 

@@ -91,7 +91,7 @@ fn what_is_wrong_about_a_dedication_is_said_before_a_cluster_is_asked() {
         ),
         (
             "dedicate d.example.com/p/x a=b:NoSchedule --to a",
-            "more than one taint",
+            "is a taint, not a device",
         ),
         ("tolerations a=b", "needs an effect"),
         ("tolerations a=b:NoSchedule -o markdown", "--who"),

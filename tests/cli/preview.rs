@@ -191,7 +191,6 @@ fn wrong_arguments_are_usage_errors_that_name_what_is_wrong() {
         ("", "no devices"),
         ("a:NoExecute", "a:NoExecute"),
         ("gpu.example.com a:NoExecute b:NoExecute", "b:NoExecute"),
-        ("UUID=GPU-1", "uuid=GPU-1"),
         ("*/*/*", "--all-devices"),
         ("--rule node-6-firmware a:NoExecute", "--rule"),
         ("-f examples/rule.yaml a:NoExecute", "--filename"),

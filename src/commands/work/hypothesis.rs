@@ -2,7 +2,7 @@
 
 use super::cluster_view::ClusterView;
 use crate::commands::context::Context;
-use crate::decide::choice::{Choice, NumberUse, ResolvedChoice, refuse_wide, unknown_on_node};
+use crate::decide::choice::{Choice, refuse_wide, unknown_on_node};
 use crate::engine::ProposedTaint;
 use crate::error::Failure;
 use crate::model::DeviceTaintRule;
@@ -23,20 +23,13 @@ impl Hypothesis {
         manifests: &[DeviceTaintRule],
         context: &Context,
     ) -> Result<Self, Failure> {
-        let (view, typed) = Box::pin(view.with_numbers_of(choice.clone())).await?;
-        let mut view = view.with_attributes_for(typed.filter()).await?;
         refuse_wide(manifests)?;
-        let ResolvedChoice { choice, notes } =
-            typed.resolved(&view.reading, &view.semantics, NumberUse::Read)?;
-        for note in notes {
-            context.printer.note(&note);
-        }
+        let filter = choice.filter.as_ref();
+        let (mut view, choice) = Box::pin(view.resolved(choice, context)).await?;
         let rule = |name: &str| view.rule(name);
         let proposed = choice.proposed(manifests, rule, view.snapshot(), view.now)?;
         view.reading.warnings.extend(choice.warning());
-        let unknown = typed
-            .filter()
-            .and_then(|filter| unknown_on_node(filter, &choice, &view.snapshot().slices));
+        let unknown = unknown_on_node(filter, &choice, &view.snapshot().slices);
         view.reading.warnings.extend(unknown);
         Ok(Self { view, proposed })
     }

@@ -25,7 +25,6 @@ pub(crate) mod present;
 pub(crate) mod publish;
 mod read_progress;
 pub(crate) mod resolve_rules;
-pub(crate) mod rules_on;
 pub(crate) mod source;
 pub(crate) mod stopped;
 pub(crate) mod wait;

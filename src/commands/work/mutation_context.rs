@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 
 use super::cluster_view::ClusterView;
 use super::connect::{Live, connect, failed};
-use super::resolve_rules::by_name;
-use super::rules_on::chosen_in;
+use super::resolve_rules::{self, by_name};
 use crate::assess::Guard;
 use crate::cluster::{Detail, Rules};
 use crate::commands::context::Context;
-use crate::decide::choice::{Choice, DeviceFilter};
-use crate::decide::{Chooser, RuleWords, SelectedRules};
+use crate::decide::choice::Choice;
+use crate::decide::{Chooser, RuleChoice, SelectedRules};
 use crate::engine::ProposedTaint;
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect, Uid};
@@ -40,20 +39,13 @@ impl MutationContext {
         Ok(Self { live, rules, view })
     }
 
-    /// With what devices are beside their names, as far as `filter` asks for it.
-    pub(crate) async fn with_attributes_for(
+    /// Resolves a selection of devices to their names, and prints its notes.
+    pub(crate) async fn resolved(
         self,
-        filter: Option<&DeviceFilter>,
-    ) -> Result<Self, Failure> {
-        Ok(Self {
-            view: self.view.with_attributes_for(filter).await?,
-            ..self
-        })
-    }
-
-    /// The choice with its words that are numbers of hardware as such, with what it takes to know that.
-    pub(crate) async fn with_numbers_of(self, choice: Choice) -> Result<(Self, Choice), Failure> {
-        let (view, choice) = Box::pin(self.view.with_numbers_of(choice)).await?;
+        choice: &Choice,
+        context: &Context,
+    ) -> Result<(Self, Choice), Failure> {
+        let (view, choice) = Box::pin(self.view.resolved(choice, context)).await?;
         Ok((Self { view, ..self }, choice))
     }
 
@@ -76,13 +68,9 @@ impl MutationContext {
         })
     }
 
-    /// Which rules are meant, with what it takes to know that.
-    pub(crate) async fn chosen(
-        self,
-        typed: &RuleWords<'_>,
-        context: &Context,
-    ) -> Result<(Self, Chooser), Failure> {
-        let (view, chooser) = Box::pin(chosen_in(typed, self.view, context)).await?;
+    /// Resolves the hardware IDs of a selection of rules.
+    pub(crate) async fn chooser(self, choice: &RuleChoice) -> Result<(Self, Chooser), Failure> {
+        let (view, chooser) = Box::pin(resolve_rules::resolved(choice, self.view)).await?;
         Ok((Self { view, ..self }, chooser))
     }
 

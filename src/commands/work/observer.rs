@@ -11,11 +11,9 @@ use super::nodes::{Nodes, NodesKnown};
 use super::resolve_rules::by_name;
 use crate::cluster::{ClusterError, Rules, Watched};
 use crate::commands::clock::Clock;
-use crate::decide::identity::with_new_names;
 use crate::decide::pending_evictions::{
-    EvictionEvidence, EvictionTaints, Evictors, RunningWait, awaited_devices, possible_devices,
+    EvictionEvidence, EvictionTaints, Evictors, RunningWait, awaited_devices,
 };
-use crate::engine::hardware::Hardware;
 use crate::engine::holders::UnevictedPod;
 use crate::engine::settle::{Freshness, Goal, Observation, Settle, WaitFacts, WaitStep};
 use crate::engine::{self, Semantics};
@@ -44,8 +42,8 @@ pub(crate) struct RuleObserver {
     nodes: Nodes,
     evictors: Evictors,
     goal: Goal,
-    /// Which devices are the same hardware; of interest where idle devices are waited for.
-    hardware: Hardware,
+    /// Devices that shared counters with the awaited ones at any look, where idle devices are waited for.
+    beside: BTreeSet<DeviceId>,
 }
 
 impl RuleObserver {
@@ -70,7 +68,6 @@ impl RuleObserver {
         let mut evictors = Evictors::new(goal);
         // Before the first look, by which rules that evict now may be gone.
         evictors.see(rules, view.now);
-        let hardware = hardware_of(goal, &reading.snapshot, rules, &view.semantics);
         Ok(Self {
             rules: live.rules()?,
             names: rules.iter().map(|rule| rule.name.to_string()).collect(),
@@ -80,7 +77,7 @@ impl RuleObserver {
             nodes: Nodes::default(),
             evictors,
             goal,
-            hardware,
+            beside: BTreeSet::new(),
             pods: Some(view),
             live,
         })
@@ -112,7 +109,7 @@ impl RuleObserver {
             nodes: Nodes::default(),
             evictors: Evictors::new(goal),
             goal,
-            hardware: Hardware::default(),
+            beside: BTreeSet::new(),
             live,
         })
     }
@@ -206,26 +203,6 @@ impl RuleObserver {
         Ok((rules, Freshness::Read))
     }
 
-    /// The devices of the taints, and where idle ones are waited for, the same hardware by other names.
-    fn devices_of(
-        &self,
-        taints: &EvictionTaints,
-        snapshot: &Snapshot,
-        semantics: &Semantics,
-    ) -> BTreeSet<DeviceId> {
-        let taints = taints.all();
-        match self.goal {
-            Goal::Idle(_) => {
-                let mut devices = awaited_devices(snapshot, &taints, semantics, &self.hardware);
-                devices.extend(possible_devices(snapshot, &devices, &self.hardware));
-                devices
-            }
-            Goal::Evicted | Goal::Observed | Goal::Deleted => {
-                engine::selection(snapshot, &taints, semantics).devices
-            }
-        }
-    }
-
     async fn observe_watched(
         &mut self,
         settle: &mut Settle,
@@ -238,7 +215,7 @@ impl RuleObserver {
         let taints = self.evictors.see(&rules, self.clock.now());
         let snapshot = &self.watched.reading().snapshot;
         // With what rules evicted that do less by now: these pods are still terminating.
-        let selected = self.devices_of(&taints, snapshot, &semantics);
+        let selected = devices_of(self.goal, &mut self.beside, &taints, snapshot, &semantics);
         let kept = self.watched.keep_pods(|id| selected.contains(id)).await;
         kept.map_err(failed)?;
         let departed = self.watched.take_departed();
@@ -248,7 +225,7 @@ impl RuleObserver {
             taints: &taints,
             semantics: &semantics,
             goal: self.goal,
-            hardware: &self.hardware,
+            beside: &self.beside,
             departed: &departed,
             freshness: Freshness::Kept,
             now: self.clock.now(),
@@ -268,14 +245,11 @@ impl RuleObserver {
         };
         let view = view.again().await?;
         let taints = self.evictors.see(&rules, view.now);
-        // Slices that are gone by now have said which devices are the same hardware.
-        self.hardware = hardware_of(self.goal, view.snapshot(), &rules, &view.semantics)
-            .with_earlier(&self.hardware);
-        let selected = self.devices_of(&taints, view.snapshot(), &view.semantics);
+        let (beside, semantics) = (&mut self.beside, view.semantics);
+        let selected = devices_of(self.goal, beside, &taints, view.snapshot(), &semantics);
         let view = view.with_pods(|id| selected.contains(id)).await?;
         // A full read brings the server's time anew, from which this machine's clock may have drifted.
         self.clock = Clock::set(view.now);
-        let semantics = view.semantics;
         let departed = self.watched.take_departed();
         let evidence = EvictionEvidence {
             reading: &view.reading,
@@ -283,7 +257,7 @@ impl RuleObserver {
             taints: &taints,
             semantics: &semantics,
             goal: self.goal,
-            hardware: &self.hardware,
+            beside: &self.beside,
             departed: &departed,
             freshness: Freshness::Read,
             now: view.now,
@@ -300,22 +274,24 @@ impl RuleObserver {
     }
 }
 
-/// Which devices are the same hardware, and where idle ones are waited for, what the hardware that `rules` record is called
-/// now.
-fn hardware_of(
+/// The devices of the taints, and where idle ones are waited for, those that share counters with them, now or at an
+/// earlier look, which are `beside`.
+fn devices_of(
     goal: Goal,
+    beside: &mut BTreeSet<DeviceId>,
+    taints: &EvictionTaints,
     snapshot: &Snapshot,
-    rules: &[DeviceTaintRule],
     semantics: &Semantics,
-) -> Hardware {
-    let hardware = Hardware::of(&snapshot.slices);
+) -> BTreeSet<DeviceId> {
+    let taints = taints.all();
     match goal {
         Goal::Idle(_) => {
-            let published = engine::devices(snapshot, semantics);
-            with_new_names(hardware, rules, &published)
+            beside.extend(awaited_devices(snapshot, &taints, semantics));
+            beside.clone()
         }
-        // Their slices are read without attributes.
-        Goal::Evicted | Goal::Observed | Goal::Deleted => hardware,
+        Goal::Evicted | Goal::Observed | Goal::Deleted => {
+            engine::selection(snapshot, &taints, semantics).devices
+        }
     }
 }
 

@@ -28,7 +28,7 @@ use crate::commands::context::Context;
 use crate::decide::blast_radius::{RemovalApproval, set_back};
 use crate::decide::conflict::refuse_deleted;
 use crate::decide::consent::ImpactLines;
-use crate::decide::identity::{refuse_other_hardware, refuse_replaced};
+use crate::decide::identity::refuse_other_hardware;
 use crate::decide::others::note_users;
 use crate::decide::proposal::{ApprovalResult, NamedOwners, ProposedRule};
 use crate::decide::{Chooser, PlannedChange, Proposal, removal, still_agreed, wait_advice};
@@ -214,11 +214,7 @@ impl Pipeline<'_> {
         let view = &mutation.view;
         // What refuses comes before what asks, and what needs no pods before these are read.
         if proposal.is_noted_before {
-            for warning in
-                refuse_other_hardware(&proposal.changed(), &view.reading, &view.semantics)?
-            {
-                self.context.printer.warn(&Oddity::from(&warning).line());
-            }
+            refuse_other_hardware(&proposal.changed(), view.snapshot(), &view.semantics)?;
         }
         if proposal.is_idle() && safety.needs_no_report() {
             self.approve_idle(safety, view.release(), proposal)?;
@@ -272,7 +268,7 @@ impl Pipeline<'_> {
                     .await?;
                 still_agreed(facts, &found.assessment)?;
                 let noting = proposal.noting_hardware();
-                refuse_replaced(&noting, &now.view.reading, &now.view.semantics)?;
+                refuse_other_hardware(&noting, now.view.snapshot(), &now.view.semantics)?;
             }
         }
         Ok(expected)
@@ -330,11 +326,6 @@ impl Pipeline<'_> {
                 if let Some(line) = not_evicted_line(&waited.staying) {
                     context.printer.note(&line);
                 }
-                let view = &basis.mutation.view;
-                let before = view.identity_warnings(wait.rules);
-                let before: Vec<Oddity> = before.iter().map(Oddity::from).collect();
-                wait.renamed_since(&WaitEnd::Met, &before, view.again(), context)
-                    .await;
                 Ok(())
             }
             WaitEnd::NotReleased(left) => Err(not_seen_released(&left)),

@@ -1,16 +1,49 @@
-//! The rules that are meant, read as far as that is allowed.
+//! Reads of selected rules, as far as the user may read them.
 
 use jiff::Timestamp;
 
+use super::cluster_view::ClusterView;
 use super::connect::{Live, failed, server_time};
-use crate::cluster::{ClusterError, Rules};
+use crate::cluster::{ClusterError, Detail, Rules};
 use crate::commands::context::Context;
 use crate::decide::existing_rules::rules_named;
-use crate::decide::{Chooser, SelectedRules};
+use crate::decide::{Chooser, RuleChoice, SelectedRules};
 use crate::error::Failure;
 use crate::model::DeviceTaintRule;
 
-/// Reads the rules that `chooser` may mean, and chooses at `now`.
+/// Resolves the hardware IDs of the selection in `view`, with the attributes that this needs.
+pub(crate) async fn resolved(
+    choice: &RuleChoice,
+    view: ClusterView,
+) -> Result<(ClusterView, Chooser), Failure> {
+    if let Some(chooser) = choice.without_hardware() {
+        return Ok((view, chooser.clone()));
+    }
+    // On the heap: it reads a list, and is part of what several commands do.
+    let view = Box::pin(view.with_attributes(&[])).await?;
+    let chooser = choice.resolved(&view.reading, &view.semantics)?;
+    Ok((view, chooser))
+}
+
+/// Reads the selected rules of a cluster of which nothing was read: devices are read only for hardware IDs.
+pub(crate) async fn selected_on(
+    choice: &RuleChoice,
+    live: &Live,
+    context: &Context,
+) -> Result<(Chooser, SelectedRules), Failure> {
+    let chooser = match choice.without_hardware() {
+        Some(chooser) => chooser.clone(),
+        None => {
+            let view = Box::pin(ClusterView::of(live.clone(), Detail::Attributes)).await?;
+            choice.resolved(&view.reading, &view.semantics)?
+        }
+    };
+    let now = time_of(&chooser, live)?;
+    let found = selected_rules(&chooser, &live.rules()?, now, context).await?;
+    Ok((chooser, found))
+}
+
+/// Reads the rules that `chooser` may select, and selects at `now`.
 ///
 /// All are listed. Who may not list them, or gets no list, can still name rules: those are read one by
 /// one.
@@ -78,7 +111,7 @@ pub(crate) async fn by_name(
 
 /// The server's clock, which decides what has expired; where the server does not tell it and nobody
 /// asks what has expired, any time does.
-pub(crate) fn time_of(chooser: &Chooser, live: &Live) -> Result<Timestamp, Failure> {
+fn time_of(chooser: &Chooser, live: &Live) -> Result<Timestamp, Failure> {
     match chooser {
         Chooser::Expired => server_time(live),
         Chooser::Names(_) | Chooser::Taints(..) | Chooser::Labelled(_) | Chooser::All => {

@@ -15,9 +15,7 @@ use super::connect::Live;
 use super::observer::RuleObserver;
 use crate::commands::context::Context;
 use crate::decide::choice::rules_without_published_devices;
-use crate::decide::identity::{ChangedIdentity, NotedHardware, changed_identities};
-use crate::decide::rules_on::RuleWords;
-use crate::decide::{in_use_elsewhere, wait_advice};
+use crate::decide::wait_advice;
 use crate::engine::settle::{Freshness, Goal, Patience, Settle, Shortfall, WaitStep};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Uid, Warning};
@@ -73,15 +71,6 @@ pub(crate) enum WaitEnd {
     NotReleased(Vec<Blocker>),
 }
 
-/// What is known about the hardware of the rules when a wait for pods or idle devices begins.
-#[derive(Default)]
-struct BesideWait {
-    /// What the wait cannot see.
-    warnings: Vec<Oddity>,
-    /// The rules whose device names stand for other hardware.
-    changed: Vec<ChangedIdentity>,
-}
-
 /// A wait that is over.
 #[derive(Debug)]
 pub(crate) struct WaitResult {
@@ -126,81 +115,6 @@ fn undetected_force_deletions() -> Oddity {
 }
 
 impl Wait<'_> {
-    /// The warnings about the hardware of the rules, which are printed, and the view with what they are made from.
-    ///
-    /// # Errors
-    ///
-    /// As [`RuleWords::refuse_moved_hardware`].
-    pub(crate) async fn identities(
-        &self,
-        view: ClusterView,
-        typed: &RuleWords<'_>,
-        context: &Context,
-    ) -> Result<(ClusterView, Vec<Oddity>), Failure> {
-        let view = view.with_identities_of(self.rules).await?;
-        let identities = view.identity_warnings(self.rules);
-        let names: Vec<&str> = self.rules.iter().map(|rule| rule.name.as_str()).collect();
-        let changed = changed_identities(self.rules, &view.reading, &view.semantics);
-        typed.refuse_moved_hardware(&names, &changed)?;
-        let identities: Vec<Oddity> = identities.iter().map(Oddity::from).collect();
-        for warning in &identities {
-            context.printer.warn(&warning.line());
-        }
-        Ok((view, identities))
-    }
-
-    /// The warnings about pods that use the hardware of the rules' devices as other devices, which are printed: a wait for
-    /// evictions does not wait for them, and they are not evicted.
-    pub(crate) fn other_users(&self, view: &ClusterView, context: &Context) -> Vec<Oddity> {
-        if self.goal != Goal::Evicted {
-            return Vec::new();
-        }
-        let (snapshot, semantics) = (view.snapshot(), &view.semantics);
-        let partitions = in_use_elsewhere::partition_warnings(self.rules, snapshot, semantics);
-        let elsewhere = in_use_elsewhere::warnings(self.rules, snapshot, semantics);
-        let found = partitions.iter().chain(&elsewhere);
-        let found: Vec<Oddity> = found.map(Oddity::from).collect();
-        for warning in &found {
-            context.printer.warn(&warning.line());
-        }
-        found
-    }
-
-    /// The warnings about the hardware of the rules that were none `before` the wait, which are printed: pods on renamed
-    /// devices are not evicted, and a wait for evictions does not follow them. `reread` reads the cluster again.
-    pub(crate) async fn renamed_since(
-        &self,
-        ending: &WaitEnd,
-        before: &[Oddity],
-        reread: impl Future<Output = Result<ClusterView, Failure>>,
-        context: &Context,
-    ) -> Vec<Oddity> {
-        let is_noted = self
-            .rules
-            .iter()
-            .any(|rule| NotedHardware::on(rule).is_some());
-        if !is_noted || self.goal != Goal::Evicted || !matches!(ending, WaitEnd::Met) {
-            return Vec::new();
-        }
-        let looked = async { reread.await?.with_identities_of(self.rules).await };
-        let found = match Box::pin(looked).await {
-            Ok(view) => view.identity_warnings(self.rules),
-            Err(failure) => vec![Warning {
-                code: "identity-unknown",
-                message: format!(
-                    "cannot tell whether devices of the rules have new names: {failure}"
-                ),
-                fix: None,
-            }],
-        };
-        let found = found.iter().map(Oddity::from);
-        let new: Vec<Oddity> = found.filter(|one| !before.contains(one)).collect();
-        for warning in &new {
-            context.printer.warn(&warning.line());
-        }
-        new
-    }
-
     /// Waits until the evicted pods have ended or the devices are idle, as the goal says, starting from `view`.
     ///
     /// # Errors
@@ -211,17 +125,14 @@ impl Wait<'_> {
         view: ClusterView,
         context: &Context,
     ) -> Result<WaitResult, Failure> {
-        let semantics = view.semantics;
-        let changed = changed_identities(self.rules, &view.reading, &semantics);
         let unpublished = match self.goal {
-            Goal::Idle(_) => rules_without_published_devices(self.rules, &view.reading, &semantics),
+            Goal::Idle(_) => {
+                rules_without_published_devices(self.rules, &view.reading, &view.semantics)
+            }
             Goal::Evicted | Goal::Observed | Goal::Deleted => None,
         };
-        let beside = BesideWait {
-            warnings: unpublished.iter().map(Oddity::from).collect(),
-            changed,
-        };
-        for warning in &beside.warnings {
+        let warnings: Vec<Oddity> = unpublished.iter().map(Oddity::from).collect();
+        for warning in &warnings {
             context.printer.warn(&warning.line());
         }
         let observer = RuleObserver::on_pods(view, self.rules, self.goal)?;
@@ -230,7 +141,7 @@ impl Wait<'_> {
             let text = wait_advice::cannot_settle(self.patience);
             context.printer.warn(&text);
         }
-        self.wait(observer, &beside, context).await
+        self.wait(observer, &warnings, context).await
     }
 
     /// Waits for something about the rules themselves.
@@ -244,7 +155,7 @@ impl Wait<'_> {
         context: &Context,
     ) -> Result<WaitResult, Failure> {
         let observer = RuleObserver::on_rules(live.clone(), self.names(), self.goal).await?;
-        self.wait(observer, &BesideWait::default(), context).await
+        self.wait(observer, &[], context).await
     }
 
     /// What the rules are called.
@@ -258,7 +169,7 @@ impl Wait<'_> {
     async fn wait(
         &self,
         mut observer: RuleObserver,
-        beside: &BesideWait,
+        warnings: &[Oddity],
         context: &Context,
     ) -> Result<WaitResult, Failure> {
         let began = Instant::now();
@@ -317,7 +228,7 @@ impl Wait<'_> {
                     ending,
                     pods: progress.pods,
                     staying: progress.staying.clone(),
-                    warnings: beside.warnings.iter().cloned().chain(unseen).collect(),
+                    warnings: warnings.iter().cloned().chain(unseen).collect(),
                     misses_force_deletions,
                     took: began.elapsed(),
                 }
@@ -341,12 +252,7 @@ impl Wait<'_> {
                         let state = format!("when last observed: {last_state}");
                         context.ledger.left(&state);
                     }
-                    return Err(wait_advice::ended(
-                        &never,
-                        self.rules,
-                        &progress.rules,
-                        &beside.changed,
-                    ));
+                    return Err(wait_advice::ended(&never, self.rules, &progress.rules));
                 }
             }
         }

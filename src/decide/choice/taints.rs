@@ -2,8 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::misspelt_name::wrong_name;
-use super::parse::{Choice, ChoiceBasis};
+use super::arguments::{Choice, ChoiceBasis, wrong_name};
 use crate::engine::ProposedTaint;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, Snapshot, Warning, in_group};
@@ -27,6 +26,11 @@ impl Choice {
         now: Timestamp,
     ) -> Result<Vec<ProposedTaint>, Failure> {
         match &self.by {
+            // No taint would mean that no pod is evicted, which was not checked.
+            ChoiceBasis::Selectors(_) if self.needs_cluster() => Err(Failure::new(
+                ExitStatus::Failed,
+                "internal error, please report it: the devices that the command line selects were not determined",
+            )),
             ChoiceBasis::Selectors(selectors) => {
                 let taint = match &self.taint {
                     Some(taint) => taint.clone(),
@@ -35,11 +39,6 @@ impl Choice {
                 let selectors = selectors.iter().cloned();
                 Ok(ProposedTaint::hypothetical_for(selectors, &taint, now))
             }
-            // No taint would mean that no pod is hit, which nobody has looked at.
-            ChoiceBasis::Filtered(..) => Err(Failure::new(
-                ExitStatus::Failed,
-                "internal error, please report it: the devices that the command line selects were not determined",
-            )),
             ChoiceBasis::Rules(names) => names
                 .iter()
                 .map(|name| Ok(ProposedTaint::of_rule(rule(name)?, now)))
@@ -60,11 +59,31 @@ impl Choice {
             (ChoiceBasis::Selectors(_), Some(taint)) => {
                 (taint.effect == Effect::None).then(looked_at_as_no_execute)
             }
-            (ChoiceBasis::Filtered(..) | ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_), _) => {
-                None
-            }
+            (ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_), _) => None,
         }
     }
+}
+
+/// Refuses a manifest that taints every device.
+///
+/// # Errors
+///
+/// When one of `manifests` is such a one.
+pub fn refuse_wide(manifests: &[DeviceTaintRule]) -> Result<(), Failure> {
+    for manifest in manifests {
+        let problem = match &manifest.selector {
+            // Schedulers up to 1.37.0 take a missing selector for every device, and eviction controllers for
+            // none.
+            None => "has no spec.deviceSelector",
+            Some(selector) if selector.selects_every_device() => {
+                "sets no driver, pool or device in spec.deviceSelector: it would taint every device"
+            }
+            Some(_) => continue,
+        };
+        let failure = Failure::usage(format!("rule {} {problem}", manifest.name));
+        return Err(failure.hint("set a driver, a pool or a device in spec.deviceSelector"));
+    }
+    Ok(())
 }
 
 /// Nobody has named the taint, so that only blanket tolerations can cover it.
@@ -97,6 +116,8 @@ fn looked_at_as_no_execute() -> Warning {
 mod tests {
     use super::*;
     use crate::decide::choice::{DeviceArguments, Purpose};
+    use crate::model::{DeviceSelector, RuleMetadata};
+    use crate::naming::device;
 
     #[test]
     fn a_taint_that_nobody_named_or_that_does_nothing_is_told() {
@@ -118,5 +139,34 @@ mod tests {
             warned(&["gpu.example.com", "a.example.com/k:NoExecute"]),
             None
         );
+    }
+
+    #[test]
+    fn a_manifest_for_every_device_is_refused() {
+        let manifest = |selector: Option<DeviceSelector>| DeviceTaintRule {
+            name: "wide".into(),
+            uid: "".into(),
+            resource_version: "".into(),
+            generation: 0,
+            selector,
+            taint: taint::parse("example.com/k:NoExecute").unwrap(),
+            condition: None,
+            metadata: RuleMetadata::default(),
+            managers: Vec::new(),
+        };
+        let unknown = DeviceSelector {
+            unknown_fields: vec!["deviceClassName".to_owned()],
+            ..DeviceSelector::default()
+        };
+        let named = device::parse("gpu.example.com").unwrap();
+        for (name, selector, refused) in [
+            ("none", None, true),
+            ("empty", Some(DeviceSelector::default()), true),
+            ("an unknown field alone", Some(unknown), true),
+            ("a driver", Some(named), false),
+        ] {
+            let outcome = refuse_wide(&[manifest(selector)]);
+            assert_eq!(outcome.is_err(), refused, "{name}");
+        }
     }
 }

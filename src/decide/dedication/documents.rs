@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::decide::choice::{incomplete_taint, no_such, wrong_name};
+use crate::decide::choice::{not_found, wrong_name};
 use crate::engine::{self, Semantics};
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect, Snapshot, Taint};
@@ -15,7 +15,7 @@ use crate::naming::{device, taint};
 /// A taint that can be none, or without an effect; what is a part of a device at most.
 pub fn typed_taint(text: &str) -> Result<Option<Taint>, Failure> {
     if !text.contains(['=', ':']) {
-        return incomplete_taint(text).map_or(Ok(None), Err);
+        return Ok(None);
     }
     if !text.contains(':') {
         return Err(
@@ -44,7 +44,7 @@ pub fn taints_meant(
     } else {
         let rule = rules.iter().find(|rule| rule.name.as_str() == text);
         let names = rules.iter().map(|rule| rule.name.to_string());
-        let rule = rule.ok_or_else(|| no_such("rule", text, names))?;
+        let rule = rule.ok_or_else(|| not_found("rule", text, names))?;
         vec![rule.taint.clone()]
     };
     let mut meant: Vec<Taint> = Vec::new();
@@ -75,22 +75,11 @@ fn of_device(
     let states = engine::devices(snapshot, semantics);
     let found: Vec<_> = states
         .iter()
-        .filter(|state| {
-            let id = &state.id;
-            selector
-                .driver
-                .as_ref()
-                .is_none_or(|name| *name == id.driver)
-                && selector.pool.as_ref().is_none_or(|name| *name == id.pool)
-                && selector
-                    .device
-                    .as_ref()
-                    .is_none_or(|name| *name == id.device)
-        })
+        .filter(|state| device::names(&selector, &state.id))
         .collect();
     if found.is_empty() {
         let names = states.iter().map(|state| state.id.to_string());
-        return Err(no_such("device", text, names));
+        return Err(not_found("device", text, names));
     }
     let taints = found.iter().flat_map(|state| &state.taints);
     Ok(taints.map(|taint| taint.taint.clone()).collect())
@@ -152,12 +141,6 @@ mod tests {
     fn a_word_is_a_taint_if_it_has_a_value_or_an_effect() {
         assert_eq!(taint_of("a=b:NoSchedule").to_string(), "a=b:NoSchedule");
         assert_eq!(typed_taint("drain-node-7").unwrap(), None);
-        let failure = typed_taint("example.com/maintenance").unwrap_err();
-        assert_eq!(
-            failure.hints()[0],
-            "for a taint, add its effect (None, NoSchedule or NoExecute), such as \
-            example.com/maintenance:None"
-        );
         assert_eq!(typed_taint("node-7/gpu-0").unwrap(), None);
         assert_eq!(typed_taint("gpu.example.com/node-7/gpu-0").unwrap(), None);
         assert!(typed_taint("a=b").is_err());

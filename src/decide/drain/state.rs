@@ -13,7 +13,6 @@ use super::pod_class::{Inclusions, Treatment};
 use crate::assess::Basis;
 use crate::decide::pending_evictions::awaited_devices;
 use crate::engine::ProposedTaint;
-use crate::engine::hardware::Hardware;
 use crate::engine::holders::holders;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
@@ -233,8 +232,7 @@ fn stage(pods: &[UnitPod], is_held: bool) -> UnitStage {
 
 fn is_held(taints: &[ProposedTaint], basis: &Basis<'_>) -> bool {
     let snapshot = &basis.reading.snapshot;
-    let hardware = Hardware::of(&snapshot.slices);
-    let devices = awaited_devices(snapshot, taints, basis.semantics, &hardware);
+    let devices = awaited_devices(snapshot, taints, basis.semantics);
     let claims = holders(snapshot, &devices);
     claims.iter().any(|claim| !claim.has_admin_access())
 }

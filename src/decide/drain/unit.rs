@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::state::{unit_hash, unit_rules};
 use crate::assess::DeviceBasis;
-use crate::decide::choice::{Choice, ChoiceBasis, unknown_devices};
+use crate::decide::choice::{Choice, unknown_devices};
 use crate::decide::draft::RuleDraft;
 use crate::decide::drafts::RuleAnnotations;
-use crate::engine::hardware::Hardware;
+use crate::engine::allocator::sharing_counters;
 use crate::engine::{self, DeviceState, complete_pools};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
-    DeviceId, DeviceSelector, DeviceTaintRule, Effect, ResourceSlice, RuleMetadata, Taint, in_group,
+    DeviceId, DeviceSelector, DeviceTaintRule, Effect, ResourceSlice, RuleMetadata, Snapshot,
+    Taint, in_group,
 };
 use crate::naming::phrase::few;
 use crate::naming::{labels, rule};
@@ -52,11 +53,12 @@ pub fn units(
     kind: UnitKind,
     basis: &DeviceBasis<'_>,
 ) -> Result<Vec<Unit>, Failure> {
-    let slices = &basis.reading.snapshot.slices;
-    let inventory = engine::devices(&basis.reading.snapshot, basis.semantics);
+    let snapshot = &basis.reading.snapshot;
+    let slices = &snapshot.slices;
+    let inventory = engine::devices(snapshot, basis.semantics);
     let units = grouped(devices, &inventory, kind)?;
     let units = match kind {
-        UnitKind::Device | UnitKind::Pool => joined(units, &Hardware::of(slices)),
+        UnitKind::Device | UnitKind::Pool => joined(units, snapshot),
         UnitKind::Node => units,
     };
     let units = units.into_iter().map(|(name, devices)| Unit {
@@ -71,7 +73,7 @@ pub fn units(
         let named = units
             .iter()
             .map(|unit| (unit.name.as_str(), unit.devices.iter().collect()));
-        if let Some((failure, _)) = unknown_devices("node", named, slices) {
+        if let Some(failure) = unknown_devices("node", named, slices) {
             return Err(failure);
         }
     }
@@ -110,16 +112,17 @@ fn grouped(
     Err(Failure::new(ExitStatus::Failed, text).hint("use --unit device or --unit pool"))
 }
 
-/// The units, those that share hardware as one by the first of their names.
+/// The units, those that share counters as one by the first of their names.
 fn joined(
     units: BTreeMap<String, BTreeSet<DeviceId>>,
-    hardware: &Hardware,
+    snapshot: &Snapshot,
 ) -> BTreeMap<String, BTreeSet<DeviceId>> {
     let mut joined: BTreeMap<String, BTreeSet<DeviceId>> = BTreeMap::new();
     let mut unit_of: BTreeMap<DeviceId, String> = BTreeMap::new();
     for (name, mut devices) in units {
-        let same = hardware.closure(&devices);
-        let known = same.iter().filter_map(|device| unit_of.get(device));
+        let same = sharing_counters(snapshot, &devices);
+        let known = devices.union(&same);
+        let known = known.filter_map(|device| unit_of.get(device));
         let known: BTreeSet<String> = known.cloned().collect();
         // A pool may share counters with several units that had nothing in common before.
         let mut known = known.into_iter();
@@ -215,10 +218,7 @@ impl DrainTerms {
         unit: &Unit,
         known: &[DeviceTaintRule],
     ) -> Result<Vec<RuleDraft>, Failure> {
-        let choice = Choice {
-            by: ChoiceBasis::Selectors(unit.selectors.clone()),
-            taint: Some(drain_taint(&self.name)),
-        };
+        let choice = Choice::of_selectors(unit.selectors.clone(), Some(drain_taint(&self.name)));
         let annotations = RuleAnnotations {
             name: None,
             reason: self.reason.clone(),
@@ -262,7 +262,7 @@ fn hash(selectors: impl Iterator<Item = DeviceSelector>) -> String {
 mod tests {
     use super::*;
     use crate::decide::drain::testing::drain_rule;
-    use crate::engine::testing::{drawing, now, published, reading, semantics, slice, slice_of};
+    use crate::engine::testing::{drawing, now, published, reading, semantics, slice};
     use crate::model::{DeviceSelector, Reading, SliceNodes};
     use crate::naming::device;
 
@@ -334,28 +334,14 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_that_is_the_hardware_of_two_others_joins_them() {
-        let slices = [
-            slice(vec![
-                published("a", &[("uuid", "A")]),
-                published("b", &[("uuid", "B")]),
-            ]),
-            slice_of(
-                "vfio.example.com",
-                vec![published("x", &[("uuid", "A"), ("serial", "B2")])],
-            ),
-            slice_of("z.example.com", vec![published("y", &[("uuid", "B")])]),
-        ];
-        let hardware = Hardware::of(&slices);
-        let id = |place: usize, device: usize| slices[place].id_of(&slices[place].devices[device]);
-        let units = BTreeMap::from([
-            ("1".to_owned(), BTreeSet::from([id(0, 0)])),
-            ("2".to_owned(), BTreeSet::from([id(0, 1)])),
-            ("3".to_owned(), BTreeSet::from([id(1, 0), id(2, 0)])),
-        ]);
-        let joined = joined(units, &hardware);
-        assert_eq!(joined.keys().collect::<Vec<_>>(), ["1"]);
-        assert_eq!(joined["1"].len(), 4);
+    fn a_unit_that_shares_counters_with_two_others_joins_them() {
+        let parts = ["a", "b", "c"].map(|name| drawing(name, "80Gi"));
+        let snapshot = cluster(vec![slice(parts.to_vec())]).snapshot;
+        let id = |name: &str| crate::engine::testing::device(name);
+        let unit = |name: &str| (name.to_owned(), BTreeSet::from([id(name)]));
+        let joined = joined([unit("a"), unit("b"), unit("c")].into(), &snapshot);
+        assert_eq!(joined.keys().collect::<Vec<_>>(), ["a"]);
+        assert_eq!(joined["a"].len(), 3);
     }
 
     #[test]

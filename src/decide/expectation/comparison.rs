@@ -8,16 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 
 use super::refusal::ApprovalRefusal;
-use crate::assess::{DeviceFacts, ImpactFacts, PodFacts};
+use crate::assess::{ImpactFacts, PodFacts};
 use crate::engine::ProposedTaint;
-use crate::model::DeviceSelector;
 use crate::naming::device;
 
 /// What speaks against a change that has the impact `found` where `known` was agreed to; empty when nothing does.
 #[must_use]
 pub fn objections(known: &ImpactFacts, found: &ImpactFacts) -> Vec<ApprovalRefusal> {
     let mut objections: Vec<ApprovalRefusal> = other_taints(known, found).into_iter().collect();
-    objections.extend(replaced_hardware(known, found));
     let expected: BTreeMap<&str, &PodFacts> =
         known.evicted().map(|pod| (pod.uid.as_str(), pod)).collect();
     // By UID: a later pod of the same name was not in the report that was approved.
@@ -38,51 +36,6 @@ pub fn objections(known: &ImpactFacts, found: &ImpactFacts) -> Vec<ApprovalRefus
         }
     }
     objections
-}
-
-/// The devices that are other hardware than they were, or of which that is not known any more. One number
-/// of the hardware that is as it was is enough.
-fn replaced_hardware(known: &ImpactFacts, found: &ImpactFacts) -> Vec<ApprovalRefusal> {
-    let before: BTreeMap<&str, &DeviceFacts> = known
-        .devices
-        .iter()
-        .map(|device| (device.name.as_str(), device))
-        .collect();
-    // What a device is that a rule for several devices selects is not read: it is unknown, and not lost. That the
-    // taints are for other devices is an objection of its own.
-    let named = named(&found.taints);
-    let one = |device: &DeviceFacts| {
-        let before = &before.get(device.name.as_str())?.identity;
-        let now = |name: &String| device.identity.get(name);
-        let differs = |(name, was): &(&String, &String)| now(name).is_some_and(|is| is != *was);
-        let is_same = |(name, was): (&String, &String)| now(name) == Some(was);
-        // A number that differs comes before one that is missing, since it proves that the hardware is another.
-        let other = before.iter().find(differs);
-        let lost = || before.iter().next().filter(|_| !before.iter().any(is_same));
-        let (attribute, was) = other.or_else(lost)?;
-        Some(ApprovalRefusal::Exchanged {
-            device: device.name.clone(),
-            attribute: attribute.clone(),
-            was: was.clone(),
-            is: now(attribute).cloned(),
-        })
-    };
-    let devices = found.devices.iter();
-    let devices = devices.filter(|device| named.contains(&device.name));
-    devices.filter_map(one).collect()
-}
-
-/// The devices that the taints select by driver, pool and name, as DRIVER/POOL/DEVICE.
-fn named(taints: &[ProposedTaint]) -> BTreeSet<String> {
-    let selectors = taints.iter().filter_map(|taint| taint.selector.as_ref());
-    let name = |selector: &DeviceSelector| {
-        // What else a selector requires may exclude the device that it names.
-        let is_plain = selector.unknown_fields.is_empty();
-        let (driver, pool) = (selector.driver.as_ref()?, selector.pool.as_ref()?);
-        let device = selector.device.as_ref().filter(|_| is_plain)?;
-        Some(format!("{driver}/{pool}/{device}"))
-    };
-    selectors.filter_map(name).collect()
 }
 
 fn other_taints(known: &ImpactFacts, found: &ImpactFacts) -> Option<ApprovalRefusal> {
@@ -152,49 +105,6 @@ mod tests {
         assert_eq!(objections_to(&found), []);
         found.pods.clear();
         assert_eq!(objections_to(&found), []);
-    }
-
-    #[test]
-    fn a_device_that_was_exchanged_or_is_not_known_any_more_is_not_what_was_agreed_to() {
-        let with = |attributes: &[(&str, &str)]| {
-            let attributes = attributes.iter();
-            let identity =
-                attributes.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-            let name = "gpu.example.com/node-7/gpu-0".to_owned();
-            let identities = [(name, identity.collect())].into();
-            Example::new().facts().with_identities(&identities)
-        };
-        let told = |before: &ImpactFacts, now: &ImpactFacts| {
-            let objections = objections(before, now);
-            assert!(objections.iter().all(ApprovalRefusal::is_about_hardware));
-            let texts = objections.iter().map(ToString::to_string);
-            texts.collect::<Vec<_>>().join("; ")
-        };
-        let before = with(&[("d/serial", "1"), ("d/uuid", "A")]);
-        for now in [&before, &with(&[("d/uuid", "A")])] {
-            assert_eq!(told(&before, now), "");
-        }
-        assert_eq!(
-            told(&before, &with(&[("d/serial", "1"), ("d/uuid", "B")])),
-            "gpu.example.com/node-7/gpu-0 is no longer the same hardware: d/uuid was A and is now B"
-        );
-        assert_eq!(
-            told(&before, &with(&[])),
-            "gpu.example.com/node-7/gpu-0 may no longer be the same hardware: d/serial was 1 \
-             and is now unknown"
-        );
-        // Nobody has said what it was.
-        assert_eq!(told(&with(&[]), &before), "");
-        // What a device is that a rule for a whole pool selects is not read. That rule is refused for its taint alone.
-        let mut of_pool = with(&[]);
-        for taint in &mut of_pool.taints {
-            taint.selector.as_mut().unwrap().device = None;
-        }
-        let refused = objections(&before, &of_pool);
-        assert!(
-            matches!(refused[..], [ApprovalRefusal::OtherTaints { .. }]),
-            "{refused:?}"
-        );
     }
 
     #[test]

@@ -35,17 +35,6 @@ pub enum ApprovalRefusal {
         /// What is missing.
         what: String,
     },
-    /// A device is not the same hardware as in the report.
-    Exchanged {
-        /// `DRIVER/POOL/DEVICE`.
-        device: String,
-        /// The attribute that says so.
-        attribute: String,
-        /// What it was.
-        was: String,
-        /// What it is; nothing where that is not known any more.
-        is: Option<String>,
-    },
 }
 
 impl fmt::Display for ApprovalRefusal {
@@ -79,25 +68,6 @@ impl fmt::Display for ApprovalRefusal {
                     "{what} could be read when the report was created, but not now"
                 )
             }
-            Self::Exchanged {
-                device,
-                attribute,
-                was,
-                is: Some(is),
-            } => write!(
-                formatter,
-                "{device} is no longer the same hardware: {attribute} was {was} and is now {is}"
-            ),
-            Self::Exchanged {
-                device,
-                attribute,
-                was,
-                is: None,
-            } => write!(
-                formatter,
-                "{device} may no longer be the same hardware: {attribute} was {was} and is now \
-                unknown"
-            ),
         }
     }
 }
@@ -107,17 +77,5 @@ impl ApprovalRefusal {
     #[must_use]
     pub fn is_of_selection(&self) -> bool {
         matches!(self, Self::OtherTaints { .. })
-    }
-
-    /// Whether it is about what the devices are, and not about whom it hits.
-    #[must_use]
-    pub fn is_about_hardware(&self) -> bool {
-        match self {
-            Self::Exchanged { .. } => true,
-            Self::OtherTaints { .. }
-            | Self::NewPod { .. }
-            | Self::Earlier { .. }
-            | Self::LessKnown { .. } => false,
-        }
     }
 }

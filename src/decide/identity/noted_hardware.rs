@@ -1,55 +1,70 @@
-//! Identifying attributes that are noted on a rule when it is made.
+//! Hardware that is noted on a rule when it is made, compared with what its device is now.
+//!
+//! Rules name devices, and drivers number them anew after a reboot or a swap. So a rule for one device notes its UUID,
+//! or its serial number or PCI address. Only a different published value proves a change: a driver that is away
+//! publishes none.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::identifying_attributes::identifies;
+use super::identifying_attributes::KNOWN;
 use crate::decide::RuleDraft;
-use crate::engine::{self, DeviceState, Semantics};
+use crate::engine::{self, Semantics};
+use crate::error::Failure;
 use crate::model::{
-    AttributeValue, Device, DeviceId, DeviceSelector, DeviceTaintRule, DriverName, Kind, Reading,
-    RuleMetadata, Snapshot,
+    AttributeValue, Device, DeviceId, DeviceSelector, DeviceTaintRule, DriverName, ObjectName,
+    RuleMetadata, Snapshot, Warning,
 };
-use crate::naming::phrase::few;
 
-/// Attributes that identify hardware, by name with its domain, and what they were.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Identifying attribute of a device with its value, written as `NAME=VALUE` with the attribute's domain.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotedHardware {
-    pub(super) attributes: BTreeMap<String, String>,
+    attribute: String,
+    value: String,
 }
 
 impl NotedHardware {
-    /// What identifies a device, by the attributes that are known to; nothing where it has none of them.
+    /// Returns the first of the known attributes that the device has; `None` where it has none of them.
     #[must_use]
     pub fn of(driver: &DriverName, device: &Device) -> Option<Self> {
-        let names = device.attributes.keys().map(|name| qualified(driver, name));
-        let identifying = names.filter(|name| identifies(name));
-        let attributes: BTreeMap<String, String> = identifying
-            .filter_map(|name| {
-                let value = value_of(driver, device, &name)?;
-                Some((name, value))
+        KNOWN.iter().find_map(|known| {
+            let mut attributes = device.attributes.iter();
+            attributes.find_map(|(name, value)| {
+                let attribute = qualified(driver, name);
+                let is_known = last(&attribute) == known.name;
+                Some(Self {
+                    value: text_of(value).filter(|_| is_known)?,
+                    attribute,
+                })
             })
-            .collect();
-        (!attributes.is_empty()).then_some(Self { attributes })
+        })
     }
 
-    /// What a rule notes, if it notes anything. A note that cannot be read holds nothing.
+    /// Reads the note of a rule; `None` where there is none, or none that can be read.
     #[must_use]
     pub fn on(rule: &DeviceTaintRule) -> Option<Self> {
         let text = rule.metadata.annotation(RuleMetadata::IDENTITY)?;
-        // A note without content is compared as unknown; none at all would pass for a rule that never had
-        // one.
-        let attributes = serde_json::from_str(text).unwrap_or_default();
-        Some(Self { attributes })
+        let (attribute, value) = text.split_once('=')?;
+        Some(Self {
+            attribute: attribute.to_owned(),
+            value: value.to_owned(),
+        })
     }
 
-    /// The note as it stands in the annotation.
+    /// Formats the note as it stands in the annotation.
     #[must_use]
     pub fn text(&self) -> String {
-        serde_json::json!(self.attributes).to_string()
+        format!("{}={}", self.attribute, self.value)
+    }
+
+    /// Returns the value that the device has now, if it is another one.
+    fn changed(&self, driver: &DriverName, device: &Device) -> Option<String> {
+        let mut attributes = device.attributes.iter();
+        let (_, now) = attributes.find(|(name, _)| qualified(driver, name) == self.attribute)?;
+        text_of(now).filter(|now| *now != self.value)
     }
 }
 
-/// The name of an attribute with its domain; a name without one is the driver's.
+/// The attribute's name with its domain; a name without one is the driver's.
 fn qualified(driver: &DriverName, name: &str) -> String {
     if name.contains('/') {
         name.to_owned()
@@ -58,11 +73,11 @@ fn qualified(driver: &DriverName, name: &str) -> String {
     }
 }
 
-/// What a device has of the attribute `name`, which has its domain; nothing where it has none, or one that is no
-/// text or number.
-pub(super) fn value_of(driver: &DriverName, device: &Device, name: &str) -> Option<String> {
-    let mut attributes = device.attributes.iter();
-    let (_, value) = attributes.find(|(found, _)| qualified(driver, found) == name)?;
+fn last(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+fn text_of(value: &AttributeValue) -> Option<String> {
     match value {
         AttributeValue::String(text) | AttributeValue::Version(text) => Some(text.to_string()),
         AttributeValue::Int(number) => Some(number.to_string()),
@@ -75,258 +90,230 @@ pub(super) fn value_of(driver: &DriverName, device: &Device, name: &str) -> Opti
     }
 }
 
-/// The one device that a selector names; nothing where it may select several.
-pub(super) fn named(selector: &DeviceSelector) -> Option<DeviceId> {
+/// The one device that a selector names; `None` where it may select several.
+fn named(selector: &DeviceSelector) -> Option<DeviceId> {
     // Such a field may narrow a selector, which then may not select the device that it names.
     let is_plain = selector.unknown_fields.is_empty();
     selector.device_id().filter(|_| is_plain)
 }
 
 impl RuleDraft {
-    /// Whether it is for one device by its name, so that it notes what that is. A manifest says all
-    /// that its rule is to have.
+    /// Whether the draft is for one device by its name, so that it notes its hardware. A manifest has all that its rule
+    /// is to have.
     #[must_use]
     pub fn notes_hardware(&self) -> bool {
         self.manifest.is_none() && named(&self.selector).is_some()
     }
 }
 
-/// The drafts with what their devices are, as far as that is published.
+/// Adds the hardware of their devices to the drafts, as far as it is published.
 #[must_use]
 pub fn with_identities(
-    drafts: Vec<RuleDraft>,
+    mut drafts: Vec<RuleDraft>,
     snapshot: &Snapshot,
     semantics: &Semantics,
 ) -> Vec<RuleDraft> {
     let inventory = engine::devices(snapshot, semantics);
-    let by_name: BTreeMap<&DeviceId, &DeviceState<'_>> =
-        inventory.iter().map(|state| (&state.id, state)).collect();
-    let with_note = |mut draft: RuleDraft| {
-        if draft.notes_hardware()
-            && let Some(id) = named(&draft.selector)
-            && let Some(device) = by_name.get(&id).and_then(|state| state.device)
-            && let Some(noted) = NotedHardware::of(&id.driver, device)
-        {
+    let published = inventory
+        .iter()
+        .filter_map(|state| Some((&state.id, state.device?)));
+    let published: BTreeMap<&DeviceId, &Device> = published.collect();
+    for draft in drafts.iter_mut().filter(|draft| draft.notes_hardware()) {
+        let noted = named(&draft.selector)
+            .and_then(|id| NotedHardware::of(&id.driver, published.get(&id)?));
+        if let Some(noted) = noted {
             let key = RuleMetadata::IDENTITY.to_owned();
             draft.annotations.insert(key, noted.text());
         }
-        draft
-    };
-    drafts.into_iter().map(with_note).collect()
+    }
+    drafts
 }
 
-/// That rules which are made from these `drafts` do not record the hardware of their devices, although they would if slices
-/// had been read, or if the devices were published.
+/// Whether one of the rules notes hardware, so that attributes have to be read to compare it.
 #[must_use]
-pub fn unrecorded<'a>(
-    drafts: impl IntoIterator<Item = &'a RuleDraft>,
-    reading: &Reading,
-) -> Option<String> {
-    let is_unread = reading.without(Kind::ResourceSlice).is_some();
-    let drafts = drafts.into_iter().filter(|draft| {
-        draft.notes_hardware() && !draft.annotations.contains_key(RuleMetadata::IDENTITY)
-    });
-    let mut hidden: Vec<(DeviceId, &RuleDraft)> = drafts
-        .filter_map(|draft| Some((named(&draft.selector)?, draft)))
-        .collect();
-    // What has no attribute that identifies it records nothing, either, and is published.
-    if !is_unread && !hidden.is_empty() {
-        let slices = reading.snapshot.slices.iter();
-        let published: BTreeSet<DeviceId> = slices
-            .flat_map(|slice| slice.devices.iter().map(|it| slice.id_of(it)))
-            .collect();
-        hidden.retain(|(id, _)| !published.contains(id));
+pub fn is_noted(rules: &[DeviceTaintRule]) -> bool {
+    rules.iter().any(|rule| NotedHardware::on(rule).is_some())
+}
+
+/// A rule whose device is published as other hardware than the rule notes.
+struct Changed<'a> {
+    rule: &'a ObjectName,
+    message: String,
+}
+
+fn changed<'a>(
+    rules: &'a [DeviceTaintRule],
+    snapshot: &Snapshot,
+    semantics: &Semantics,
+) -> Vec<Changed<'a>> {
+    // Where no rule has a note, an inventory of all devices would be made for nothing.
+    if !is_noted(rules) {
+        return Vec::new();
     }
-    let names: Vec<String> = hidden.iter().map(|(_, draft)| draft.name.clone()).collect();
-    let subject = match names.as_slice() {
-        [] => return None,
-        [only] => format!("rule {only} does not record the hardware of its device"),
-        several => format!(
-            "rules {} do not record the hardware of their devices",
-            few(several)
-        ),
+    let inventory = engine::devices(snapshot, semantics);
+    let found = rules.iter().filter_map(|rule| {
+        let noted = NotedHardware::on(rule)?;
+        let id = named(rule.selector.as_ref()?)?;
+        let state = inventory.iter().find(|state| state.id == id)?;
+        let now = noted.changed(&id.driver, state.device?)?;
+        Some(Changed {
+            rule: &rule.name,
+            message: format!(
+                "rule {} was created for hardware {}, and {id} is {now} now",
+                rule.name,
+                noted.text()
+            ),
+        })
+    });
+    found.collect()
+}
+
+/// One warning for each rule whose device is published as other hardware than the rule notes.
+#[must_use]
+pub fn other_hardware(
+    rules: &[DeviceTaintRule],
+    snapshot: &Snapshot,
+    semantics: &Semantics,
+) -> Vec<Warning> {
+    let changed = changed(rules, snapshot, semantics).into_iter();
+    let warnings = changed.map(|changed| Warning {
+        code: "other-hardware",
+        message: changed.message,
+        fix: None,
+    });
+    warnings.collect()
+}
+
+/// Refuses to change rules whose devices are published as other hardware than the rules note.
+///
+/// # Errors
+///
+/// The rules with the hardware then and now.
+pub fn refuse_other_hardware(
+    rules: &[DeviceTaintRule],
+    snapshot: &Snapshot,
+    semantics: &Semantics,
+) -> Result<(), Failure> {
+    let changed = changed(rules, snapshot, semantics);
+    let Some(first) = changed.first() else {
+        return Ok(());
     };
-    let why = match (is_unread, names.len()) {
-        (true, _) => "resourceslices could not be read",
-        (false, 1) => "no driver publishes the device",
-        (false, _) => "no driver publishes the devices",
-    };
-    Some(format!(
-        "{subject}, because {why}; the plugin will not detect if the device name later refers to other hardware"
-    ))
+    let messages: Vec<&str> = changed.iter().map(|one| one.message.as_str()).collect();
+    let text = format!("{}; nothing was changed", messages.join("; "));
+    Err(Failure::refused(text).hint(format!(
+        "to taint the device as it is now: remove rule {}, and add one",
+        first.rule
+    )))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
-    use crate::decide::testing;
+    use crate::decide::testing::{named as rule_named, selector};
+    use crate::engine::testing::{published, semantics, slice};
 
-    fn device(attributes: &[(&str, AttributeValue)]) -> Device {
-        Device {
-            name: "gpu-0".into(),
-            node: None,
-            taints: Vec::new(),
-            attributes: attributes
-                .iter()
-                .map(|(name, value)| ((*name).into(), value.clone()))
-                .collect(),
-            capacity: Default::default(),
-            allow_multiple_allocations: false,
-            terms: None,
+    type Attributes<'a> = &'a [(&'a str, &'a str)];
+
+    fn snapshot(device: &str, attributes: Attributes<'_>) -> Snapshot {
+        Snapshot {
+            slices: vec![slice(vec![published(device, attributes)])],
+            ..Snapshot::default()
+        }
+    }
+
+    fn draft(selector: DeviceSelector) -> RuleDraft {
+        RuleDraft {
+            name: "drain".to_owned(),
+            selector,
+            taint: crate::decide::testing::taint("None"),
+            labels: [].into(),
+            annotations: [].into(),
+            manifest: None,
+        }
+    }
+
+    /// What a rule for gpu-0 notes where it is published with these attributes.
+    fn note(attributes: Attributes<'_>) -> Option<String> {
+        let drafts = vec![draft(selector("gpu-0"))];
+        let snapshot = snapshot("gpu-0", attributes);
+        let noted = with_identities(drafts, &snapshot, &semantics(37));
+        noted[0].annotations.get(RuleMetadata::IDENTITY).cloned()
+    }
+
+    #[test]
+    fn a_number_of_the_hardware_is_noted_before_its_place() {
+        let place = ("resource.kubernetes.io/pciBusID", "0000:17:00.0");
+        for (attributes, expected) in [
+            (
+                &[place, ("serial", "7"), ("uuid", "A")][..],
+                Some("gpu.example.com/uuid=A"),
+            ),
+            (&[place, ("serial", "7")], Some("gpu.example.com/serial=7")),
+            (
+                &[place],
+                Some("resource.kubernetes.io/pciBusID=0000:17:00.0"),
+            ),
+            (&[("model", "H100")], None),
+        ] {
+            assert_eq!(note(attributes).as_deref(), expected);
         }
     }
 
     #[test]
-    fn what_identifies_is_noted_with_its_domain_and_read_again() {
-        let text = |text: &str| AttributeValue::String(text.into());
-        let device = device(&[
-            ("uuid", text("GPU-1")),
-            ("model", text("H100")),
-            ("slot", AttributeValue::Int(3)),
-            ("serial", AttributeValue::Unknown),
-            ("resource.kubernetes.io/pcieRoot", text("pci0000:01")),
-        ]);
-        let noted = NotedHardware::of(&"gpu.example.com".into(), &device).unwrap();
-        let written =
-            r#"{"gpu.example.com/uuid":"GPU-1","resource.kubernetes.io/pcieRoot":"pci0000:01"}"#;
-        assert_eq!(noted.text(), written);
-        let mut rule = testing::rule("None");
-        assert_eq!(NotedHardware::on(&rule), None);
-        let annotations = &mut rule.metadata.annotations;
-        annotations.insert(RuleMetadata::IDENTITY.to_owned(), noted.text());
-        assert_eq!(NotedHardware::on(&rule), Some(noted));
-        let annotations = &mut rule.metadata.annotations;
-        annotations.insert(RuleMetadata::IDENTITY.to_owned(), "{".to_owned());
-        assert_eq!(NotedHardware::on(&rule), Some(NotedHardware::default()));
-    }
-
-    #[test]
-    fn rules_without_a_record_for_want_of_slices_are_named() {
-        let draft = |name: &str, selector: DeviceSelector| RuleDraft {
-            name: name.to_owned(),
-            selector,
-            taint: testing::taint("NoSchedule"),
-            labels: BTreeMap::new(),
-            annotations: BTreeMap::new(),
-            manifest: None,
+    fn only_a_draft_for_one_device_by_its_name_notes_hardware() {
+        let one = selector("gpu-0");
+        assert!(draft(one.clone()).notes_hardware());
+        let manifest = RuleDraft {
+            manifest: Some(serde_json::json!({})),
+            ..draft(one.clone())
         };
-        let one = testing::selector("gpu-0");
-        let pool = DeviceSelector {
+        let of_pool = DeviceSelector {
             device: None,
             ..one.clone()
         };
-        let (a, b, c) = (
-            draft("a", one.clone()),
-            draft("b", one),
-            draft("pool", pool),
-        );
-        let unread = Reading {
-            known: BTreeSet::new(),
-            ..crate::report::testing::reading()
+        let narrowed = DeviceSelector {
+            unknown_fields: vec!["x".to_owned()],
+            ..one
         };
-        let read = Reading {
-            known: [Kind::ResourceSlice].into(),
-            ..unread.clone()
-        };
-        let because = "because resourceslices could not be read; the plugin will not detect if \
-            the device name later refers to other hardware";
-        let mut published = read.clone();
-        published.snapshot.slices = vec![crate::engine::testing::slice(vec![device(&[])])];
-        assert_eq!(
-            unrecorded([&a], &published),
-            None,
-            "it has no such attribute"
-        );
-        let hidden = because.replace(
-            "resourceslices could not be read",
-            "no driver publishes the device",
-        );
-        let hidden = format!("rule a does not record the hardware of its device, {hidden}");
-        assert_eq!(unrecorded([&a, &c], &read), Some(hidden));
-        assert_eq!(unrecorded([&c], &unread), None);
-        let single = format!("rule a does not record the hardware of its device, {because}");
-        assert_eq!(unrecorded([&a, &c], &unread), Some(single));
-        let several = format!("rules a, b do not record the hardware of their devices, {because}");
-        assert_eq!(unrecorded([&a, &b], &unread), Some(several));
-    }
-
-    #[test]
-    fn a_device_that_nothing_identifies_is_not_noted() {
-        let device = device(&[("model", AttributeValue::String("H100".into()))]);
-        assert_eq!(NotedHardware::of(&"gpu.example.com".into(), &device), None);
-    }
-
-    #[test]
-    fn only_a_whole_name_names_hardware() {
-        let one = testing::selector("gpu-0");
-        assert!(named(&one).is_some());
-        for (name, selector) in [
-            (
-                "a pool",
-                DeviceSelector {
-                    device: None,
-                    ..one.clone()
-                },
-            ),
-            (
-                "any pool",
-                DeviceSelector {
-                    pool: None,
-                    ..one.clone()
-                },
-            ),
-            (
-                "any driver",
-                DeviceSelector {
-                    driver: None,
-                    ..one.clone()
-                },
-            ),
-            (
-                "more",
-                DeviceSelector {
-                    unknown_fields: vec!["x".to_owned()],
-                    ..one
-                },
-            ),
-        ] {
-            assert_eq!(named(&selector), None, "{name}");
+        for draft in [manifest, draft(of_pool), draft(narrowed)] {
+            assert!(!draft.notes_hardware(), "{draft:?}");
         }
     }
 
     #[test]
-    fn hardware_is_noted_of_a_device_that_is_named_and_not_in_a_manifest() {
-        use serde_json::json;
-        let uuid = AttributeValue::String("GPU-1".into());
-        let published = crate::engine::testing::slice(vec![device(&[("uuid", uuid)])]);
-        let id = published.id_of(&published.devices[0]);
-        let snapshot = Snapshot {
-            slices: vec![published],
-            ..Snapshot::default()
+    fn only_another_published_value_is_a_change() {
+        let refused = |note: Option<&str>, snapshot: &Snapshot| {
+            let mut rule = rule_named("drain", "NoSchedule");
+            rule.selector = Some(selector("gpu-0"));
+            let note = note.map(|note| (RuleMetadata::IDENTITY.to_owned(), note.to_owned()));
+            rule.metadata.annotations.extend(note);
+            let rules = [rule];
+            let warnings = other_hardware(&rules, snapshot, &semantics(37));
+            let refused = refuse_other_hardware(&rules, snapshot, &semantics(37));
+            assert_eq!(warnings.is_empty(), refused.is_ok());
+            refused.err().map(|failure| failure.to_string())
         };
-        let draft = |selector: DeviceSelector, manifest| RuleDraft {
-            name: "drain".to_owned(),
-            selector,
-            taint: testing::taint("None"),
-            labels: [].into(),
-            annotations: [].into(),
-            manifest,
-        };
-        let pool = DeviceSelector {
-            device: None,
-            ..id.clone().into()
-        };
-        for (draft, expected) in [
-            (draft(id.clone().into(), None), true),
-            (draft(id.into(), Some(json!({}))), false),
-            (draft(pool, None), false),
+        let uuid = Some("gpu.example.com/uuid=A");
+        let other = snapshot("gpu-0", &[("uuid", "B")]);
+        assert_eq!(
+            refused(uuid, &other).as_deref(),
+            Some(
+                "rule drain was created for hardware gpu.example.com/uuid=A, and \
+                 gpu.example.com/node-7/gpu-0 is B now; nothing was changed"
+            )
+        );
+        for (name, note, snapshot) in [
+            ("the same", uuid, snapshot("gpu-0", &[("uuid", "A")])),
+            ("not published", uuid, snapshot("gpu-1", &[("uuid", "B")])),
+            (
+                "without the attribute",
+                uuid,
+                snapshot("gpu-0", &[("serial", "7")]),
+            ),
+            ("no note", None, other.clone()),
+            ("a note that cannot be read", Some("{"), other),
         ] {
-            let semantics = crate::engine::testing::semantics(37);
-            let found = with_identities(vec![draft], &snapshot, &semantics);
-            let noted = found[0].annotations.contains_key(RuleMetadata::IDENTITY);
-            assert_eq!(noted, expected, "{found:?}");
+            assert_eq!(refused(note, &snapshot), None, "{name}");
         }
     }
 }

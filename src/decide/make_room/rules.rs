@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::decide::RuleDraft;
 use crate::decide::add::{AddStep, Existing, Terms, add};
-use crate::decide::choice::{Choice, ChoiceBasis};
+use crate::decide::choice::Choice;
 use crate::decide::drafts::RuleAnnotations;
 use crate::engine::Semantics;
 use crate::engine::tolerate::tolerates;
@@ -84,10 +84,7 @@ pub fn drafts(
     // The API has times to the second.
     let expires = Timestamp::from_second(expires.as_second()).unwrap_or(expires);
     let selectors = devices.iter().cloned().map(DeviceSelector::from);
-    let choice = Choice {
-        by: ChoiceBasis::Selectors(selectors.collect()),
-        taint: Some(taint(&pod.uid)),
-    };
+    let choice = Choice::of_selectors(selectors.collect(), Some(taint(&pod.uid)));
     let notes = RuleAnnotations {
         reason: Some(format!("room for pod {}", pod.name)),
         labels: vec![(RuleMetadata::MAKE_ROOM.to_owned(), pod.uid.to_string())],

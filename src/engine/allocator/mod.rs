@@ -91,14 +91,11 @@ pub use diagnosis::{Diagnosis, diagnose};
 pub use exclusions::{ChoiceDiagnosis, Exclusion};
 pub use incomplete_pools::IncompletePool;
 pub use joint_bound::JointBound;
-pub use parts::{parts_by_device, parts_of, sharing_counters};
+pub use parts::{parts_by_device, parts_of, sharing_by_device, sharing_counters};
 pub use pending_claim::{PendingClaim, is_placeable, sufficient_uncordons};
 pub use pod_nodes::NodeFilter;
 pub use replacement::{ClaimReallocation, Placeability, Replacement, RequestCandidates};
 pub use root_cause::RootCause;
-pub use siblings::{
-    Sibling, may_be_used_under_other_names, same_hardware, siblings, used_under_other_names,
-    users_beside,
-};
+pub use siblings::{Sibling, same_hardware, siblings, users_beside};
 pub use taint_owner::TaintOwner;
 pub use unmodelled_terms::UnmodelledTerm;

@@ -2,19 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use foldhash::HashMap;
+
 use super::quantity::{Amount, amount};
 use crate::engine::devices::current_slices;
 use crate::model::{Device, DeviceId, Snapshot};
 
 /// What a device consumes, by counter set and counter; `None` where it is no quantity.
 type Consumption<'a> = BTreeMap<(&'a str, &'a str), Option<Amount>>;
-
-/// The counters of a pool, and what its devices take of them.
-#[derive(Default)]
-struct CounterPool<'a> {
-    available: Consumption<'a>,
-    devices: Vec<(DeviceId, Consumption<'a>)>,
-}
 
 /// The parts of the `chosen` devices, by name: devices of the same pool that consume the same counters, of none more
 /// than the chosen device and of one less. Two halves of a GPU are no parts of one another. Counters have to be read
@@ -67,55 +62,86 @@ pub fn parts_by_device(
     parts
 }
 
-/// Devices that are not `chosen` and share counters with a chosen one, by name: both together exceed a
-/// counter set, as a part and its whole do, and two halves do not. Counters have to be read for it; an
-/// amount that is no quantity counts as too much.
+/// Returns the devices that are not `chosen` and share counters with a chosen one, by name. Counters have to be read for it.
 #[must_use]
-pub fn sharing_counters(snapshot: &Snapshot, chosen: &BTreeSet<DeviceId>) -> Vec<DeviceId> {
-    let mut pools: BTreeMap<(&str, &str), CounterPool<'_>> = BTreeMap::new();
-    for slice in current_slices(&snapshot.slices) {
-        let key = (slice.driver.as_str(), slice.pool.name.as_str());
-        let CounterPool { available, devices } = pools.entry(key).or_default();
-        let sets = slice.terms.iter().flat_map(|terms| &terms.counters);
-        available.extend(sets.flat_map(|set| {
-            let counters = set.counters.iter();
-            counters.map(|(name, written)| ((&*set.name, &**name), amount(written)))
-        }));
-        let named = slice
-            .devices
-            .iter()
-            .map(|device| (slice.id_of(device), consumption(device)));
-        devices.extend(named.filter(|(_, consumed)| !consumed.is_empty()));
-    }
-    let mut sharing = BTreeSet::new();
-    for CounterPool { available, devices } in pools.values() {
-        let (own, others): (Vec<_>, Vec<_>) =
-            devices.iter().partition(|(id, _)| chosen.contains(id));
-        let shares = |other: &Consumption<'_>| {
-            let mut own = own.iter();
-            own.any(|(_, consumed)| exceed(consumed, other, available))
-        };
-        let found = others.into_iter().filter(|(_, consumed)| shares(consumed));
-        sharing.extend(found.map(|(id, _)| id.clone()));
-    }
-    sharing.into_iter().collect()
+pub fn sharing_counters(snapshot: &Snapshot, chosen: &BTreeSet<DeviceId>) -> BTreeSet<DeviceId> {
+    let chosen = chosen.iter().collect();
+    sharing_by_device(snapshot, &chosen).into_keys().collect()
 }
 
-/// Whether one and the other together take more of a counter than is `available`.
-fn exceed(one: &Consumption<'_>, other: &Consumption<'_>, available: &Consumption<'_>) -> bool {
-    one.iter().any(|(counter, taken)| {
-        let Some(beside) = other.get(counter) else {
-            return false;
-        };
-        if *taken == Some(0) || *beside == Some(0) {
+/// Returns the devices that are not `chosen` and share counters with chosen ones, each with these.
+///
+/// Two devices share counters if both together exceed a counter set, as a part and its whole do, and two halves do not.
+/// An amount that is no quantity counts as too much.
+#[must_use]
+pub fn sharing_by_device(
+    snapshot: &Snapshot,
+    chosen: &BTreeSet<&DeviceId>,
+) -> BTreeMap<DeviceId, BTreeSet<DeviceId>> {
+    let wanted: BTreeSet<(&str, &str)> = chosen
+        .iter()
+        .map(|id| (id.driver.as_str(), id.pool.as_str()))
+        .collect();
+    let mut counters: HashMap<CounterKey<'_>, Counter> = HashMap::default();
+    for slice in current_slices(&snapshot.slices) {
+        let (driver, pool) = (slice.driver.as_str(), slice.pool.name.as_str());
+        if !wanted.contains(&(driver, pool)) {
+            continue;
+        }
+        for set in slice.terms.iter().flat_map(|terms| &terms.counters) {
+            for (name, written) in &set.counters {
+                let key = (driver, pool, &*set.name, &**name);
+                counters.entry(key).or_default().available = amount(written);
+            }
+        }
+        for device in &slice.devices {
+            for ((set, name), taken) in consumption(device) {
+                let id = slice.id_of(device);
+                let counter = counters.entry((driver, pool, set, name)).or_default();
+                let users = if chosen.contains(&id) {
+                    &mut counter.chosen
+                } else {
+                    &mut counter.others
+                };
+                users.push((id, taken));
+            }
+        }
+    }
+    let mut sharing: BTreeMap<DeviceId, BTreeSet<DeviceId>> = BTreeMap::new();
+    for counter in counters.into_values() {
+        for (other, taken) in &counter.others {
+            let both = counter.chosen.iter();
+            let both = both.filter(|(_, beside)| counter.is_exceeded(*taken, *beside));
+            let both: Vec<DeviceId> = both.map(|(id, _)| id.clone()).collect();
+            if !both.is_empty() {
+                sharing.entry(other.clone()).or_default().extend(both);
+            }
+        }
+    }
+    sharing
+}
+
+/// A counter of a pool: driver, pool, set and name.
+type CounterKey<'a> = (&'a str, &'a str, &'a str, &'a str);
+
+/// What is available of a counter, and what devices take of it; `None` where it is no quantity.
+#[derive(Default)]
+struct Counter {
+    available: Option<Amount>,
+    chosen: Vec<(DeviceId, Option<Amount>)>,
+    others: Vec<(DeviceId, Option<Amount>)>,
+}
+
+impl Counter {
+    /// Whether two devices together take more than is available.
+    fn is_exceeded(&self, one: Option<Amount>, other: Option<Amount>) -> bool {
+        if one == Some(0) || other == Some(0) {
             return false;
         }
-        let all = available.get(counter).copied().flatten();
-        let left = all
-            .zip(*taken)
-            .and_then(|(all, taken)| all.checked_sub(taken));
-        left.zip(*beside).is_none_or(|(left, beside)| beside > left)
-    })
+        let left = self.available.zip(one);
+        let left = left.and_then(|(all, taken)| all.checked_sub(taken));
+        left.zip(other).is_none_or(|(left, other)| other > left)
+    }
 }
 
 fn consumption(device: &Device) -> Consumption<'_> {

@@ -570,42 +570,52 @@ fn a_shared_partition_has_consumed_its_counters() {
     assert_eq!(with_card("30Gi"), "unplaceable");
 }
 
+/// Halves that both together take more than the card has, as a part and its whole do.
+fn overlapping() -> Snapshot {
+    let mut snapshot = halves();
+    let terms = snapshot.slices[1].terms.as_mut().expect("counters");
+    let counters = &mut terms.counters[0].counters;
+    counters.insert("memory".into(), "30Gi".into());
+    snapshot
+}
+
 #[test]
-fn whoever_sits_on_the_same_card_is_a_sibling() {
-    let snapshot = halves()
-        .with_claim("c0", &["0"], asks(terms(1)))
-        .with_claim("c1", &["1"], asks(terms(1)));
+fn a_device_in_use_that_shares_counters_is_a_sibling_and_a_neighbour_is_none() {
+    let in_use = |snapshot: Snapshot| {
+        snapshot
+            .with_claim("c0", &["0"], asks(terms(1)))
+            .with_claim("c1", &["1"], asks(terms(1)))
+    };
+    let snapshot = in_use(overlapping());
     let proposed = [taint(Some("0"))];
-    let impact = impact(&snapshot, &proposed);
-    let found = siblings(&snapshot, &impact);
+    let found = siblings(&snapshot, &impact(&snapshot, &proposed));
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].device, id("1"));
     assert_eq!(found[0].beside, BTreeSet::from([id("0")]));
     assert_eq!(found[0].pods(), BTreeSet::from([name("c1")]));
     let both = [taint(None)];
-    let impact = self::impact(&snapshot, &both);
-    assert_eq!(siblings(&snapshot, &impact), []);
+    assert_eq!(siblings(&snapshot, &impact(&snapshot, &both)), []);
+    let halves = in_use(halves());
+    assert_eq!(siblings(&halves, &impact(&halves, &proposed)), []);
 }
 
 #[test]
 fn selected_devices_are_the_same_hardware_where_counters_say_so() {
-    let snapshot = halves();
     let (first, second) = (id("0"), id("1"));
     let both = BTreeSet::from([&first, &second]);
-    let found = same_hardware(&snapshot, &both, &BTreeSet::from([&first]));
-    assert_eq!(found, BTreeSet::from([second.clone()]));
-    assert_eq!(
-        same_hardware(&snapshot, &both, &BTreeSet::new()),
-        BTreeSet::new()
-    );
     let alone = BTreeSet::from([&first]);
-    assert_eq!(same_hardware(&snapshot, &alone, &alone), BTreeSet::new());
-    // Whole devices have nothing in common.
-    let whole = world();
-    assert_eq!(
-        same_hardware(&whole, &both, &BTreeSet::from([&first])),
-        BTreeSet::new()
-    );
+    let same = |snapshot: &Snapshot, selected, held| same_hardware(snapshot, selected, held);
+    let snapshot = overlapping();
+    let found = same(&snapshot, &both, &alone);
+    assert_eq!(found, BTreeSet::from([second.clone()]));
+    for (snapshot, selected, held) in [
+        (&snapshot, &both, &BTreeSet::new()),
+        (&snapshot, &alone, &alone),
+        (&halves(), &both, &alone),
+        (&world(), &both, &alone),
+    ] {
+        assert_eq!(same(snapshot, selected, held), BTreeSet::new());
+    }
 }
 
 /// Device `0` is shared, `1` and `2` are taken.

@@ -11,19 +11,17 @@ use super::view::Explained;
 use crate::assess::Basis;
 use crate::assess::completeness;
 use crate::engine::allocator::{
-    CandidateClaim, Exclusion, SearchBasis, TaintOwner, candidate_claims, used_under_other_names,
+    CandidateClaim, Exclusion, SearchBasis, TaintOwner, candidate_claims, sharing_counters,
     users_beside,
 };
 use crate::engine::explain::explain_input::taints_of;
 use crate::engine::explain::{ExplainInput, PodVerdict, Publication, on_device};
-use crate::engine::hardware::{Alias, Hardware};
-use crate::engine::unpublished_devices::may_be_same_hardware;
 use crate::engine::{ProposedTaint, complete_pools};
 use crate::model::{
     AllocationResult, ConsumerReference, DeviceId, Effect, Kind, NamespacedName, ResourceClaim,
     Source,
 };
-use crate::naming::phrase::{counted, few};
+use crate::naming::phrase::counted;
 
 /// Everything about a device; absent where no slice publishes it and no claim holds it.
 #[must_use]
@@ -189,34 +187,7 @@ impl<'t> DeviceSteps<'t> {
             };
             return format!("not allocated itself, but {pods} {verb} its partitions");
         }
-        match used_under_other_names(snapshot, &asked).get(self.id) {
-            Some(names) => {
-                let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-                format!(
-                    "not allocated itself, but its hardware is in use as {}",
-                    few(&names)
-                )
-            }
-            None => self.possibly_in_use(&asked),
-        }
-    }
-
-    /// What it is if it is not known to be in use under another name.
-    fn possibly_in_use(&self, asked: &BTreeSet<&DeviceId>) -> String {
-        let snapshot = &self.basis.reading.snapshot;
-        let possible = may_be_same_hardware(snapshot, asked.iter().copied(), None);
-        match possible.get(self.id) {
-            Some(names) => {
-                let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-                let verb = if names.len() == 1 { "is" } else { "are" };
-                format!(
-                    "not allocated itself, but possibly the same hardware as {}, which {verb} \
-                     allocated but not published",
-                    few(&names)
-                )
-            }
-            None => "not allocated".to_owned(),
-        }
+        "not allocated".to_owned()
     }
 
     /// The claims that hold it, each with its pods.
@@ -295,10 +266,10 @@ impl<'t> DeviceSteps<'t> {
         Step::new(StepType::Pod, text, source)
     }
 
-    /// Other names and parts of the same hardware, of other drivers too.
+    /// Devices that share counters with it.
     fn siblings(&self) -> Vec<Step> {
         let snapshot = &self.basis.reading.snapshot;
-        let others = Hardware::of(&snapshot.slices).aliases(self.id).into_iter();
+        let others = sharing_counters(snapshot, &BTreeSet::from([self.id.clone()]));
         let holders = |device: &DeviceId| -> Vec<String> {
             let claims = snapshot.claims.iter().filter(|claim| {
                 let mut results = claim.allocation.iter().flat_map(|all| &all.results);
@@ -307,8 +278,8 @@ impl<'t> DeviceSteps<'t> {
             claims.map(|claim| claim.name.to_string()).collect()
         };
         others
-            .map(|other| {
-                let Alias { device, link } = other;
+            .into_iter()
+            .map(|device| {
                 let holders = holders(&device);
                 let held = if !holders.is_empty() {
                     format!("allocated to {}", holders.join(", "))
@@ -317,7 +288,7 @@ impl<'t> DeviceSteps<'t> {
                 } else {
                     "not allocated".to_owned()
                 };
-                let text = format!("on the same hardware ({link}): {device}, {held}");
+                let text = format!("shares counters: {device}, {held}");
                 Step::new(StepType::Sibling, text, published(&device, snapshot))
             })
             .collect()

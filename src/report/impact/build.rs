@@ -1,7 +1,5 @@
 //! Construction of an impact report from verdicts.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 
 use super::budgets::Budget;
@@ -109,20 +107,6 @@ impl ImpactReport {
             by_workload: false,
             assessment,
         }
-    }
-
-    /// The report with what identifies the hardware of those of its devices that are named one by one,
-    /// by DRIVER/POOL/DEVICE.
-    #[must_use]
-    pub fn with_identities(
-        mut self,
-        identities: &BTreeMap<String, BTreeMap<String, String>>,
-    ) -> Self {
-        for device in &mut self.selected_devices {
-            device.identity = identities.get(&device.device).cloned().unwrap_or_default();
-        }
-        self.assessment.facts = self.assessment.facts.with_identities(identities);
-        self
     }
 
     /// Adds what the controller says of its taints, in their order.
@@ -317,7 +301,6 @@ fn device(impact: &DeviceImpact<'_>, proposed: &[&ProposedTaint]) -> Device {
         device: impact.id.to_string(),
         node: impact.node.map(ToString::to_string),
         published: impact.published,
-        identity: BTreeMap::new(),
         claims: impact.claims.iter().map(|claim| (*claim).into()).collect(),
         taints: impact
             .taints

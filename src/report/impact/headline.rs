@@ -141,33 +141,24 @@ fn unplaceable(totals: &Totals) -> Option<String> {
     })
 }
 
-/// Who uses the same hardware through other devices, and stays: a device in use through its partitions
-/// looks unused, and so does one that another driver publishes, too.
-fn beside(report: &ImpactReport) -> Vec<String> {
-    let apart = |is_of_other_driver: bool| {
-        let siblings = report.assessment.siblings.iter();
-        let apart =
-            siblings.filter(|it| !it.is_shared() && it.is_of_other_driver == is_of_other_driver);
-        let pods: BTreeSet<&NamespacedName> = apart.flat_map(|sibling| &sibling.pods).collect();
-        let verbs = if pods.len() == 1 {
-            ("uses", "stays")
-        } else {
-            ("use", "stay")
-        };
-        (!pods.is_empty()).then(|| (counted(pods.len(), "pod"), verbs))
+/// Pods that use the same hardware through other devices, and stay: a device in use through its partitions looks
+/// unused.
+fn beside(report: &ImpactReport) -> Option<String> {
+    let siblings = report.assessment.siblings.iter();
+    let apart = siblings.filter(|it| !it.is_shared());
+    let pods: BTreeSet<&NamespacedName> = apart.flat_map(|sibling| &sibling.pods).collect();
+    let (use_, stay) = if pods.len() == 1 {
+        ("uses", "stays")
+    } else {
+        ("use", "stay")
     };
-    let partitions = apart(false).map(|(pods, (use_, stay))| {
+    (!pods.is_empty()).then(|| {
         format!(
-            "{pods} {use_} other devices of the same hardware, such as partitions, and {stay}; `add`, `preview` and \
-             `drain` include partitions with --with-partitions."
+            "{} {use_} other devices of the same hardware, such as partitions, and {stay}; `add`, `preview` and \
+             `drain` include partitions with --with-partitions.",
+            counted(pods.len(), "pod")
         )
-    });
-    let other_drivers = apart(true).map(|(pods, (use_, stay))| {
-        format!(
-            "{pods} {use_} the same hardware through devices of other drivers and {stay}; select those devices, too."
-        )
-    });
-    partitions.into_iter().chain(other_drivers).collect()
+    })
 }
 
 /// That pods may be hit harder than is said, where it is known who is evicted.

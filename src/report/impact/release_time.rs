@@ -436,7 +436,6 @@ mod tests {
             beside: vec![beside.to_owned()],
             claims: Vec::new(),
             pods: Vec::new(),
-            is_of_other_driver: true,
             is_admin: false,
         };
         let noted = |siblings: &[Sibling]| {

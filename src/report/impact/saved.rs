@@ -106,7 +106,6 @@ fn pod(pod: &Pod) -> PodFacts {
 fn device(device: &Device) -> DeviceFacts {
     DeviceFacts {
         name: device.device.clone(),
-        identity: device.identity.clone(),
     }
 }
 

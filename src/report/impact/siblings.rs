@@ -6,9 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::assess;
 use crate::report::reference::ObjectReference;
 
-/// A device in use on the same hardware as a selected device: a partition of the same hardware, a device of
-/// another driver, or the selected device itself if it is shared. The pods listed here would not be
-/// evicted.
+/// A device in use on the same hardware as a selected device: a device that shares counters with it, such as a partition,
+/// or the selected device itself if it is shared. The pods listed here would not be evicted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sibling {

@@ -2,8 +2,6 @@
 //!
 //! The documentation of each field is its description in the JSON Schema.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -426,10 +424,6 @@ pub struct Device {
     pub node: Option<String>,
     /// Whether the driver publishes the device now; a device may be allocated and no longer published.
     pub published: bool,
-    /// Attributes that identify the hardware, such as uuid and serial, or its PCI address. Only for devices
-    /// that are selected by name; absent if unknown.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub identity: BTreeMap<String, String>,
     /// The claims that hold the device.
     pub claims: Vec<ObjectReference>,
     /// The existing taints of the device, without the proposed ones.
@@ -465,8 +459,7 @@ pub enum NotReleased {
     PodReturns,
     /// A claim holds the device, and no pod of the claim is known.
     NoKnownPod,
-    /// Another device on the same hardware, such as a partition or a device of another driver, stays in
-    /// use.
+    /// Another device on the same hardware, such as a partition, stays in use.
     HardwareInUse,
     /// A pod that uses the device is already terminating, and the time at which it ends is unknown.
     PodTerminating,

@@ -114,9 +114,11 @@ fn partitioned(slice: &mut Value) -> Value {
     let name = counters["metadata"]["name"].as_str().expect("a name");
     counters["metadata"]["name"] = json!(format!("{name}-counters"));
     let devices = slice["spec"]["devices"].as_array_mut();
-    for device in devices.expect("devices") {
+    // The first is the whole, of which the others are parts.
+    for (place, device) in devices.expect("devices").iter_mut().enumerate() {
+        let amount = if place == 0 { "40Gi" } else { "20Gi" };
         device["consumesCounters"] =
-            json!([{"counterSet": "card", "counters": {"memory": {"value": "20Gi"}}}]);
+            json!([{"counterSet": "card", "counters": {"memory": {"value": amount}}}]);
     }
     let spec = counters["spec"].as_object_mut().expect("a spec");
     spec.remove("devices");

@@ -1,9 +1,9 @@
-//! Devices that are chosen by what they are, and by who uses them.
+//! Devices that are selected by their node, attributes and hardware IDs.
 
 use serde_json::{Value, json};
 
 use super::support::{KEY, World};
-use crate::harness::objects::{bound, class, node, pod, slice};
+use crate::harness::objects::{class, slice};
 use crate::harness::{
     ControlPlane, ENTER, Reference, Terminal, Variant, block_on, driver_name, random_suffix,
 };
@@ -81,21 +81,11 @@ fn every_way_to_choose_is_one_way_for_every_command() {
     for (flags, expected) in &ways {
         chosen_by_every_command(&world, flags, expected);
     }
-    for (place, (first, of_first)) in ways.iter().enumerate() {
-        for (second, of_second) in &ways[place + 1..] {
-            let both = [first.as_slice(), second].concat();
-            let expected: Vec<&str> = of_first
-                .iter()
-                .filter(|device| of_second.contains(device))
-                .copied()
-                .collect();
-            if expected.is_empty() {
-                chosen_by_no_command(&world, &both);
-            } else {
-                chosen_by_every_command(&world, &both, &expected);
-            }
-        }
-    }
+    // Flags narrow one another, and a hardware ID among them.
+    let both = ["--node", &node, "--where", &firmware, &uuid];
+    chosen_by_every_command(&world, &both, &["part-1"]);
+    let none = ["--where", "device.driver == 'none'", uuid.as_str()];
+    chosen_by_no_command(&world, &none);
 }
 
 /// What the flags choose is listed, previewed, tainted and freed again.
@@ -162,36 +152,6 @@ fn question<'a>(
 }
 
 #[test]
-fn hardware_is_chosen_by_its_number() {
-    let plane = ControlPlane::shared();
-    let world = block_on(world(plane));
-    let uuid = format!("uuid=GPU-3-{}", world.node);
-    let output = plane.plugin(&["preview", &uuid, "-o", "json"]);
-    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(
-        report["selectedDevices"].as_array().expect("devices").len(),
-        1,
-        "{report}"
-    );
-}
-
-/// A part is tainted while its sibling is in use: who uses the sibling is hit, once all of it is meant.
-#[test]
-fn partitions_mean_everybody_on_the_hardware() {
-    let plane = ControlPlane::shared();
-    let world = block_on(world(plane));
-    let part = world.device("part-1");
-    let taint = format!("{KEY}:NoExecute");
-    let alone = plane.plugin(&["preview", &part, &taint, "-o", "name"]);
-    assert_eq!(String::from_utf8_lossy(&alone.stdout), "");
-    let whole = plane.plugin(&["preview", &part, &taint, "--with-partitions", "-o", "name"]);
-    assert!(
-        String::from_utf8_lossy(&whole.stdout).contains("pod/train"),
-        "{whole:?}"
-    );
-}
-
-#[test]
 fn what_cannot_be_told_of_a_device_is_not_guessed() {
     let plane = ControlPlane::shared();
     let world = block_on(world(plane));
@@ -235,100 +195,6 @@ async fn published_anew(world: &World<'_>, devices: &[(&str, &str)]) {
     world.plane.patch(&slice, &change).await;
 }
 
-#[test]
-fn a_device_that_was_renamed_under_its_rule_is_told_and_not_escalated() {
-    let plane = ControlPlane::shared();
-    let world = block_on(world(plane));
-    let part = world.device("part-1");
-    world
-        .run(&format!("add {part} {KEY}:None --name anew-{}", world.node))
-        .ended(0);
-    let name = format!("anew-{}", world.node);
-    let noted = block_on(world.rule(&name)).expect("a rule");
-    let uuid = format!("GPU-2-{}", world.node);
-    let note = &noted["metadata"]["annotations"]["devicetaint.dev/identity"];
-    assert_eq!(
-        *note,
-        json!({(format!("{}/uuid", world.driver)): uuid}).to_string()
-    );
-    let told = |text: &str| {
-        for command in ["list", "describe", "preview --rule"] {
-            world
-                .run(&format!("{command} {name}"))
-                .ended(0)
-                .saying(text);
-        }
-    };
-    let silent = world.run(&format!("list {name}")).ended(0);
-    assert!(!silent.stderr.contains("identity-"), "{silent:#?}");
-
-    block_on(published_anew(
-        &world,
-        &[("part-1", "GPU-9"), ("part-7", "GPU-2")],
-    ));
-    told("identity-changed");
-    told(&format!("was {uuid} and is GPU-9-{}", world.node));
-    told(&format!("is now named {}", world.device("part-7")));
-    // The pods of the hardware are not those that the rule evicts.
-    world
-        .run(&format!(
-            "wait uuid={uuid} --for evicted --settle 0s --timeout 20s"
-        ))
-        .ended(1)
-        .saying("error: identity-changed");
-    world
-        .run(&format!("escalate {name} --to NoSchedule --yes"))
-        .ended(4);
-    let effect = |rule: Option<Value>| rule.expect("a rule")["spec"]["taint"]["effect"].clone();
-    assert_eq!(effect(block_on(world.rule(&name))), "None");
-    // The command that made the rule leaves its note.
-    world
-        .run(&format!("add {part} {KEY}:None --name {name}"))
-        .ended(0);
-    told("identity-changed");
-
-    block_on(published_anew(&world, &[("part-5", "GPU-5")]));
-    told("identity-unknown");
-    // What shows more is a command that works: the device itself is not published.
-    told(&format!("devices '{}' --columns uuid", world.device("*")));
-    world
-        .run(&format!("escalate {name} --to NoSchedule --yes"))
-        .ended(0)
-        .saying("identity-unknown");
-    block_on(published_anew(&world, &[("part-1", "GPU-9")]));
-    world
-        .run(&format!("escalate {name} --to NoExecute --yes"))
-        .ended(4);
-}
-
-/// A device that nobody publishes may be what the rule was made for, until somebody publishes it.
-#[test]
-fn hardware_that_proves_to_be_other_while_the_question_is_open_was_not_agreed_to() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    block_on(async {
-        published_anew(&world, &[("gpu-0", "GPU-1")]).await;
-        world.pod("train", "gpu-0").await;
-    });
-    let name = world.add(&format!("{KEY}:None"));
-    let effect = || block_on(world.rule(&name)).expect("a rule")["spec"]["taint"]["effect"].clone();
-    let mut terminal = Terminal::open(world.plane);
-    for (uuid, code, said, left) in [
-        ("GPU-9", 4, "error: meanwhile, ", "None"),
-        ("GPU-1", 0, "configured", "NoExecute"),
-    ] {
-        block_on(published_anew(&world, &[("gpu-1", "GPU-5")]));
-        terminal.command(&world.typed(&format!("escalate {name} --to NoExecute")));
-        terminal.until("identity-unknown");
-        terminal.until("[y/N]");
-        block_on(published_anew(&world, &[("gpu-0", uuid)]));
-        terminal.press("y");
-        terminal.press(ENTER);
-        let shown = terminal.ended(code);
-        assert!(shown.contains(said), "{shown}");
-        assert_eq!(effect(), left, "{uuid}");
-    }
-}
-
 /// What was chosen by its number is other hardware by the time somebody has answered.
 #[test]
 fn hardware_that_is_exchanged_under_the_question_is_not_tainted() {
@@ -352,7 +218,10 @@ fn hardware_that_is_exchanged_under_the_question_is_not_tainted() {
         terminal.press("y");
         terminal.press(ENTER);
         let shown = terminal.ended(4);
-        assert!(shown.contains("meanwhile, "), "{line}: {shown}");
+        assert!(
+            shown.contains("was created for hardware"),
+            "{line}: {shown}"
+        );
     }
     let rule = block_on(world.rule(&name)).expect("a rule");
     assert_eq!(rule["spec"]["taint"]["effect"], "None");
@@ -360,141 +229,44 @@ fn hardware_that_is_exchanged_under_the_question_is_not_tainted() {
 }
 
 #[test]
-fn what_devices_are_is_shown_where_it_is_asked_for() {
+fn a_rule_of_other_hardware_is_told_and_not_escalated() {
     let world = block_on(world(ControlPlane::shared()));
-    let node = &world.node;
-    let run = world
-        .run(&format!("devices --node {node} --columns uuid,memory"))
-        .ended(0);
-    for text in [
-        format!("{node}: 3 devices, 1 allocated, 0 tainted"),
-        format!("GPU-2-{node}"),
-        "20Gi".to_owned(),
-    ] {
-        assert!(run.stdout.contains(&text), "no {text:?} in {run:#?}");
-    }
+    let (part, uuid) = (world.device("part-1"), format!("GPU-2-{}", world.node));
+    let name = format!("anew-{}", world.node);
     world
-        .run(&format!("devices --node {node} --columns uiud"))
-        .ended(1)
-        .saying("did you mean uuid?");
-    let uuid = format!("uuid=GPU-3-{node}");
-    let one = world
-        .run(&format!("devices DRIVER {uuid} -o name"))
+        .run(&format!("add uuid={uuid} {KEY}:None --name {name}"))
         .ended(0);
-    assert_eq!(one.stdout.trim(), world.device("part-2"));
-    let keys = [KEY, "example.com/other"];
-    for key in keys {
-        world.run(&format!("add DRIVER {uuid} {key}:None")).ended(0);
-    }
-    // One of them was meant.
-    world
-        .run(&format!("escalate {uuid} --to NoSchedule --yes"))
-        .ended(2)
-        .saying("has 2 rules");
-    for key in keys {
-        world.run(&format!("remove DRIVER {uuid} {key}-")).ended(0);
-    }
-    assert_eq!(block_on(world.rules()), Vec::<Value>::new());
-}
-
-/// What was looked at is other hardware by the time the report is used.
-#[test]
-fn hardware_that_is_exchanged_after_the_report_is_not_tainted() {
-    let plane = ControlPlane::shared();
-    let world = block_on(world(plane));
-    let part = world.device("part-1");
-    let folder = tempfile::tempdir().expect("a folder");
-    let report = folder.path().join("report.json");
-    let json = world.run(&format!("preview {part} {KEY}:NoExecute -o json"));
-    std::fs::write(&report, json.ended(0).stdout).expect("a file");
-    let add = format!(
-        "add {part} {KEY}:NoExecute --yes --expect {}",
-        report.display()
-    );
+    let noted = block_on(world.rule(&name)).expect("a rule");
+    let note = &noted["metadata"]["annotations"]["devicetaint.dev/identity"];
+    assert_eq!(*note, json!(format!("{}/uuid={uuid}", world.driver)));
+    let silent = world.run(&format!("list {name}")).ended(0);
+    assert!(!silent.stderr.contains("hardware"), "{silent:#?}");
     block_on(published_anew(
         &world,
         &[("part-1", "GPU-9"), ("part-7", "GPU-2")],
     ));
-    world.run(&add).ended(4).saying("hardware").saying(&part);
-    assert_eq!(block_on(world.rules()), Vec::<Value>::new());
-    block_on(published_anew(
-        &world,
-        &[("part-1", "GPU-2"), ("part-7", "GPU-9")],
-    ));
-    world.run(&add).ended(0);
-    world.run(&format!("remove {part} {KEY}- --yes")).ended(0);
-}
-
-#[test]
-fn a_rule_is_removed_by_the_hardware_that_it_was_made_for() {
-    let world = block_on(world(ControlPlane::shared()));
-    let (part, node) = (world.device("part-1"), world.node.clone());
-    let uuid = format!("uuid=GPU-2-{node}");
-    let add = format!("add {uuid} {KEY}:None");
-    let remove = format!("remove {uuid} {KEY}-");
-    for devices in [
-        // Renamed, and not there any more.
-        &[("part-1", "GPU-9"), ("part-7", "GPU-2")][..],
-        &[("part-1", "GPU-9")],
-    ] {
-        block_on(published_anew(&world, &[("part-1", "GPU-2")]));
-        world.run(&add).ended(0);
-        block_on(published_anew(&world, devices));
-        world.run(&remove).ended(0);
-        assert_eq!(block_on(world.rules()), Vec::<Value>::new());
-    }
-    // The rule of the hardware that has the name now is another's.
-    block_on(published_anew(&world, &[("part-1", "GPU-9")]));
-    world.run(&format!("add {part} {KEY}:None")).ended(0);
-    world.run(&remove).ended(1);
-    assert_eq!(block_on(world.rules()).len(), 1);
-    block_on(published_anew(
-        &world,
-        &[("part-1", "GPU-2"), ("part-2", "GPU-2")],
-    ));
-    for line in [&remove, &add, &format!("preview {uuid}")] {
+    let other = format!("and {part} is GPU-9-{} now", world.node);
+    for command in ["list", "describe"] {
         world
-            .run(line)
-            .ended(1)
-            .saying("is ambiguous")
-            .saying(&part)
-            .saying(&world.device("part-2"));
+            .run(&format!("{command} {name}"))
+            .ended(0)
+            .saying(&other);
     }
     world
-        .run(&format!("devices {uuid}"))
-        .ended(0)
-        .saying("is ambiguous");
-}
-
-#[test]
-fn who_is_there_without_devices_is_not_mistyped() {
-    let plane = ControlPlane::shared();
-    let world = block_on(world(plane));
-    let idle = format!("idle-{}", world.node);
-    let mut pod = bound(pod(&world.namespace, "idle", "idle"), &idle);
-    let spec = pod["spec"].as_object_mut().expect("an object");
-    spec.remove("resourceClaims");
-    for container in spec["containers"].as_array_mut().expect("containers") {
-        container
-            .as_object_mut()
-            .expect("an object")
-            .remove("resources");
-    }
-    block_on(plane.create(&[node(&idle), pod]));
-    let there = format!("node {idle} exists, but no device is local to it");
+        .run(&format!("escalate {name} --to NoSchedule --yes"))
+        .ended(4)
+        .saying(&other);
+    // A hardware ID means the device that has it now.
     world
-        .run(&format!("preview --node {idle}"))
+        .run(&format!("remove uuid={uuid} {KEY}-"))
         .ended(1)
-        .saying(&there);
+        .saying("no rule with selector");
+    world.run(&format!("remove {part} {KEY}-")).ended(0);
+    // What is not published proves no change.
+    world.run(&format!("add {part} {KEY}:None")).ended(0);
+    block_on(published_anew(&world, &[("part-5", "GPU-5")]));
     world
-        .run(&format!("devices --node {idle}"))
-        .ended(0)
-        .saying(&there);
-    // Nodes of tests beside this one may have names that are as near.
-    let mistyped = world.run(&format!("devices --node {}x", world.node));
-    let suggestion = mistyped.stderr.split("did you mean ").nth(1);
-    assert!(
-        suggestion.is_some_and(|names| names.contains(&world.node)),
-        "{mistyped:?}"
-    );
+        .run(&format!("escalate {part} {KEY} --to NoSchedule --yes"))
+        .ended(0);
+    world.run(&format!("remove {part} {KEY}- --yes")).ended(0);
 }

@@ -1,121 +1,63 @@
 //! What is read later, since only some questions need it. Files have all already.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::read_state::{Disruption, Pods, ReadState};
 use super::view::ClusterView;
 use crate::assess::Guard;
 use crate::cluster::{self, Detail, NodeDetail, PodQuery, PodQueryResult};
+use crate::commands::context::Context;
 use crate::commands::work::connect::{Live, failed};
-use crate::decide::choice::{
-    self, Choice, DeviceFilter, FilterResult, IdleNode, ShownDevices, numbers,
-};
-use crate::decide::identity::hardware::may_be_number;
-use crate::decide::identity::{Hardware, NotedHardware};
-use crate::decide::in_use_elsewhere;
+use crate::decide::choice::{Choice, ResolvedChoice, refuse_unmatched};
+use crate::decide::identity::is_noted;
 use crate::engine::ProposedTaint;
 use crate::error::Failure;
 use crate::model::{DeviceId, DeviceTaintRule, Kind, Pod, ResourceClaimTemplate};
 
 impl<Read: ReadState> ClusterView<Read> {
-    /// What devices are beside their names, as far as `filter` asks for it; files have all already.
-    pub(crate) async fn with_attributes_for(
+    /// Resolves a selection of devices to their names, with the attributes that this needs, and prints its notes.
+    pub(crate) async fn resolved(
         self,
-        filter: Option<&DeviceFilter>,
-    ) -> Result<Self, Failure> {
-        let view = match filter {
-            Some(filter) if filter.needs_attributes() => self.with_attributes(&[]).await?,
-            Some(_) | None => self,
+        choice: &Choice,
+        context: &Context,
+    ) -> Result<(Self, Choice), Failure> {
+        // On the heap: it reads a list, and is part of what several commands do.
+        let view = if choice.needs_attributes() {
+            Box::pin(self.with_attributes(&[])).await?
+        } else {
+            self
         };
-        // Only where all claims are known: else it may have devices that were not read.
-        let idle = filter.and_then(|filter| filter.idle(view.snapshot()));
-        if let Some(idle) = idle.filter(|_| view.knows_usage())
-            // On the heap: it reads lists, and is part of what every command does.
-            && Box::pin(view.is_there(&idle)).await?
-        {
-            return Err(idle.failure());
+        let ResolvedChoice { choice, notes } = choice.resolved(&view.reading, &view.semantics)?;
+        for note in notes {
+            context.printer.note(&note);
         }
-        Ok(view)
-    }
-
-    /// What there is to say of a node to which no device is local, if that is so and it is there; a
-    /// failure when it is not known to be.
-    pub(crate) async fn idle_node(&self, name: &str) -> Result<Option<String>, Failure> {
-        // Without slices, any node may have devices.
-        if self.reading.without(Kind::ResourceSlice).is_some() {
-            return Ok(None);
-        }
-        let Some(idle) = IdleNode::of(name, self.snapshot()) else {
-            return Ok(None);
-        };
-        if self.is_there(&idle).await? {
-            return Ok(Some(idle.describe()));
-        }
-        Err(choice::no_such_node(name, self.snapshot()))
-    }
-
-    /// Whether the node exists, as far as that can be found out.
-    async fn is_there(&self, idle: &IdleNode) -> Result<bool, Failure> {
-        let view = self.clone().with_places(NodeDetail::Metadata).await?;
-        Ok(idle.is_there(view.snapshot()))
-    }
-
-    /// The device that has the word for its number, such as a serial number, if there is one; what it takes
-    /// to know that is read.
-    pub(crate) async fn by_number(&mut self, word: &str) -> Result<FilterResult, Failure> {
-        if !may_be_number(word) {
-            return Ok(FilterResult::default());
-        }
-        // On the heap, as below: it reads a list, and is part of what several commands do.
-        *self = Box::pin(self.clone().with_attributes(&[])).await?;
-        let hardware = numbers(&[word], self.snapshot());
-        self.devices_with(&hardware)
-    }
-
-    /// The words of what is shown that are numbers of hardware, with what it takes to know that.
-    pub(crate) async fn numbers_among(
-        self,
-        shown: &ShownDevices,
-    ) -> Result<(Self, Vec<Hardware>), Failure> {
-        let words = shown.words(&self.reading);
-        if words.is_empty() {
-            return Ok((self, Vec::new()));
-        }
-        let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
-        let view = Box::pin(self.with_attributes(&[])).await?;
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let hardware = numbers(&words, view.snapshot());
-        Ok((view, hardware))
-    }
-
-    /// The choice with its words that are numbers of hardware as such, with what it takes to know that.
-    pub(crate) async fn with_numbers_of(self, choice: Choice) -> Result<(Self, Choice), Failure> {
-        if choice.words(&self.reading).is_empty() {
-            return Ok((self, choice));
-        }
-        let view = Box::pin(self.with_attributes(&[])).await?;
-        let choice = choice.with_numbers(&view.reading)?;
         Ok((view, choice))
     }
 
-    /// What devices are beside their names, if one of `rules` notes what its device was.
+    /// The devices of a selection, with the attributes that this needs.
+    pub(crate) async fn devices_of(
+        self,
+        choice: &Choice,
+        context: &Context,
+    ) -> Result<(Self, BTreeSet<DeviceId>), Failure> {
+        let (view, choice) = self.resolved(choice, context).await?;
+        let rule = |name: &str| view.rule(name);
+        let proposed = choice.proposed(&[], rule, view.snapshot(), view.now)?;
+        refuse_unmatched(&proposed, &view.reading, &view.semantics)?;
+        let devices = view.selected(&proposed).devices;
+        Ok((view, devices))
+    }
+
+    /// What devices are beside their names, if one of `rules` notes the hardware of its device.
     pub(crate) async fn with_identities_of(
         self,
         rules: &[DeviceTaintRule],
     ) -> Result<Self, Failure> {
-        if rules.iter().any(|rule| NotedHardware::on(rule).is_some()) {
+        if is_noted(rules) {
             return self.with_attributes(&[]).await;
         }
         Ok(self)
-    }
-
-    /// As [`ClusterView::with_identities_of`], also where it takes attributes to tell whether the devices of `rules`
-    /// are in use through another driver.
-    pub(crate) async fn with_hardware_of(self, rules: &[DeviceTaintRule]) -> Result<Self, Failure> {
-        if in_use_elsewhere::needs_attributes(rules, self.snapshot(), &self.semantics) {
-            return self.with_attributes(&[]).await;
-        }
-        self.with_identities_of(rules).await
     }
 
     /// What devices are beside their names, and all objects of `kinds`; files have all already.

@@ -10,10 +10,8 @@ use crate::assess::{Basis, DeviceBasis, Guard};
 use crate::cluster::{Detail, EarlyInputs, ReadMore};
 use crate::commands::work::connect::Live;
 use crate::decide::choice;
-use crate::decide::choice::FilterResult;
 use crate::decide::existing_rules::{rule_named, rules_in};
-use crate::decide::explain_targets::devices_with;
-use crate::decide::identity::{self, Hardware};
+use crate::decide::identity::other_hardware;
 use crate::decide::version::release_of;
 use crate::engine::{self, DeviceImpact, Impact, ProposedTaint, Selection, Semantics};
 use crate::error::Failure;
@@ -131,14 +129,9 @@ impl<Read: ReadState> ClusterView<Read> {
         release_of(served.version, self.request.kubernetes, rules)
     }
 
-    /// The devices that have these numbers, of which attributes were read.
-    pub(crate) fn devices_with(&self, hardware: &[Hardware]) -> Result<FilterResult, Failure> {
-        devices_with(hardware, &self.reading, &self.semantics)
-    }
-
-    /// What there is to say of those of `rules` that note what their devices were.
+    /// Warnings about those of `rules` whose devices are other hardware than the rules note.
     pub(crate) fn identity_warnings(&self, rules: &[DeviceTaintRule]) -> Vec<Warning> {
-        identity::warnings(rules, &self.reading, &self.semantics)
+        other_hardware(rules, self.snapshot(), &self.semantics)
     }
 
     /// The cluster, unless files were read.
@@ -243,8 +236,7 @@ impl<Read: WithPods> ClusterView<Read> {
 impl ClusterView<Disruption> {
     /// Whom the `proposed` taints hit, of the pods that were read, and what `guards` say to that.
     pub(crate) fn report(&self, proposed: &[ProposedTaint], guards: &[Guard]) -> ImpactReport {
-        let report = self.basis().report(proposed, guards);
-        report.with_identities(&identity::identities(proposed, self.snapshot()))
+        self.basis().report(proposed, guards)
     }
 
     /// Whom the `proposed` taints hit if Kubernetes behaved otherwise.

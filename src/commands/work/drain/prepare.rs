@@ -11,8 +11,7 @@ use crate::commands::context::Context;
 use crate::commands::work::mutation_context::MutationContext;
 use crate::decide::approval::EvictionMethod;
 use crate::decide::choice::{
-    Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, NumberUse, Purpose, ResolvedChoice,
-    refuse_unmatched,
+    Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose, refuse_unmatched,
 };
 use crate::decide::drain::{
     DrainLimits, DrainPlan, DrainTerms, Inclusions, RestartProgress, RestartState, Unit, UnitKind,
@@ -63,16 +62,12 @@ pub(crate) struct CheckedDrain {
     restarts: BTreeMap<Uid, RestartState>,
 }
 
-/// Placeholder for the taint of the drain, whose value depends on its devices.
-const TAINT: &str = "drain:NoSchedule";
-
 impl DrainRequest {
     /// The selected devices: one choice for each node, or one for all devices.
     pub(crate) fn choices(&self) -> Result<Vec<Choice>, Failure> {
         let choice = |node: Option<&String>| {
-            let targets = self.targets.iter().cloned();
             let arguments = DeviceArguments {
-                arguments: targets.chain([TAINT.to_owned()]).collect(),
+                arguments: self.targets.clone(),
                 filters: DeviceFilterFlags {
                     node: node.cloned(),
                     with_partitions: self.with_partitions,
@@ -98,14 +93,9 @@ impl DrainRequest {
         let mut mutation = mutation;
         let mut devices = BTreeSet::new();
         for choice in choices {
-            let (now, choice) = Box::pin(mutation.with_numbers_of(choice)).await?;
-            mutation = now.with_attributes_for(choice.filter()).await?;
+            let (now, choice) = Box::pin(mutation.resolved(&choice, context)).await?;
+            mutation = now;
             let view = &mutation.view;
-            let ResolvedChoice { choice, notes, .. } =
-                choice.resolved(&view.reading, &view.semantics, NumberUse::Change)?;
-            for note in notes {
-                context.printer.note(&note);
-            }
             let ChoiceBasis::Selectors(selectors) = choice.by else {
                 continue;
             };

@@ -1,0 +1,542 @@
+//! Device arguments and flags, understood without a cluster.
+
+use std::path::PathBuf;
+
+use super::resolve::DeviceFilter;
+use crate::decide::identity::Hardware;
+use crate::error::Failure;
+use crate::model::{DeviceSelector, Effect, Taint};
+use crate::naming::shell::word;
+use crate::naming::taint::TaintPattern;
+use crate::naming::{NamingError, Targets, device, rule};
+
+/// Arguments and flags that select devices, as they were typed.
+#[derive(Clone, Debug, Default)]
+pub struct DeviceArguments {
+    /// Devices, hardware IDs, and perhaps a taint.
+    pub arguments: Vec<String>,
+    /// `--all-devices`; `None` where the command has no such flag.
+    pub all_devices: Option<bool>,
+    /// Conditions on devices.
+    pub filters: DeviceFilterFlags,
+    /// `--rule`
+    pub rules: Vec<String>,
+    /// `--filename`
+    pub filenames: Vec<PathBuf>,
+}
+
+/// Flags with conditions on devices. A device has to meet all of them.
+#[derive(Clone, Debug, Default)]
+pub struct DeviceFilterFlags {
+    /// `--where`
+    pub expressions: Vec<String>,
+    /// `--node`
+    pub node: Option<String>,
+    /// `--skip-errors`; `None` where the command has no such flag.
+    pub skips_errors: Option<bool>,
+    /// `--with-partitions`
+    pub with_partitions: bool,
+}
+
+impl DeviceArguments {
+    /// Whether nothing was typed that selects devices, nor a taint.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.arguments.is_empty()
+            && self.all_devices != Some(true)
+            && self.filters.expressions.is_empty()
+            && self.filters.node.is_none()
+            && !self.filters.with_partitions
+            && self.rules.is_empty()
+            && self.filenames.is_empty()
+    }
+}
+
+/// Selection of devices, and the taint beside it.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// Devices by name, rules or manifests.
+    pub by: ChoiceBasis,
+    /// Hardware IDs, whose devices are selected beside those with names.
+    pub hardware: Vec<Hardware>,
+    /// Conditions that the selected devices meet; with no name and no hardware ID, all devices that meet them are
+    /// selected.
+    pub filter: Option<DeviceFilter>,
+    /// The taint that was named beside the devices.
+    pub taint: Option<Taint>,
+}
+
+/// Devices by name, rules or manifests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChoiceBasis {
+    /// Selectors; one a taint, each once.
+    Selectors(Vec<DeviceSelector>),
+    /// Rules that exist, by name.
+    Rules(Vec<String>),
+    /// Files with rules.
+    Manifests(Vec<PathBuf>),
+}
+
+/// Purpose for which devices are selected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Assessment of a taint without making it: the taint may stay unnamed.
+    Assess,
+    /// Creation of rules with a taint.
+    Add,
+    /// Anything without a taint of the user's.
+    Choose,
+}
+
+impl Choice {
+    /// Selects devices by name, with a taint.
+    #[must_use]
+    pub fn of_selectors(selectors: Vec<DeviceSelector>, taint: Option<Taint>) -> Self {
+        Self {
+            by: ChoiceBasis::Selectors(selectors),
+            hardware: Vec::new(),
+            filter: None,
+            taint,
+        }
+    }
+
+    /// Understands what was typed, and finds everything that can be wrong with it without a cluster.
+    ///
+    /// # Errors
+    ///
+    /// An invalid name; no way to select devices, or two; a taint where none can be, or none where one is needed.
+    pub fn parse(typed: &DeviceArguments, purpose: Purpose) -> Result<Self, Failure> {
+        // Before taints are looked for: `uuid=GPU-18db…` has the form of one.
+        let (hardware, names) = Hardware::among(&typed.arguments);
+        let (selectors, taint) = devices_and_taint(&names, typed, &hardware)?;
+        let filter = DeviceFilter::parse(&typed.filters)?;
+        match (&taint, purpose) {
+            (Some(taint), Purpose::Choose) => {
+                return Err(Failure::usage(format!("{taint} is a taint, not a device")));
+            }
+            // Manifests bring taints of their own.
+            (None, Purpose::Add) if typed.filenames.is_empty() => return Err(no_taint()),
+            (Some(_) | None, Purpose::Assess | Purpose::Add | Purpose::Choose) => {}
+        }
+        let is_all = typed.all_devices == Some(true);
+        let ways = [
+            ("DEVICE", !selectors.is_empty() || !hardware.is_empty()),
+            ("--all-devices", is_all),
+            ("--rule", !typed.rules.is_empty()),
+            ("--filename", !typed.filenames.is_empty()),
+        ];
+        let ways: Vec<&str> = ways
+            .into_iter()
+            .filter_map(|(way, is_used)| is_used.then_some(way))
+            .collect();
+        if let [first, second, ..] = ways[..] {
+            let text = format!("{first} cannot be used together with {second}");
+            return Err(Failure::usage(text));
+        }
+        let by = if !typed.rules.is_empty() {
+            let names = typed.rules.iter().map(|text| rule::parse_name(text));
+            ChoiceBasis::Rules(names.collect::<Result<_, _>>().map_err(wrong_name)?)
+        } else if !typed.filenames.is_empty() {
+            ChoiceBasis::Manifests(typed.filenames.clone())
+        } else if is_all {
+            // The only way to an empty selector, which every device matches.
+            ChoiceBasis::Selectors(vec![DeviceSelector::default()])
+        } else {
+            ChoiceBasis::Selectors(selectors)
+        };
+        let is_chosen = !ways.is_empty() || filter.as_ref().is_some_and(DeviceFilter::chooses);
+        match (&by, ways.first()) {
+            (ChoiceBasis::Selectors(_), _) if !is_chosen => return Err(no_devices(taint.as_ref())),
+            (ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_), Some(way)) => {
+                if taint.is_some() {
+                    return Err(Failure::usage(format!(
+                        "a taint cannot be combined with {way}: a rule has its own taint"
+                    )));
+                }
+                if filter.is_some() {
+                    return Err(Failure::usage(format!(
+                        "{way} selects the devices and cannot be combined with --node, --where and --with-partitions"
+                    )));
+                }
+            }
+            (
+                ChoiceBasis::Selectors(_) | ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_),
+                Some(_) | None,
+            ) => {}
+        }
+        Ok(Self {
+            by,
+            hardware,
+            filter,
+            taint,
+        })
+    }
+
+    /// Whether it may leave out devices of a node: with more than `--node` or all devices.
+    #[must_use]
+    pub fn is_narrower_than_nodes(&self) -> bool {
+        let is_named = match &self.by {
+            ChoiceBasis::Selectors(selectors) => {
+                selectors.iter().any(|it| *it != DeviceSelector::default())
+            }
+            ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_) => true,
+        };
+        let filter = self.filter.as_ref();
+        is_named || !self.hardware.is_empty() || filter.is_some_and(DeviceFilter::needs_attributes)
+    }
+
+    /// Whether it takes a look at a cluster to tell which devices are selected.
+    #[must_use]
+    pub fn needs_cluster(&self) -> bool {
+        !self.hardware.is_empty() || self.filter.is_some()
+    }
+
+    /// Whether attributes or counters of devices have to be read for that.
+    #[must_use]
+    pub fn needs_attributes(&self) -> bool {
+        let mut filter = self.filter.iter();
+        !self.hardware.is_empty() || filter.any(DeviceFilter::needs_attributes)
+    }
+}
+
+/// The devices, each once, and the taint among the arguments without hardware IDs. The arguments have the same meaning
+/// for all commands: what is assessed can be added by changing the verb.
+fn devices_and_taint(
+    names: &[String],
+    typed: &DeviceArguments,
+    hardware: &[Hardware],
+) -> Result<(Vec<DeviceSelector>, Option<Taint>), Failure> {
+    // A trailing dash removes a taint in kubectl. A command that adds taints must not read it as part of a
+    // key.
+    let mut taken = names
+        .iter()
+        .filter(|text| TaintPattern::parse(text).is_some());
+    if let Some(text) = taken.next() {
+        let words: Vec<String> = typed.arguments.iter().map(|text| word(text)).collect();
+        let hint = format!(
+            "to remove the taint: kubectl devicetaint remove {}",
+            words.join(" ")
+        );
+        return Err(Failure::usage(format!("{text:?} removes a taint")).hint(hint));
+    }
+    let is_all = typed.all_devices == Some(true);
+    let beside = Vec::from_iter(is_all.then(DeviceSelector::default));
+    let targets = Targets::parse(names, &beside, !hardware.is_empty(), &Effect::None);
+    let Targets {
+        selectors,
+        mut taints,
+    } = targets.map_err(|error| match error {
+        NamingError::Everything { .. } if typed.all_devices.is_some() => {
+            Failure::usage(error).hint("to select every device: --all-devices")
+        }
+        NamingError::TwoSegments { .. }
+        | NamingError::EmptySegment { .. }
+        | NamingError::Everything { .. }
+        | NamingError::Invalid { .. }
+        | NamingError::NoEffect { .. }
+        | NamingError::UnknownEffect { .. } => wrong_name(error),
+    })?;
+    if let [first, second, ..] = taints.as_slice() {
+        let text = format!("more than one taint: {first} and {second}");
+        return Err(Failure::usage(text));
+    }
+    let mut once: Vec<DeviceSelector> = Vec::new();
+    for selector in selectors {
+        if !once.contains(&selector) {
+            once.push(selector);
+        }
+    }
+    Ok((once, taints.pop()))
+}
+
+/// The failure of a malformed name, with a name that may have been meant.
+#[must_use]
+pub fn wrong_name(error: NamingError) -> Failure {
+    let hint = match &error {
+        // A driver has a dot, and so has the domain of a taint's key.
+        NamingError::TwoSegments { argument, .. }
+            if argument
+                .split('/')
+                .next()
+                .is_some_and(|first| first.contains('.')) =>
+        {
+            Some(format!(
+                "for all devices of a pool: {}; for a taint: {argument}:None",
+                word(&format!("{argument}/*"))
+            ))
+        }
+        NamingError::TwoSegments { argument, .. } => {
+            Some(format!("did you mean {}?", word(&format!("*/{argument}"))))
+        }
+        // A device and an effect with a colon between them have the form of a taint, with the device as its
+        // key.
+        NamingError::Invalid {
+            field: "taint key",
+            value,
+            ..
+        } if device::parse(value).is_ok_and(|selector| selector.device.is_some()) => Some(format!(
+            "separate device and taint by a space: {value} KEY:EFFECT"
+        )),
+        NamingError::Everything { .. }
+        | NamingError::UnknownEffect { .. }
+        | NamingError::EmptySegment { .. }
+        | NamingError::Invalid { .. }
+        | NamingError::NoEffect { .. } => None,
+    };
+    hint.into_iter().fold(Failure::usage(error), Failure::hint)
+}
+
+fn no_taint() -> Failure {
+    Failure::usage("no taint specified")
+        .hint("add a taint as KEY[=VALUE][:EFFECT], such as example.com/maintenance=firmware")
+}
+
+fn no_devices(taint: Option<&Taint>) -> Failure {
+    let text = match taint {
+        Some(taint) => format!("no devices specified for taint {taint}"),
+        None => "no devices specified".to_owned(),
+    };
+    Failure::usage(text)
+        .hint("specify devices as DRIVER/POOL/DEVICE; list them with `kubectl devicetaint devices`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(arguments: &[&str]) -> DeviceArguments {
+        DeviceArguments {
+            arguments: arguments.iter().map(|text| (*text).to_owned()).collect(),
+            ..DeviceArguments::default()
+        }
+    }
+
+    fn shown(choice: Result<Choice, Failure>) -> String {
+        let choice = match choice {
+            Ok(choice) => choice,
+            Err(failure) => return failure.to_string(),
+        };
+        let by = match &choice.by {
+            ChoiceBasis::Selectors(selectors) => selectors.iter().map(device::format).collect(),
+            ChoiceBasis::Rules(names) => names.clone(),
+            ChoiceBasis::Manifests(files) => files
+                .iter()
+                .map(|file| file.display().to_string())
+                .collect(),
+        };
+        let taint = choice.taint.map(|taint| taint.to_string());
+        by.into_iter()
+            .chain(taint)
+            .collect::<Vec<String>>()
+            .join(" ")
+    }
+
+    #[test]
+    fn exactly_what_was_typed_is_chosen_and_nothing_wider() {
+        for (name, typed, expected) in [
+            (
+                "one device",
+                typed(&["gpu.example.com/node-7/gpu-0"]),
+                "gpu.example.com/node-7/gpu-0",
+            ),
+            (
+                "each once, in their order",
+                typed(&[
+                    "b.example.com/p/d",
+                    "a.example.com/p/d",
+                    "b.example.com/p/d",
+                ]),
+                "b.example.com/p/d a.example.com/p/d",
+            ),
+            (
+                "with a taint",
+                typed(&["example.com/k=v:NoSchedule", "gpu.example.com/node-7/*"]),
+                "gpu.example.com/node-7/* example.com/k=v:NoSchedule",
+            ),
+            (
+                "all, only when that is said",
+                DeviceArguments {
+                    all_devices: Some(true),
+                    ..DeviceArguments::default()
+                },
+                "*/*/*",
+            ),
+            (
+                "a rule as it is printed",
+                DeviceArguments {
+                    rules: vec!["devicetaintrule.resource.k8s.io/drain".to_owned()],
+                    ..DeviceArguments::default()
+                },
+                "drain",
+            ),
+        ] {
+            assert_eq!(
+                shown(Choice::parse(&typed, Purpose::Assess)),
+                expected,
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_way_to_say_it_and_one_taint() {
+        let rule = || vec!["drain".to_owned()];
+        for (name, typed, refused) in [
+            ("nothing", typed(&[]), "no devices specified"),
+            (
+                "a taint alone",
+                typed(&["a.example.com/k:None"]),
+                "no devices specified for taint a.example.com/k:None",
+            ),
+            (
+                "two ways",
+                DeviceArguments {
+                    all_devices: Some(true),
+                    ..typed(&["gpu.example.com"])
+                },
+                "DEVICE cannot be used together with --all-devices",
+            ),
+            (
+                "a rule and a file",
+                DeviceArguments {
+                    rules: rule(),
+                    filenames: vec!["f".into()],
+                    ..DeviceArguments::default()
+                },
+                "--rule cannot be used together with --filename",
+            ),
+            (
+                "a rule has its own taint",
+                DeviceArguments {
+                    rules: rule(),
+                    ..typed(&["a.example.com/k:None"])
+                },
+                "a taint cannot be combined with --rule: a rule has its own taint",
+            ),
+            (
+                "two taints",
+                typed(&[
+                    "gpu.example.com",
+                    "a.example.com/k:None",
+                    "a.example.com/l:None",
+                ]),
+                "more than one taint: a.example.com/k:None and a.example.com/l:None",
+            ),
+        ] {
+            assert_eq!(
+                shown(Choice::parse(&typed, Purpose::Assess)),
+                refused,
+                "{name}"
+            );
+        }
+        let everything = |all_devices| {
+            let typed = DeviceArguments {
+                all_devices,
+                ..typed(&["*/*/*"])
+            };
+            let failure = Choice::parse(&typed, Purpose::Assess).unwrap_err();
+            failure.hints().concat()
+        };
+        assert_eq!(everything(None), "");
+        assert_eq!(
+            everything(Some(false)),
+            "to select every device: --all-devices"
+        );
+    }
+
+    #[test]
+    fn a_key_without_effect_beside_devices_is_a_taint() {
+        let by_node = || DeviceFilterFlags {
+            node: Some("node-7".to_owned()),
+            ..DeviceFilterFlags::default()
+        };
+        let with = |arguments: &[&str], filters: DeviceFilterFlags| DeviceArguments {
+            filters,
+            ..typed(arguments)
+        };
+        let by_number = ["example.com/x", "GPU-18db2cf4-4a53-1f4c-9cf1-0f4a6d0a5b1c"];
+        for typed in [
+            with(&["example.com/x=y"], by_node()),
+            with(&["gpu.example.com/*/gpu-0", "example.com/x"], by_node()),
+            typed(&["uuid=GPU-1", "example.com/x"]),
+            typed(&by_number),
+        ] {
+            let choice = Choice::parse(&typed, Purpose::Add).expect("a choice");
+            assert!(choice.taint.is_some(), "{typed:?}");
+        }
+        for typed in [
+            typed(&["example.com/x"]),
+            with(&["example.com/x"], by_node()),
+        ] {
+            let failure = Choice::parse(&typed, Purpose::Add).unwrap_err();
+            // The pasted taint evicts no pod.
+            assert!(failure.hints()[0].ends_with("example.com/x:None"));
+        }
+        let no_domain = Choice::parse(&typed(&["node-7/gpu-0"]), Purpose::Assess).unwrap_err();
+        assert_eq!(no_domain.hints(), ["did you mean '*/node-7/gpu-0'?"]);
+    }
+
+    #[test]
+    fn a_selection_without_taint_refuses_one() {
+        let typed = typed(&["gpu.example.com", "a.example.com/k:None"]);
+        let failure = Choice::parse(&typed, Purpose::Choose).unwrap_err();
+        assert_eq!(
+            failure.to_string(),
+            "a.example.com/k:None is a taint, not a device"
+        );
+    }
+
+    #[test]
+    fn what_is_tainted_is_chosen_as_what_is_looked_at_and_a_taint_is_needed() {
+        let (gpu, key) = ("gpu.example.com/node-7/gpu-0", "example.com/maintenance");
+        for (name, typed, expected) in [
+            (
+                "a taint without effect no consequence yet",
+                typed(&[gpu, key]),
+                "gpu.example.com/node-7/gpu-0 example.com/maintenance:None",
+            ),
+            (
+                "also beside flags",
+                DeviceArguments {
+                    all_devices: Some(true),
+                    ..typed(&[key])
+                },
+                "*/*/* example.com/maintenance:None",
+            ),
+            ("no taint", typed(&[gpu]), "no taint specified"),
+            ("nothing", typed(&[]), "no taint specified"),
+            (
+                "a taint alone",
+                typed(&["a=b"]),
+                "no devices specified for taint a=b:None",
+            ),
+            (
+                "two ways",
+                DeviceArguments {
+                    all_devices: Some(true),
+                    ..typed(&[gpu, "a=b"])
+                },
+                "DEVICE cannot be used together with --all-devices",
+            ),
+            (
+                "a file has its own taint",
+                DeviceArguments {
+                    filenames: vec!["f".into()],
+                    ..typed(&["a=b"])
+                },
+                "a taint cannot be combined with --filename: a rule has its own taint",
+            ),
+            (
+                "what takes away",
+                typed(&[gpu, "example.com/maintenance-"]),
+                "\"example.com/maintenance-\" removes a taint",
+            ),
+        ] {
+            assert_eq!(
+                shown(Choice::parse(&typed, Purpose::Add)),
+                expected,
+                "{name}"
+            );
+        }
+    }
+}

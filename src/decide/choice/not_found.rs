@@ -1,0 +1,257 @@
+//! Names that nothing has, with the nearest ones of their kind.
+
+use std::collections::BTreeSet;
+
+use crate::decide::identity::Hardware;
+use crate::engine::{self, DeviceCondition, ProposedTaint, Semantics, filter_devices};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{Device, DeviceId, DeviceSelector, Kind, Reading, Snapshot};
+use crate::naming::nearest::nearest;
+use crate::naming::shell::word;
+use crate::naming::{device, suggest};
+
+const LIST: &str = "list the devices with `kubectl devicetaint devices`";
+
+/// Hint for a cluster without devices.
+pub const NO_DEVICES: &str = "no driver publishes a device, and no claim has one allocated: check \
+    `kubectl get resourceslices` and the pods of the DRA driver";
+
+/// No object of this `kind` has the `name`; the hint has the nearest of the `known` names.
+#[must_use]
+pub fn not_found(kind: &str, name: &str, known: impl IntoIterator<Item = String>) -> Failure {
+    let failure = Failure::new(ExitStatus::Failed, format!("no {kind} {name}"));
+    let known: BTreeSet<String> = known.into_iter().collect();
+    did_you_mean(failure, &nearest(name, known))
+}
+
+fn did_you_mean(failure: Failure, names: &[String]) -> Failure {
+    match names {
+        [] => failure,
+        [only] => failure.hint(format!("did you mean {only}?")),
+        several => failure.hint(format!("did you mean one of {}?", several.join(", "))),
+    }
+}
+
+/// The failure with this hint, if it has none.
+fn or_hint(failure: Failure, hint: &str) -> Failure {
+    if failure.hints().is_empty() {
+        failure.hint(hint)
+    } else {
+        failure
+    }
+}
+
+/// No device that is published or allocated matches the selector, unless slices were not read.
+#[must_use]
+pub fn no_device(selector: &DeviceSelector, reading: &Reading, semantics: &Semantics) -> Failure {
+    or_hint(unmatched_device(selector, reading, semantics), LIST)
+}
+
+fn unmatched_device(
+    selector: &DeviceSelector,
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Failure {
+    // A word alone is taken for a driver, and may have been meant as a pool.
+    let word_alone = selector
+        .driver
+        .as_ref()
+        .filter(|_| selector.pool.is_none() && selector.device.is_none());
+    let name = word_alone.map_or_else(|| device::format(selector), ToString::to_string);
+    if let Some(gap) = reading.without(Kind::ResourceSlice) {
+        let text = format!("cannot tell whether a device matches {name}");
+        return Failure::new(ExitStatus::Failed, text).detail(format!("{}: {}", gap.what, gap.why));
+    }
+    let known = engine::devices(&reading.snapshot, semantics);
+    let known: Vec<DeviceId> = known.into_iter().map(|state| state.id).collect();
+    let text = format!("no device matches {name}: none is published or allocated");
+    let failure = Failure::new(ExitStatus::Failed, text);
+    if known.is_empty() {
+        return failure.hint(NO_DEVICES);
+    }
+    let mut similar = suggest(selector, &known);
+    if let Some(word) = word_alone {
+        similar.retain(|name| name.contains('/'));
+        let drivers = known.iter().map(|id| id.driver.to_string());
+        similar.extend(nearest(word.as_str(), drivers));
+    }
+    let similar: Vec<String> = similar.iter().map(|name| word(name)).collect();
+    did_you_mean(failure, &similar)
+}
+
+/// No published device has this hardware ID.
+#[must_use]
+pub(super) fn no_hardware(hardware: &Hardware) -> Failure {
+    Failure::new(ExitStatus::Failed, format!("no device with {hardware}")).hint(
+        "list the devices and their hardware IDs with `kubectl devicetaint devices --columns uuid`",
+    )
+}
+
+/// No device is local to the node.
+#[must_use]
+pub fn no_node(name: &str, snapshot: &Snapshot) -> Failure {
+    let nodes = snapshot.slices.iter().flat_map(|slice| {
+        let devices = slice.devices.iter();
+        devices.filter_map(|device| slice.node_of(device))
+    });
+    let nodes: BTreeSet<String> = nodes.map(ToString::to_string).collect();
+    let text = format!("no device is local to node {name}");
+    let failure = Failure::new(ExitStatus::Failed, text);
+    or_hint(did_you_mean(failure, &nearest(name, nodes)), LIST)
+}
+
+/// No device meets all `conditions`: the failure of the first that none meets alone, else of all together.
+#[must_use]
+pub(super) fn no_match(
+    conditions: &[DeviceCondition],
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Failure {
+    let is_unmet = |condition: &&DeviceCondition| {
+        let alone = std::slice::from_ref(*condition);
+        let alone = filter_devices(&reading.snapshot, alone, semantics);
+        alone.devices.is_empty() && alone.failed.is_empty()
+    };
+    match conditions.iter().find(is_unmet) {
+        Some(DeviceCondition::Node(name)) => no_node(name, &reading.snapshot),
+        Some(DeviceCondition::Named(selectors)) if !selectors.is_empty() => {
+            no_device(&selectors[0], reading, semantics)
+        }
+        Some(
+            DeviceCondition::Named(_)
+            | DeviceCondition::Attribute(_)
+            | DeviceCondition::Expression(_),
+        )
+        | None => Failure::new(ExitStatus::Failed, "no device matches all filters").hint(LIST),
+    }
+}
+
+/// Refuses taints that select nothing in what was read, where devices to come may be meant.
+///
+/// # Errors
+///
+/// The first selector that matches no device.
+pub fn refuse_missing(
+    proposed: &[ProposedTaint],
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Result<(), Failure> {
+    let Some(failure) = unmatched(proposed, reading, semantics) else {
+        return Ok(());
+    };
+    // The pods on the devices have to be known before there is a rule for them.
+    Err(if reading.without(Kind::ResourceSlice).is_some() {
+        failure
+    } else {
+        or_hint(
+            failure,
+            "to accept devices that do not exist yet: --allow-missing",
+        )
+    })
+}
+
+/// Refuses taints that select nothing in what was read, where devices to come are of no use.
+///
+/// # Errors
+///
+/// The first selector that matches no device.
+pub fn refuse_unmatched(
+    proposed: &[ProposedTaint],
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Result<(), Failure> {
+    match unmatched(proposed, reading, semantics) {
+        Some(failure) => Err(or_hint(failure, LIST)),
+        None => Ok(()),
+    }
+}
+
+/// The failure of the first selector without a rule that selects nothing in what was read.
+fn unmatched(
+    proposed: &[ProposedTaint],
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Option<Failure> {
+    let counts = engine::selection(&reading.snapshot, proposed, semantics).counts;
+    let mut empty = proposed.iter().zip(counts).filter_map(|(proposed, count)| {
+        let is_empty = count == 0 && proposed.rule.is_none();
+        proposed.selector.as_ref().filter(|_| is_empty)
+    });
+    Some(unmatched_device(empty.next()?, reading, semantics))
+}
+
+/// Refuses columns of attributes and capacities that no published device has, where all slices were read.
+///
+/// # Errors
+///
+/// A name of nothing, or the first unknown name.
+pub fn refuse_unknown_columns(names: &[String], reading: &Reading) -> Result<(), Failure> {
+    let last = |name: &str| name.rsplit('/').next().unwrap_or(name).to_owned();
+    let of_device = |device: &Device| -> Vec<String> {
+        let names = device.attributes.keys().chain(device.capacity.keys());
+        names.map(|name| last(name)).collect()
+    };
+    let devices = reading.snapshot.slices.iter();
+    let devices = devices.flat_map(|slice| &slice.devices);
+    let known: BTreeSet<String> = devices.flat_map(of_device).collect();
+    let is_read = reading.without(Kind::ResourceSlice).is_none();
+    let mut unknown = names.iter().filter(|name| !known.contains(&last(name)));
+    match unknown.next().filter(|_| is_read && !known.is_empty()) {
+        Some(name) => Err(not_found("attribute or capacity", name, known)),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testing;
+
+    fn reading() -> Reading {
+        let mut reading = testing::reading();
+        reading.known.insert(Kind::ResourceSlice);
+        let device = testing::published("gpu-0", &[("uuid", "A"), ("model", "H100")]);
+        reading.snapshot.slices = vec![testing::slice(vec![device])];
+        reading
+    }
+
+    #[test]
+    fn a_name_that_nothing_has_gets_one_hint() {
+        let reading = reading();
+        let hint = |failure: Failure| {
+            let [hint] = failure.hints() else {
+                panic!("{:?}", failure.hints());
+            };
+            hint.clone()
+        };
+        let device = |text: &str| {
+            let selector = device::parse(text).expect("a device");
+            hint(no_device(&selector, &reading, &testing::semantics(37)))
+        };
+        assert_eq!(
+            device("gpu.example.com/node-7/gpu-9"),
+            "did you mean gpu.example.com/node-7/gpu-0?"
+        );
+        assert_eq!(device("node-7"), "did you mean '*/node-7/*'?");
+        assert_eq!(device("gpu.exmple.com"), "did you mean gpu.example.com?");
+        assert_eq!(device("maintenance"), LIST);
+        assert_eq!(
+            hint(no_node("node-8", &reading.snapshot)),
+            "did you mean node-7?"
+        );
+        let columns = |name: &str| refuse_unknown_columns(&[name.to_owned()], &reading);
+        assert_eq!(hint(columns("modle").unwrap_err()), "did you mean model?");
+        assert!(columns("x.example.com/uuid").is_ok());
+    }
+
+    #[test]
+    fn without_slices_no_name_is_called_missing() {
+        let mut reading = reading();
+        reading.known.remove(&Kind::ResourceSlice);
+        let selector = device::parse("gpu.example.com/node-7/gpu-9").expect("a device");
+        let failure = no_device(&selector, &reading, &testing::semantics(37));
+        assert!(failure.to_string().starts_with("cannot tell"), "{failure}");
+        let columns = refuse_unknown_columns(&["modle".to_owned()], &reading);
+        assert!(columns.is_ok());
+    }
+}

@@ -1,0 +1,426 @@
+//! Devices of hardware IDs, `--node` and `--where` in what was read.
+
+use std::collections::BTreeSet;
+
+use super::arguments::{Choice, ChoiceBasis, DeviceFilterFlags};
+use super::not_found::{no_hardware, no_match};
+use crate::decide::identity::Hardware;
+use crate::engine::allocator::sharing_counters;
+use crate::engine::expression::{DeviceExpression, ExpressionError};
+use crate::engine::{DeviceCondition, FilteredDevices, Semantics, filter_devices};
+use crate::error::{ExitStatus, Failure};
+use crate::model::{DeviceId, DeviceSelector, Kind, Reading};
+use crate::naming::phrase::{counted, few};
+
+/// So many devices of which it is unknown whether they match are named.
+const FEW: usize = 5;
+
+/// Conditions on devices that have been understood.
+#[derive(Clone, Debug)]
+pub struct DeviceFilter {
+    conditions: Vec<DeviceCondition>,
+    node: Option<String>,
+    skips_errors: Option<bool>,
+    with_partitions: bool,
+}
+
+/// Selection with its devices by name.
+#[derive(Clone, Debug)]
+pub struct ResolvedChoice {
+    /// The selection.
+    pub choice: Choice,
+    /// What to know about it.
+    pub notes: Vec<String>,
+}
+
+impl Choice {
+    /// Returns the selection with the devices of `reading` by their names.
+    ///
+    /// # Errors
+    ///
+    /// No device, or one of which it is unknown whether it matches; slices that were not read; a hardware ID that several
+    /// devices have.
+    pub fn resolved(
+        &self,
+        reading: &Reading,
+        semantics: &Semantics,
+    ) -> Result<ResolvedChoice, Failure> {
+        let (ChoiceBasis::Selectors(named), true) = (&self.by, self.needs_cluster()) else {
+            return Ok(ResolvedChoice {
+                choice: self.clone(),
+                notes: Vec::new(),
+            });
+        };
+        let mut selectors = named.clone();
+        let found = devices_with(&self.hardware, reading, semantics)?;
+        selectors.extend(found.into_iter().map(DeviceSelector::from));
+        let mut notes = Vec::new();
+        if let Some(filter) = &self.filter {
+            let devices = filter.devices(selectors, reading, semantics, &mut notes)?;
+            selectors = devices.into_iter().map(DeviceSelector::from).collect();
+        }
+        Ok(ResolvedChoice {
+            choice: Self::of_selectors(selectors, self.taint.clone()),
+            notes,
+        })
+    }
+}
+
+/// Returns the devices that have these hardware IDs: one for each ID, or one with its partitions.
+///
+/// # Errors
+///
+/// No published device has an ID, or several have one that are not parts of one another; slices that were not read.
+pub fn devices_with(
+    hardware: &[Hardware],
+    reading: &Reading,
+    semantics: &Semantics,
+) -> Result<BTreeSet<DeviceId>, Failure> {
+    let mut all = BTreeSet::new();
+    for number in hardware {
+        refuse_unread(reading)?;
+        let is = DeviceCondition::Attribute(number.conditions());
+        let found = filter_devices(&reading.snapshot, &[is], semantics);
+        let FilteredDevices { devices, failed } = found;
+        if devices.is_empty() {
+            let names: Vec<String> = failed.iter().map(|(id, _)| id.to_string()).collect();
+            let failure = no_hardware(number);
+            return Err(if names.is_empty() {
+                failure
+            } else {
+                failure.detail(format!("not published, so not compared: {}", few(&names)))
+            });
+        }
+        let has_all = |whole: &DeviceId| {
+            let parts = sharing_counters(&reading.snapshot, &BTreeSet::from([whole.clone()]));
+            let mut devices = devices.iter();
+            devices.all(|device| device == whole || parts.contains(device))
+        };
+        if !devices.iter().any(has_all) {
+            let names: Vec<String> = devices.iter().map(ToString::to_string).collect();
+            let text = format!(
+                "{number} is ambiguous: it is the hardware ID of {}",
+                names.join(" and ")
+            );
+            return Err(
+                Failure::new(ExitStatus::Failed, text).hint("use the name of one of these devices")
+            );
+        }
+        all.extend(devices);
+    }
+    Ok(all)
+}
+
+/// Refuses selections for which slices have to be read that were not.
+fn refuse_unread(reading: &Reading) -> Result<(), Failure> {
+    let kind = Kind::ResourceSlice;
+    let Some(gap) = reading.without(kind) else {
+        return Ok(());
+    };
+    let reason = reading.gaps.iter().find(|gap| gap.kind() == Some(kind));
+    let text = format!("the devices are unknown: {}", reason.unwrap_or(&gap).why);
+    // Claims name devices too, and only those that they hold.
+    Err(Failure::new(ExitStatus::Failed, text)
+        .hint("specify allocated devices as DRIVER/POOL/DEVICE"))
+}
+
+impl DeviceFilter {
+    /// Understands the flags, and finds everything that can be wrong with them without a cluster; `None` where none was
+    /// used.
+    ///
+    /// # Errors
+    ///
+    /// An expression that an API server would refuse, or that this plugin cannot evaluate; `--skip-errors` without an
+    /// expression.
+    pub fn parse(typed: &DeviceFilterFlags) -> Result<Option<Self>, Failure> {
+        if typed.skips_errors == Some(true) && typed.expressions.is_empty() {
+            return Err(Failure::usage("--skip-errors needs --where"));
+        }
+        let mut conditions = Vec::new();
+        conditions.extend(typed.node.clone().map(DeviceCondition::Node));
+        for text in &typed.expressions {
+            let expression = DeviceExpression::compile(text);
+            conditions.push(DeviceCondition::Expression(
+                expression.map_err(|error| wrong_expression(text, &error))?,
+            ));
+        }
+        let is_used = !conditions.is_empty() || typed.with_partitions;
+        Ok(is_used.then(|| Self {
+            conditions,
+            node: typed.node.clone(),
+            skips_errors: typed.skips_errors,
+            with_partitions: typed.with_partitions,
+        }))
+    }
+
+    /// The node to which the devices are local.
+    #[must_use]
+    pub fn node(&self) -> Option<&str> {
+        self.node.as_deref()
+    }
+
+    /// Whether it selects devices without names; `--with-partitions` alone only adds to named ones.
+    #[must_use]
+    pub fn chooses(&self) -> bool {
+        !self.conditions.is_empty()
+    }
+
+    /// Whether attributes or counters of devices have to be read for it.
+    #[must_use]
+    pub fn needs_attributes(&self) -> bool {
+        let mut conditions = self.conditions.iter();
+        self.with_partitions || conditions.any(DeviceCondition::is_about_attributes)
+    }
+
+    /// The devices of `reading` that meet all conditions and that one of `named` selects; any where there are none.
+    fn devices(
+        &self,
+        named: Vec<DeviceSelector>,
+        reading: &Reading,
+        semantics: &Semantics,
+        notes: &mut Vec<String>,
+    ) -> Result<BTreeSet<DeviceId>, Failure> {
+        refuse_unread(reading)?;
+        let snapshot = &reading.snapshot;
+        let mut conditions = Vec::new();
+        if !named.is_empty() {
+            conditions.push(DeviceCondition::Named(named));
+        }
+        conditions.extend(self.conditions.iter().cloned());
+        let FilteredDevices { devices, failed } = filter_devices(snapshot, &conditions, semantics);
+        if !failed.is_empty() {
+            // An expression that fails for its own sake says nothing of any device, so that all would be skipped.
+            let is_of_devices = failed.iter().all(|(_, error)| error.is_of_the_device());
+            if self.skips_errors != Some(true) || !is_of_devices {
+                return Err(self.undecided(&failed));
+            }
+            notes.push(format!(
+                "skipped because it is unknown whether they match: {}",
+                counted(failed.len(), "device")
+            ));
+        }
+        if devices.is_empty() {
+            return Err(no_match(&conditions, reading, semantics));
+        }
+        let mut devices: BTreeSet<DeviceId> = devices.into_iter().collect();
+        if self.with_partitions {
+            let parts = sharing_counters(snapshot, &devices);
+            if !parts.is_empty() {
+                notes.push(format!(
+                    "includes devices that share counters with the selected ones: {}",
+                    parts.len()
+                ));
+            }
+            devices.extend(parts);
+        }
+        Ok(devices)
+    }
+
+    /// The failure where it is unknown of some devices whether they match.
+    fn undecided(&self, failed: &[(DeviceId, ExpressionError)]) -> Failure {
+        let failure = Failure::new(
+            ExitStatus::Failed,
+            format!(
+                "cannot tell whether they match: {}",
+                counted(failed.len(), "device")
+            ),
+        );
+        let failure = failed
+            .iter()
+            .take(FEW)
+            .fold(failure, |failure, (id, error)| {
+                failure.detail(format!("{id}: {error}"))
+            });
+        let more = failed.len().saturating_sub(FEW);
+        let failure = if more > 0 {
+            failure.detail(format!("and {more} more"))
+        } else {
+            failure
+        };
+        let is_of_devices = failed.iter().all(|(_, error)| error.is_of_the_device());
+        failure.hint(match self.skips_errors {
+            _ if !is_of_devices => "rewrite the expression",
+            Some(_) => "to skip these devices: --skip-errors",
+            None => "make the attribute optional with has(…) or .?x.orValue(…)",
+        })
+    }
+}
+
+/// The expression with the place that is wrong in it.
+fn wrong_expression(text: &str, error: &ExpressionError) -> Failure {
+    let failure = Failure::usage(format!("--where: {error}"));
+    let Some(at) = error.position() else {
+        return failure;
+    };
+    let line = text
+        .lines()
+        .nth(at.line.saturating_sub(1))
+        .unwrap_or_default();
+    // As much of a long line as stands around it.
+    let from = at.column.saturating_sub(40);
+    let shown: String = line.chars().skip(from).take(70).collect();
+    let gap = " ".repeat(at.column.saturating_sub(from).saturating_sub(1));
+    failure.detail(shown).detail(format!("{gap}^"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::choice::{DeviceArguments, Purpose};
+    use crate::engine::testing::{drawing, published, semantics, slice, slice_of};
+    use crate::report::testing;
+
+    #[test]
+    fn what_is_wrong_is_found_without_a_cluster() {
+        let expression = |text: &str| DeviceFilterFlags {
+            expressions: vec![text.to_owned()],
+            ..DeviceFilterFlags::default()
+        };
+        let skips = DeviceFilterFlags {
+            skips_errors: Some(true),
+            ..DeviceFilterFlags::default()
+        };
+        for (name, typed, said) in [
+            (
+                "a type",
+                expression("device.driver == 1"),
+                "--where: compilation failed at column 15: found no matching overload for '_==_' applied to '(string, int)'",
+            ),
+            ("nothing to skip", skips, "--skip-errors needs --where"),
+        ] {
+            let failure = DeviceFilter::parse(&typed).unwrap_err();
+            assert_eq!(failure.status(), ExitStatus::Usage);
+            assert_eq!(failure.to_string(), said, "{name}");
+        }
+        let none = DeviceFilter::parse(&DeviceFilterFlags::default());
+        assert!(none.unwrap().is_none());
+    }
+
+    #[test]
+    fn a_wrong_expression_is_pointed_at() {
+        let text = format!("{}nope", " ".repeat(60));
+        let failure = wrong_expression(&text, &DeviceExpression::compile(&text).unwrap_err());
+        let [shown, mark] = failure.details() else {
+            panic!("two lines");
+        };
+        assert_eq!(shown.find("nope"), mark.find('^'));
+    }
+
+    /// gpu-0 and gpu-1 with a UUID each and a common PCI address, a card of another driver with the UUID of gpu-1, and
+    /// gpu-2 with a half of it, which have one UUID.
+    fn reading() -> Reading {
+        let mut reading = testing::reading();
+        reading.known.insert(Kind::ResourceSlice);
+        let place = ("resource.kubernetes.io/pciBusID", "0000:17:00.0");
+        let part = |name: &str, amount: &str| {
+            let mut device = drawing(name, amount);
+            device.attributes = published(name, &[("uuid", "C")]).attributes;
+            device
+        };
+        reading.snapshot.slices = vec![
+            slice(vec![
+                published("gpu-0", &[("uuid", "A"), place]),
+                published("gpu-1", &[("uuid", "B"), place]),
+                part("gpu-2", "80Gi"),
+                part("gpu-2-half", "40Gi"),
+            ]),
+            slice_of(
+                "vfio.example.com",
+                vec![published("card", &[("uuid", "B")])],
+            ),
+        ];
+        reading
+    }
+
+    fn resolved(arguments: &[&str], filters: DeviceFilterFlags) -> Result<Vec<String>, Failure> {
+        let typed = DeviceArguments {
+            arguments: arguments.iter().map(|text| (*text).to_owned()).collect(),
+            filters,
+            ..DeviceArguments::default()
+        };
+        let choice = Choice::parse(&typed, Purpose::Choose)?;
+        let choice = choice.resolved(&reading(), &semantics(37))?.choice;
+        let ChoiceBasis::Selectors(selectors) = choice.by else {
+            panic!("devices");
+        };
+        let names = selectors.iter().map(crate::naming::device::format);
+        Ok(names
+            .map(|name| name.rsplit('/').next().unwrap_or_default().to_owned())
+            .collect())
+    }
+
+    #[test]
+    fn hardware_ids_and_names_are_selected_and_flags_narrow_them() {
+        let none = DeviceFilterFlags::default;
+        let of_node = |node: &str| DeviceFilterFlags {
+            node: Some(node.to_owned()),
+            ..none()
+        };
+        let with_partitions = DeviceFilterFlags {
+            with_partitions: true,
+            ..none()
+        };
+        let gpu = "gpu.example.com/node-7/gpu-1";
+        for (name, arguments, filters, expected) in [
+            ("an ID", &["uuid=A"][..], none(), &["gpu-0"][..]),
+            (
+                "an ID and a name",
+                &["uuid=A", gpu],
+                none(),
+                &["gpu-1", "gpu-0"],
+            ),
+            (
+                "a card with its parts",
+                &["uuid=C"],
+                none(),
+                &["gpu-2", "gpu-2-half"],
+            ),
+            (
+                "names of a node",
+                &["uuid=A", gpu],
+                of_node("node-7"),
+                &["gpu-0", "gpu-1"],
+            ),
+            (
+                "a part",
+                &["gpu.example.com/node-7/gpu-2-half"],
+                with_partitions,
+                &["gpu-2", "gpu-2-half"],
+            ),
+        ] {
+            assert_eq!(resolved(arguments, filters).unwrap(), expected, "{name}");
+        }
+        for (arguments, filters, said) in [
+            (&["uuid=D"][..], none(), "no device with uuid=D"),
+            (&["uuid=B"], none(), "uuid=B is ambiguous"),
+            (&["0000:17:00.0"], none(), "0000:17:00.0 is ambiguous"),
+            (&[], of_node("node-9"), "no device is local to node node-9"),
+        ] {
+            let failure = resolved(arguments, filters).unwrap_err();
+            assert!(failure.to_string().starts_with(said), "{failure}");
+        }
+    }
+
+    #[test]
+    fn without_slices_nothing_is_selected_by_node_or_hardware() {
+        let mut reading = reading();
+        reading.known.remove(&Kind::ResourceSlice);
+        let node = DeviceFilterFlags {
+            node: Some("node-7".to_owned()),
+            ..DeviceFilterFlags::default()
+        };
+        for (arguments, filters) in [
+            (vec![], node),
+            (vec!["uuid=A".to_owned()], DeviceFilterFlags::default()),
+        ] {
+            let typed = DeviceArguments {
+                arguments,
+                filters,
+                ..DeviceArguments::default()
+            };
+            let choice = Choice::parse(&typed, Purpose::Choose).expect("a choice");
+            let failure = choice.resolved(&reading, &semantics(37)).unwrap_err();
+            assert!(failure.to_string().starts_with("the devices are unknown"));
+        }
+    }
+}
