@@ -187,18 +187,6 @@ pub enum ClusterError {
         /// The request timeout.
         waited: Duration,
     },
-    /// The answer comes in, and not at a pace that leads anywhere.
-    #[error("{server} responds to {path} too slowly: {bytes} bytes in {}s", waited.as_secs_f64())]
-    TooSlow {
-        /// Which server.
-        server: Arc<Server>,
-        /// Path of the request.
-        path: String,
-        /// What came last, in all of that time.
-        bytes: u64,
-        /// The request timeout.
-        waited: Duration,
-    },
     /// The server asks to come back later than the request timeout allows, or for ever.
     #[error("{server} is overloaded or not ready ({status}){}", limit.map(|limit| format!(": \
         the request timeout of {}s leaves no time for another attempt", limit.as_secs_f64())).unwrap_or_default())]
@@ -378,7 +366,7 @@ impl ClusterError {
                 "a proxy, gateway or login page may have responded instead: check --server, \
                  proxy-url and HTTPS_PROXY, and compare with `kubectl get --raw /version`".to_owned(),
             ],
-            Self::TooSlow { .. } | Self::TimedOut { .. } => vec![
+            Self::TimedOut { .. } => vec![
                 "check the network to the server, or wait longer with --request-timeout".to_owned(),
             ],
             Self::Busy { limit: None, .. } => vec!["try later".to_owned()],

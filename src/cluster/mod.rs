@@ -15,7 +15,6 @@
 //! asked for again, and is an error in the end.
 
 mod bounded;
-mod cache;
 mod client;
 mod connection;
 mod discovery;
@@ -40,7 +39,7 @@ mod write;
 pub use crate::wire::Detail;
 pub use client::ApiClient;
 pub use connection::{Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment};
-pub use discovery::{ServedKinds, discover, remembered, served_kinds, with_admission};
+pub use discovery::{ServedKinds, discover, served_kinds, with_admission};
 pub use error::{ClusterError, Server};
 pub use files::{
     FileSource, InputError, Limits, SavedNotes, read, read_manifests, read_saved, read_with_rules,
@@ -53,8 +52,7 @@ pub use read::{
     EarlyInputs, NodeDetail, PodQuery, PodQueryResult, ReadMore, ReadResult, Saved, SavedList,
     eviction_events, find_pods, node_health, read_attributes, read_devices, read_devices_and,
     read_everything, read_for_preview, read_names, read_nodes, read_optional, read_places,
-    read_pods, read_pods_and_disruption_inputs, read_remembered, read_workloads, rule_events,
-    slices_of_nodes,
+    read_pods, read_pods_and_disruption_inputs, read_workloads, rule_events, slices_of_nodes,
 };
 pub use retryability::Retryability;
 pub use role::Role;

@@ -27,7 +27,6 @@ impl ClusterError {
         match self {
             Self::Unreachable { .. }
             | Self::TimedOut { .. }
-            | Self::TooSlow { .. }
             | Self::Busy { .. }
             | Self::Incomplete { .. }
             | Self::Conflict { .. }
@@ -117,12 +116,6 @@ mod tests {
             ClusterError::TimedOut {
                 server: Arc::clone(&server),
                 path: text(),
-                waited,
-            },
-            ClusterError::TooSlow {
-                server: Arc::clone(&server),
-                path: text(),
-                bytes: 1,
                 waited,
             },
             ClusterError::Busy {

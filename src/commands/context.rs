@@ -6,7 +6,6 @@ use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::clock;
 use crate::cluster::{self, ApiClient, ConnectionOptions};
 use crate::completion::Said;
 use crate::decide::Ledger;
@@ -35,7 +34,7 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "HOME",
-        meaning: "Directory that contains .kube/config, .kube/kuberc and .kube/cache",
+        meaning: "Directory that contains .kube/config and .kube/kuberc",
     },
     Variable {
         name: "HTTPS_PROXY",
@@ -44,10 +43,6 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "HTTP_PROXY",
         meaning: "Proxy for http API servers",
-    },
-    Variable {
-        name: "KUBECACHEDIR",
-        meaning: "Directory for cached discovery data; default: ~/.kube/cache",
     },
     Variable {
         name: "KUBECONFIG",
@@ -156,7 +151,6 @@ impl Surroundings {
     /// What of it connections depend on.
     pub(super) fn environment(&self) -> cluster::Environment {
         cluster::Environment {
-            started: Some(clock::now()),
             ..cluster::Environment::from_variables(|name| self.variables.get(name).cloned())
         }
     }

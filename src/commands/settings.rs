@@ -33,7 +33,6 @@ pub(super) fn options(args: ConnectionArgs) -> ConnectionOptions {
         password: args.password,
         proxy_url: args.proxy_url,
         kuberc: args.kuberc,
-        cache_dir: args.cache_dir,
         as_user: args.as_user,
         as_group: args.as_group,
         as_uid: args.as_uid,

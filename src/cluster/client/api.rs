@@ -5,6 +5,7 @@
 //! and once only: see `write`.
 
 use std::fmt;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,12 +14,10 @@ use tokio::time::Instant;
 
 use super::body_reader::BodyReader;
 use super::failure;
-use super::link_monitor::LinkMonitor;
 use super::request::Read;
 use super::retry::{ATTEMPTS, AttemptFailure, RetryBudget};
 use super::server_observations::ServerObservations;
 use super::transport::Transport;
-use crate::cluster::cache::Cache;
 use crate::cluster::connection::load::Connection;
 use crate::cluster::error::ClusterError;
 use crate::cluster::error::Server;
@@ -37,9 +36,9 @@ pub(super) struct Shared {
     context: Option<String>,
     pub(super) request_timeout: Option<Duration>,
     purpose: Option<Purpose>,
-    cache: Option<Cache>,
     pub(super) observer: Arc<dyn Observer>,
-    pub(super) link_monitor: LinkMonitor,
+    /// Whether a small answer came so fast that compression costs more time than it saves.
+    pub(super) is_near: AtomicBool,
     observations: Mutex<ServerObservations>,
 }
 
@@ -54,7 +53,6 @@ impl ApiClient {
     pub fn new(connection: Connection, observer: Arc<dyn Observer>) -> Result<Self, ClusterError> {
         let server = connection.server;
         let is_compressed = !connection.config.disable_compression;
-        let link_monitor = LinkMonitor::new(connection.cache.clone(), is_compressed);
         let transport = Transport::new(connection.config, connection.renewal)
             .map_err(|error| failure::unusable(&server, &error))?;
         Ok(Self {
@@ -65,8 +63,7 @@ impl ApiClient {
                 request_timeout: connection.request_timeout,
                 purpose: connection.purpose,
                 observer,
-                link_monitor,
-                cache: connection.cache,
+                is_near: AtomicBool::new(!is_compressed),
                 observations: Mutex::default(),
             }),
         })
@@ -122,11 +119,6 @@ impl ApiClient {
     #[must_use]
     pub fn purpose(&self) -> Option<Purpose> {
         self.shared.purpose
-    }
-
-    /// What is remembered of the server.
-    pub(in crate::cluster) fn cache(&self) -> Option<&Cache> {
-        self.shared.cache.as_ref()
     }
 
     /// Asks until there is a complete answer, or no hope of one.

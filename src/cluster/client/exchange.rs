@@ -1,6 +1,7 @@
 //! One request and its answer, watched for silence.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use http::Response;
@@ -12,8 +13,6 @@ use tokio::time::Instant;
 use super::api::ApiClient;
 use super::body_reader::BodyReader;
 use super::failure;
-use super::link_quality::ResponseTiming;
-use super::pace::Pace;
 use super::refusal::{BodyExtent, Refusal, RequestContext};
 use super::request::{Change, Compression, Read, request};
 use super::retry::AttemptFailure;
@@ -24,6 +23,11 @@ use crate::cluster::observer::Event;
 
 /// After this long without a sign of the server, the user is told whom the plugin waits for.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// A server that answers a small question within this time, connection and all, is near: compression, at some 100 MB/s,
+/// costs more time than it saves.
+const NEAR: Duration = Duration::from_millis(15);
+/// Size of a small answer, in bytes.
+const SMALL: u64 = 16 << 10;
 /// More than this of a refusal is not read.
 const LONGEST_REFUSAL: usize = 1 << 20;
 
@@ -34,8 +38,28 @@ pub(in crate::cluster) struct Progress {
     status: Option<u16>,
     /// Of the body, uncompressed.
     bytes: u64,
-    /// What was asked for.
-    compression: Compression,
+}
+
+/// Bytes since the last progress: a server that sends less than 4 KiB within the request timeout is as good as silent.
+struct Window {
+    since: Instant,
+    bytes: usize,
+}
+
+impl Window {
+    fn new() -> Self {
+        Self {
+            since: Instant::now(),
+            bytes: 0,
+        }
+    }
+
+    fn take(&mut self, bytes: usize) {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes >= 4 << 10 {
+            *self = Self::new();
+        }
+    }
 }
 
 /// What came back.
@@ -104,29 +128,19 @@ impl ApiClient {
     ) -> Result<C::Output, AttemptFailure> {
         let asked = Instant::now();
         let (head, mut body) = self.answered(read, change, progress).await?;
-        let started = Instant::now();
-        let mut pace = Pace::default();
-        let mut working = Duration::ZERO;
-        while let Some(bytes) = self.next_bytes(read, &mut body, pace, started).await? {
-            let arrived = started.elapsed();
-            pace.take(bytes.len(), arrived);
+        let mut window = Window::new();
+        while let Some(bytes) = self.next_bytes(read, &mut body, &mut window).await? {
             progress.take(bytes.len());
             consumer.push(&bytes)?;
-            // Decoding takes time that says nothing about the link.
-            working = working.saturating_add(started.elapsed().saturating_sub(arrived));
             let (path, bytes) = (read.path.as_str(), progress.bytes);
             self.observe(&Event::Progress { path, bytes });
         }
-        let waited = started.elapsed().saturating_sub(working);
         // `finish` judges whether an API server sent the body, so nothing is learned from the headers before.
         let output = consumer.finish()?;
         self.observations(|observations| observations.prove(&head.headers));
-        self.shared.link_monitor.note(ResponseTiming {
-            bytes: progress.bytes,
-            elapsed: asked.elapsed(),
-            body: waited,
-            is_compressed: progress.compression == Compression::Wanted,
-        });
+        if progress.bytes <= SMALL && asked.elapsed() <= NEAR {
+            self.shared.is_near.store(true, Ordering::Relaxed);
+        }
         Ok(output)
     }
 
@@ -147,7 +161,6 @@ impl ApiClient {
     ) -> Result<(Parts, Body), AttemptFailure> {
         // Kept, because others may renew the credentials meanwhile: what counts is which ones were sent.
         let access = self.shared.transport.access();
-        progress.compression = self.compression();
         let mut reply = self.send(&access, read, change, progress).await?;
         if let Reply::Refusal(refusal) = &reply
             && self.renew(&access, refusal, change).await?
@@ -170,11 +183,14 @@ impl ApiClient {
         progress: &mut Progress,
     ) -> Result<Reply, AttemptFailure> {
         let sending = Sending::default();
-        let asked = request(read, change, &sending, progress.compression)?;
+        let asked = request(read, change, &sending, self.compression())?;
         let answer = access.client.send(asked);
-        let answer = self.in_time(read, answer).await.and_then(|answer| {
-            answer.map_err(|error| failure::unanswered(&self.shared.server, &error))
-        });
+        let answer = self
+            .in_time(read, Instant::now(), answer)
+            .await
+            .and_then(|answer| {
+                answer.map_err(|error| failure::unanswered(&self.shared.server, &error))
+            });
         let response: Response<Body> = answer.map_err(|failure| match change {
             // Changes only: a read has no body whose departure could be observed.
             Some(_) if !sending.has_begun() => failure.of_nothing_sent(),
@@ -199,10 +215,10 @@ impl ApiClient {
 
     /// Whether answers are asked for compressed at the moment.
     fn compression(&self) -> Compression {
-        if self.shared.link_monitor.compresses() {
-            Compression::Wanted
-        } else {
+        if self.shared.is_near.load(Ordering::Relaxed) {
             Compression::Unwanted
+        } else {
+            Compression::Wanted
         }
     }
 
@@ -236,43 +252,25 @@ impl ApiClient {
         refusal.classify(&asked)
     }
 
-    /// The next bytes of a body that began to arrive at `started`, or `None` at its end.
+    /// The next bytes of a body, or `None` at its end.
     async fn next_bytes(
         &self,
         read: &Read,
         body: &mut Body,
-        pace: Pace,
-        started: Instant,
+        window: &mut Window,
     ) -> Result<Option<bytes::Bytes>, AttemptFailure> {
         loop {
-            let frame = match self.shared.request_timeout {
-                // Bytes that trickle in do not extend the window: the rest of it is all that is left.
-                Some(limit) if pace.bytes() > 0 => {
-                    let left = pace.left(limit, started.elapsed());
-                    tokio::time::timeout(left, body.frame())
-                        .await
-                        .map_err(|_| self.too_slow(read, pace, limit))?
-                }
-                _ => self.in_time(read, body.frame()).await?,
-            };
+            let frame = self.in_time(read, window.since, body.frame()).await?;
             let Some(frame) = frame else {
                 return Ok(None);
             };
             let frame = frame.map_err(|error| failure::interrupted(&error))?;
             // What is not data are trailers, which API servers do not send.
             if let Ok(bytes) = frame.into_data() {
+                window.take(bytes.len());
                 return Ok(Some(bytes));
             }
         }
-    }
-
-    fn too_slow(&self, read: &Read, pace: Pace, limit: Duration) -> AttemptFailure {
-        AttemptFailure::Final(ClusterError::TooSlow {
-            server: Arc::clone(&self.shared.server),
-            path: read.path.clone(),
-            bytes: pace.bytes(),
-            waited: limit,
-        })
     }
 
     /// A refusal, with as much of its text as arrives.
@@ -283,16 +281,14 @@ impl ApiClient {
         body: &mut Body,
         progress: &mut Progress,
     ) -> Refusal {
-        let started = Instant::now();
-        let mut pace = Pace::default();
         let mut text = Vec::new();
+        let mut window = Window::new();
         let extent = loop {
-            let bytes = match self.next_bytes(read, body, pace, started).await {
+            let bytes = match self.next_bytes(read, body, &mut window).await {
                 Ok(Some(bytes)) => bytes,
                 Ok(None) => break BodyExtent::Whole,
                 Err(_) => break BodyExtent::Part,
             };
-            pace.take(bytes.len(), started.elapsed());
             progress.take(bytes.len());
             let room = LONGEST_REFUSAL.saturating_sub(text.len());
             text.extend_from_slice(bytes.get(..room).unwrap_or(&bytes));
@@ -304,14 +300,16 @@ impl ApiClient {
         Refusal::new(head, text, extent)
     }
 
-    /// Waits for a sign of the server, at most for the request timeout, and not in silence.
+    /// Waits for a sign of the server, at most for the request timeout from `since` on, and not in silence.
     async fn in_time<T>(
         &self,
         read: &Read,
+        since: Instant,
         sign: impl Future<Output = T>,
     ) -> Result<T, AttemptFailure> {
         let mut sign = std::pin::pin!(sign);
-        let limit = self.shared.request_timeout;
+        let timeout = self.shared.request_timeout;
+        let limit = timeout.map(|limit| limit.saturating_sub(since.elapsed()));
         let quiet = limit.map_or(PATIENCE, |limit| limit.min(PATIENCE));
         if let Ok(value) = tokio::time::timeout(quiet, &mut sign).await {
             return Ok(value);
@@ -332,7 +330,7 @@ impl ApiClient {
             AttemptFailure::Final(ClusterError::TimedOut {
                 server: Arc::clone(&self.shared.server),
                 path: read.path.clone(),
-                waited: limit,
+                waited: timeout.unwrap_or(limit),
             })
         })
     }

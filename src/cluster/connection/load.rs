@@ -26,7 +26,6 @@ use super::material::Material;
 use super::options::{ConnectionOptions, Environment};
 use super::renewal::Renewal;
 use super::{in_cluster, preferences, proxy, validity};
-use crate::cluster::cache::Cache;
 use crate::cluster::error::ClusterError;
 use crate::cluster::error::Server;
 use crate::cluster::observer::{Event, Observer};
@@ -46,8 +45,6 @@ pub struct Connection {
     pub namespace: String,
     /// For how long the server may be silent; absent for no limit.
     pub request_timeout: Option<Duration>,
-    /// What is remembered of the server.
-    pub(in crate::cluster) cache: Option<Cache>,
     /// What is done with the cluster.
     pub purpose: Option<Purpose>,
 }
@@ -98,25 +95,12 @@ impl Connection {
             }),
             config: with_user(config, user),
             renewal: Renewal::of(&chosen, environment),
-            cache: cache(&chosen, options, environment),
             context: chosen.context,
             namespace: chosen.namespace.unwrap_or_else(|| "default".to_owned()),
             request_timeout: options.request_timeout,
             purpose: options.purpose,
         })
     }
-}
-
-/// What is remembered of the server, where `options` and `environment` say that caches are; nothing where there
-/// can be none.
-fn cache(chosen: &Chosen, options: &ConnectionOptions, environment: &Environment) -> Option<Cache> {
-    let address = chosen.cluster.server.as_deref().unwrap_or_default();
-    let usual = || Some(environment.home.as_ref()?.join(".kube").join("cache"));
-    let named = options.cache_dir.clone();
-    let root = named
-        .or_else(|| environment.cache_dir.clone())
-        .or_else(usual)?;
-    Cache::of(address, root, environment.started?)
 }
 
 fn with_user(mut config: Config, user: AuthInfo) -> Config {

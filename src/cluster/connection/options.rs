@@ -4,8 +4,6 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use jiff::Timestamp;
-
 use crate::cluster::purpose::Purpose;
 
 /// How long a server may be silent when nothing is said.
@@ -58,8 +56,6 @@ pub struct ConnectionOptions {
     pub proxy_url: Option<String>,
     /// `--kuberc`: kubectl's preferences, which say what credential plugins may be run.
     pub kuberc: Option<PathBuf>,
-    /// `--cache-dir`.
-    pub cache_dir: Option<PathBuf>,
     /// What is done with the cluster, which decides which role is shown to somebody who may not.
     pub purpose: Option<Purpose>,
 }
@@ -89,7 +85,6 @@ impl ConnectionOptions {
             password: text(&self.password),
             proxy_url: text(&self.proxy_url),
             kuberc: path(&self.kuberc),
-            cache_dir: path(&self.cache_dir),
             as_user: text(&self.as_user),
             as_uid: text(&self.as_uid),
             ..self.clone()
@@ -116,10 +111,6 @@ pub struct Environment {
     pub kuberc: Option<OsString>,
     /// `KUBECTL_KUBERC=false`: there are none.
     pub is_without_preferences: bool,
-    /// `KUBECACHEDIR`.
-    pub cache_dir: Option<PathBuf>,
-    /// When the program began, to tell how old caches are; without it none is believed.
-    pub started: Option<Timestamp>,
     /// `KUBERNETES_SERVICE_HOST`, set in pods.
     pub service_host: Option<String>,
     /// `KUBERNETES_SERVICE_PORT`, set in pods.
@@ -152,8 +143,6 @@ impl Environment {
             kuberc: first(&["KUBERC"]),
             is_without_preferences: text(&["KUBECTL_KUBERC"])
                 .is_some_and(|value| value.eq_ignore_ascii_case("false")),
-            cache_dir: first(&["KUBECACHEDIR"]).map(PathBuf::from),
-            started: None,
             service_host: text(&["KUBERNETES_SERVICE_HOST"]),
             service_port: text(&["KUBERNETES_SERVICE_PORT"]),
             stdin_is_terminal: false,

@@ -32,16 +32,6 @@ pub struct ServedKinds {
 }
 
 impl ServedKinds {
-    /// As it is with what the server says that it is.
-    pub(in crate::cluster) fn at(self, git_version: Option<String>) -> Self {
-        let version = git_version.as_deref().and_then(Minor::parse);
-        Self {
-            git_version,
-            version,
-            ..self
-        }
-    }
-
     /// The version at which `kind` is read, or `None` when it is not served.
     #[must_use]
     pub fn version_of(&self, kind: Kind) -> Option<&'static Version> {
@@ -136,9 +126,7 @@ pub async fn served_kinds(client: &ApiClient) -> Result<ServedKinds, ClusterErro
 }
 
 /// The server's own version, if it tells.
-pub(in crate::cluster) async fn git_version(
-    client: &ApiClient,
-) -> Result<Option<String>, ClusterError> {
+async fn git_version(client: &ApiClient) -> Result<Option<String>, ClusterError> {
     match document::<ServerVersion>(client, "/version".to_owned()).await {
         Ok(server) => {
             client.note_version(&server.git_version);
@@ -147,39 +135,6 @@ pub(in crate::cluster) async fn git_version(
         // Only a luxury: everything else works without it.
         Err(ClusterError::Forbidden { .. } | ClusterError::NotFound { .. }) => Ok(None),
         Err(error) => Err(error),
-    }
-}
-
-/// What the server is remembered to have, if that is all kinds at the newest versions that are known:
-/// what is missing there is asked of the server, which alone can say so. The lists have to show that it
-/// is still right.
-#[must_use]
-pub fn remembered(client: &ApiClient) -> Option<ServedKinds> {
-    let cache = client.cache()?;
-    let mut kinds = kinds_of_one_version();
-    for group in groups() {
-        let newest = versions_in(group).into_iter().next()?;
-        let found = Resources::remembered(cache, newest)?;
-        kinds.extend(choose(group, &BTreeMap::from([(newest, found)])));
-    }
-    let mut asked = Kind::ALL.iter().filter(|kind| !kind.is_discovered_apart());
-    let is_whole = asked.all(|kind| kinds.contains_key(kind));
-    is_whole.then(|| ServedKinds {
-        kinds,
-        ..ServedKinds::default()
-    })
-}
-
-/// Forgets what the server turned out not to have.
-pub(in crate::cluster) fn forget(client: &ApiClient) {
-    let Some(cache) = client.cache() else {
-        return;
-    };
-    for newest in groups()
-        .into_iter()
-        .filter_map(|group| versions_in(group).into_iter().next())
-    {
-        cache.forget_resources(newest);
     }
 }
 

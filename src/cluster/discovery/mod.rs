@@ -4,5 +4,4 @@ pub(super) mod discover;
 pub(in crate::cluster) mod enablement;
 mod resources;
 
-pub use discover::{ServedKinds, discover, remembered, served_kinds, with_admission};
-pub(in crate::cluster) use discover::{forget, git_version};
+pub use discover::{ServedKinds, discover, served_kinds, with_admission};

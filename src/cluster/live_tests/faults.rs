@@ -179,34 +179,15 @@ async fn server_that_is_busy_for_longer_than_the_timeout_is_an_error() {
 
 #[tokio::test]
 async fn silence_ends_with_the_request_timeout() {
-    let half = slices().len() / 2;
-    for (answer, expected) in [
-        (
-            Answer::Silence,
-            format!("did not respond to {SLICES} within 0.3s"),
-        ),
-        (
-            Answer::Stalls(slices()),
-            format!("responds to {SLICES} too slowly: {half} bytes in 0.3s"),
-        ),
-    ] {
+    for answer in [Answer::Silence, Answer::Stalls(slices())] {
         let server = Server::start().await;
         server.answer(SLICES, [answer]);
         let error = failure_within(&server, Duration::from_millis(300)).await;
         let url = &server.url;
-        assert_eq!(error.to_string(), format!("the server at {url} {expected}"));
+        let expected = format!("the server at {url} did not respond to {SLICES} within 0.3s");
+        assert_eq!(error.to_string(), expected);
         assert!(error.hints()[0].contains("--request-timeout"));
     }
-}
-
-#[tokio::test]
-async fn body_that_trickles_is_given_up() {
-    let server = Server::start().await;
-    let pause = Duration::from_millis(5);
-    server.answer(SLICES, [Answer::Trickles(slices(), pause)]);
-    let error = failure_within(&server, Duration::from_millis(300)).await;
-    assert!(matches!(error, ClusterError::TooSlow { .. }), "{error}");
-    assert!(error.hints()[0].contains("--request-timeout"));
 }
 
 #[tokio::test]

@@ -33,8 +33,6 @@ pub(crate) enum Answer {
     Stalls(Vec<u8>),
     /// All of this, and then nothing, although it is not the end.
     Holds(Vec<u8>),
-    /// The body, a byte at a time with this pause after each.
-    Trickles(Vec<u8>, Duration),
     /// A body that never ends, as fast as it is read.
     Pours,
     /// Bytes that are no part of the encrypted conversation.
@@ -521,16 +519,6 @@ async fn send(stream: &mut impl Line, answer: Answer) -> Option<()> {
             stream.write_all(head.as_bytes()).await.ok()?;
             stream.write_all(&body[..body.len() / 2]).await.ok()?;
             std::future::pending().await
-        }
-        Answer::Trickles(body, pause) => {
-            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
-            stream.write_all(head.as_bytes()).await.ok()?;
-            for byte in body {
-                stream.write_all(&[byte]).await.ok()?;
-                stream.flush().await.ok()?;
-                tokio::time::sleep(pause).await;
-            }
-            Some(())
         }
         Answer::Pours => {
             let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";

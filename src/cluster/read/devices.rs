@@ -1,7 +1,10 @@
 //! Devices, who holds them, and what taints them: everything but the pods.
 
+use std::collections::BTreeSet;
+
 use futures::join;
 
+use super::disruption_inputs::EarlyInputs;
 use super::kinds::{Notes, Outcome, Reader};
 use super::list::List;
 use super::pods::read_pods;
@@ -26,6 +29,36 @@ pub async fn read_for_preview(
 ) -> Result<Reading, ClusterError> {
     let reading = read_devices(client, served, detail).await?;
     read_pods(client, served, reading, selects).await
+}
+
+/// What is read at once with the devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadMore {
+    /// Devices alone.
+    No,
+    /// What an answer about evictions needs whatever is evicted.
+    EarlyInputs,
+}
+
+/// Reads devices as [`read_devices`], and beside them what is asked for `more`.
+///
+/// # Errors
+///
+/// As [`read_devices`].
+pub async fn read_devices_and(
+    client: &ApiClient,
+    served: &ServedKinds,
+    detail: Detail,
+    more: ReadMore,
+) -> Result<(Reading, Option<EarlyInputs>), ClusterError> {
+    let early = async {
+        match more {
+            ReadMore::No => None,
+            ReadMore::EarlyInputs => Some(EarlyInputs::read(client, served, BTreeSet::new()).await),
+        }
+    };
+    let (reading, early) = join!(read_devices(client, served, detail), early);
+    Ok((reading?, early))
 }
 
 /// Reads all slices, claims and rules, side by side.

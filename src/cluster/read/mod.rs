@@ -23,12 +23,11 @@ mod owners;
 mod placement_inputs;
 pub(in crate::cluster) mod pods;
 mod read_result;
-mod remembered;
 mod workloads;
 
 pub use attributes::read_attributes;
 pub(in crate::cluster) use devices::read_devices_beside;
-pub use devices::{read_devices, read_for_preview};
+pub use devices::{ReadMore, read_devices, read_devices_and, read_for_preview};
 pub use disruption_inputs::{EarlyInputs, read_pods_and_disruption_inputs};
 pub use events::{eviction_events, rule_events};
 pub use everything::{Saved, SavedList, read_everything};
@@ -39,5 +38,5 @@ pub use optional::read_optional;
 pub use placement_inputs::NodeDetail;
 pub use pods::read_pods;
 pub use read_result::ReadResult;
-pub use remembered::{ReadMore, read_devices_and, read_remembered};
+
 pub use workloads::read_workloads;

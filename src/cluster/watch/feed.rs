@@ -310,7 +310,6 @@ fn may_pass(error: &ClusterError) -> bool {
         error,
         ClusterError::Unreachable { .. }
             | ClusterError::TimedOut { .. }
-            | ClusterError::TooSlow { .. }
             | ClusterError::Busy { .. }
             | ClusterError::Incomplete { .. }
     ) || matches!(error, ClusterError::Refused { status, .. } if *status >= 500)

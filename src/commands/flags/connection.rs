@@ -103,11 +103,6 @@ pub(crate) struct ConnectionArgs {
     #[arg(long, global = true, value_name = "FILENAME")]
     pub(crate) kuberc: Option<PathBuf>,
 
-    /// Directory for cached discovery data, shared with kubectl [default: $KUBECACHEDIR, else
-    /// ~/.kube/cache]
-    #[arg(long, global = true, value_name = "DIRECTORY")]
-    pub(crate) cache_dir: Option<PathBuf>,
-
     /// Show each request with its bytes and time; all values of LEVEL above 0 have this effect
     #[arg(short, long, alias = "v", global = true, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "1", default_value = "0", hide_default_value = true)]
     pub(crate) verbosity: u8,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::source::read_files;
 use crate::cluster::{
     self, ApiClient, Connection, ConnectionOptions, Environment, ServedKinds, Silent, discover,
-    read_names, remembered,
+    read_names,
 };
 use crate::completion::{Known, Values};
 use crate::error::Failure;
@@ -33,43 +33,24 @@ impl Sources {
         }
         let connection = Connection::load(&self.connection, &self.environment, &Silent).await?;
         let client = ApiClient::new(connection, Arc::new(Silent))?;
-        // TAB has no time for discovery where the versions are remembered; if they are outdated, a read fails
-        // and the server is asked.
-        if let Some(served) = remembered(&client)
-            && let (known, Extent::Whole) = names(&client, &served, values).await
-        {
-            return Ok(known);
-        }
         let served = discover(&client).await?;
-        Ok(names(&client, &served, values).await.0)
+        Ok(names(&client, &served, values).await)
     }
 }
 
-/// Whether everything could be read that was wanted.
-enum Extent {
-    Whole,
-    Part,
-}
-
 /// The objects of these kinds, as far as they can be read.
-async fn names(client: &ApiClient, served: &ServedKinds, values: Values) -> (Known, Extent) {
+async fn names(client: &ApiClient, served: &ServedKinds, values: Values) -> Known {
     let wants = |kind| values.kinds().contains(&kind);
     let (rules, slices, claims) = futures::join!(
         optional(wants(Kind::DeviceTaintRule), read_names(client, served)),
         optional(wants(Kind::ResourceSlice), read_names(client, served)),
         optional(wants(Kind::ResourceClaim), read_names(client, served)),
     );
-    let extent = if rules.is_some() && slices.is_some() && claims.is_some() {
-        Extent::Whole
-    } else {
-        Extent::Part
-    };
-    let known = Known {
+    Known {
         rules: rules.unwrap_or_default(),
         slices: slices.unwrap_or_default(),
         claims: claims.unwrap_or_default(),
-    };
-    (known, extent)
+    }
 }
 
 /// What is read, if it is wanted; `None` when it cannot be had.

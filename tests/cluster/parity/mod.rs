@@ -11,7 +11,6 @@
 //! come as the same user, over the same way, or both have to stay away. The first tier of the tests takes
 //! what kubectl did from a [`record`], which the second makes again and compares.
 
-mod cache;
 mod case;
 mod credentials;
 mod files;

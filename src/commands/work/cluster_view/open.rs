@@ -86,18 +86,10 @@ impl ClusterView {
         Self::of_live(live, ViewRequest::new(None, wanted)).await
     }
 
-    /// Reads a cluster of which nothing is known yet but what is remembered.
     async fn of_client(client: ApiClient, request: ViewRequest) -> Result<Self, Failure> {
         // On the heap: several lists are read in it, and it is part of what every command does.
-        let read = cluster::read_remembered(&client, request.wanted, request.more);
-        let Some((served, reading, early)) = Box::pin(read).await.map_err(failed)? else {
-            let served = Box::pin(discover(&client)).await.map_err(failed)?;
-            return Box::pin(Self::of_live(Live { client, served }, request)).await;
-        };
-        let live = Live { client, served };
-        let semantics = live.semantics(request.kubernetes)?;
-        let view = Self::of_cluster(reading, semantics, live, request);
-        Ok(view.with_early(early))
+        let served = Box::pin(discover(&client)).await.map_err(failed)?;
+        Box::pin(Self::of_live(Live { client, served }, request)).await
     }
 
     pub(super) async fn of_live(live: Live, request: ViewRequest) -> Result<Self, Failure> {
