@@ -10,11 +10,8 @@ use std::io::Read;
 use jiff::Timestamp;
 
 use super::error::DecodeError;
-use super::locate::{self, Step};
 use super::object::Item;
-use super::parse_context::{
-    ListHeader, ParseContext, ParseFailure, ParsePass, TypeMeta, UndecodableObject, place,
-};
+use super::parse_context::{ListHeader, ParseContext, ParseFailure, ParsePass, TypeMeta, place};
 use super::walk::ObjectSeed;
 use super::yaml;
 use crate::model::{Kind, Warning};
@@ -92,20 +89,12 @@ impl Documents {
 
     fn decode_json_by(&mut self, text: &str) -> Result<(), DecodeError> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        let first = self.documents;
         // `end` fails while anything but white space is left, which then is the next document.
         while deserializer.end().is_err() {
             self.begin_document();
             let seed = ObjectSeed::new(&mut self.found);
             if let Err(error) = seed.document(&mut deserializer) {
-                // `begin_document` has already counted this document; `first` counts those of earlier texts.
-                let number = self.documents.saturating_sub(first).saturating_sub(1);
-                let place = |misfit: &UndecodableObject, way: &[Step]| {
-                    let (line, column) = locate::in_json(text, number, way)?;
-                    let problem = &misfit.problem;
-                    Some(format!("{problem} at line {line} column {column}"))
-                };
-                return Err(self.explain(Parsed::json(&error), place));
+                return Err(self.explain(Parsed::json(&error)));
             }
         }
         Ok(())
@@ -123,7 +112,7 @@ impl Documents {
             self.begin_document();
             let seed = ObjectSeed::new(&mut self.found);
             if let Err(error) = seed.document(&mut deserializer) {
-                return Err(self.explain(Parsed::json(&error), |_, _| None));
+                return Err(self.explain(Parsed::json(&error)));
             }
         }
         Ok(())
@@ -142,14 +131,12 @@ impl Documents {
                 ObjectSeed::new(&mut self.found).document(deserializer)
             });
             if let Err(error) = decoded {
-                let place =
-                    |misfit: &UndecodableObject, way: &[Step]| misplaced(&document, misfit, way);
                 let parsed = Parsed {
                     format: "YAML",
                     is_syntax: yaml::is_syntax(&error),
                     problem: yaml::describe(&error, document.first_line),
                 };
-                return Err(self.explain(parsed, place));
+                return Err(self.explain(parsed));
             }
         }
         Ok(())
@@ -174,13 +161,8 @@ impl Documents {
         self.documents = self.documents.saturating_add(1);
     }
 
-    /// Says which object of which name the parser's words are about; `told` says what is wrong with a
-    /// field, and where in the text it is.
-    fn explain(
-        &mut self,
-        parsed: Parsed,
-        told: impl Fn(&UndecodableObject, &[Step]) -> Option<String>,
-    ) -> DecodeError {
+    /// Says which object of which name the parser's words are about.
+    fn explain(&mut self, parsed: Parsed) -> DecodeError {
         let Parsed {
             format,
             is_syntax,
@@ -191,16 +173,11 @@ impl Documents {
         // The noted failure takes precedence: after serde has wrapped it, only its text is left.
         match self.found.failure.take() {
             Some(ParseFailure::Decode(error)) => error,
-            Some(ParseFailure::Misfit(misfit)) => {
-                let indices = position.get(1..).unwrap_or_default();
-                let way = [locate::to_object(indices), misfit.way.clone()].concat();
-                let problem = told(&misfit, &way);
-                DecodeError::Field {
-                    object: misfit.object(position),
-                    problem: shortened(&problem.unwrap_or(misfit.problem)),
-                    field: misfit.field,
-                }
-            }
+            Some(ParseFailure::Misfit(misfit)) => DecodeError::Field {
+                object: misfit.object(position),
+                problem: shortened(&misfit.problem),
+                field: misfit.field,
+            },
             _ if is_syntax => DecodeError::Syntax { format, problem },
             Some(ParseFailure::Unreadable { kind }) => DecodeError::NotAnObject {
                 object: format!("{kind} at {}", place(position)),
@@ -236,30 +213,6 @@ impl Parsed {
             problem: error.to_string(),
         }
     }
-}
-
-/// What is wrong with a field of a document of YAML, and where: YAML has more ways than JSON of being
-/// no text.
-fn misplaced(
-    document: &yaml::Document<'_>,
-    misfit: &UndecodableObject,
-    way: &[Step],
-) -> Option<String> {
-    let problem = &misfit.problem;
-    // The message is the only sign of it: without quotes YAML takes `yes` and `1.10` for other types than strings.
-    let wants_text = problem.ends_with("expected a string");
-    let error = wants_text.then(|| locate::not_a_text(document.text, way));
-    if let Some(error) = error.flatten()
-        && matches!(error, serde_yaml::Error::QuotingRequired { .. })
-    {
-        return Some(yaml::describe(&error, document.first_line));
-    }
-    let (line, column) = locate::in_yaml(document.text, way)?;
-    let place = format!("at line {line}, column {column}");
-    Some(yaml::of_document(
-        &format!("{problem} {place}"),
-        document.first_line,
-    ))
 }
 
 /// A parser's words without the middle where they quote half a file: one line is for reading.

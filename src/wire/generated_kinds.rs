@@ -97,15 +97,11 @@ impl<T: ToFact> ToObject for GeneratedKind<T> {
                 Ok(described) => return described.to_fact(metadata, context),
                 Err(error) => error,
             };
-            let path = error.path();
-            let wrong = FieldError::new(&path, error.problem);
-            let Some(Value::String(text)) = object
-                .to_mut()
-                .pointer_mut(&error_path::pointer(&error.way))
-            else {
+            let wrong = FieldError::new(&error.path, error.problem);
+            let Some(Value::String(text)) = object.to_mut().pointer_mut(&error.pointer) else {
                 return Err(wrong);
             };
-            *text = Time::replaced(text, &path, context).ok_or(wrong)?;
+            *text = Time::replaced(text, &error.path, context).ok_or(wrong)?;
         }
         let problem = "has more than 100 timestamps that are out of range".to_owned();
         Err(FieldError::new("the object", problem))

@@ -34,7 +34,6 @@ mod field;
 mod generated_kinds;
 mod interned_specs;
 mod interner;
-mod locate;
 mod manager;
 mod message;
 mod meta;

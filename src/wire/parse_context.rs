@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::error::DecodeError;
 use super::error_path::FieldsError;
-use super::locate::Step;
 use super::meta::ListMeta;
 use super::object::{Converter, Item};
 use crate::model::Kind;
@@ -98,8 +97,6 @@ pub(super) struct UndecodableObject {
     name: Option<String>,
     /// Path of the field, such as `spec.pool.name`.
     pub(super) field: String,
-    /// The way to it, from the object; what cannot be told by steps is left out.
-    pub(super) way: Vec<Step>,
     /// What is wrong with it.
     pub(super) problem: String,
 }
@@ -118,8 +115,7 @@ impl UndecodableObject {
         Self {
             kind,
             name,
-            field: error.path(),
-            way: error.way,
+            field: error.path,
             problem: error.problem,
         }
     }

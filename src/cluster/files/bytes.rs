@@ -247,9 +247,6 @@ fn is_tar(bytes: &[u8]) -> bool {
 /// Looks whether `bytes` can be text, from `place` on, where a character begins; gives the place to go
 /// on from. What is no text is found before more of it is read.
 fn check(bytes: &[u8], place: usize) -> Result<usize, String> {
-    if is_utf16(bytes) {
-        return Ok(place);
-    }
     let news = &bytes[place..];
     if let Some(found) = news.iter().position(|byte| *byte == 0) {
         return Err(nul(place.saturating_add(found)));
@@ -274,15 +271,8 @@ fn not_utf8(bytes: &[u8], place: usize) -> String {
     format!("it is not text: byte {byte:#04x} at offset {place} is not UTF-8")
 }
 
-fn is_utf16(bytes: &[u8]) -> bool {
-    bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff])
-}
-
-/// Text in UTF-8, or in UTF-16 as PowerShell's `>` writes it, with or without a byte order mark.
+/// Text in UTF-8, with or without a byte order mark.
 fn decode(bytes: Vec<u8>) -> Result<String, String> {
-    if is_utf16(&bytes) {
-        return decode_utf16(&bytes);
-    }
     let mut text = String::from_utf8(bytes).map_err(|error| {
         let place = error.utf8_error().valid_up_to();
         not_utf8(error.as_bytes(), place)
@@ -294,22 +284,6 @@ fn decode(bytes: Vec<u8>) -> Result<String, String> {
         None => Ok(text),
         Some(place) => Err(nul(place)),
     }
-}
-
-fn decode_utf16(bytes: &[u8]) -> Result<String, String> {
-    let big_endian = bytes.starts_with(&[0xfe, 0xff]);
-    let units = bytes.get(2..).unwrap_or_default();
-    let units = units.chunks(2).map(|pair| match (pair, big_endian) {
-        ([first, second], true) => u16::from_be_bytes([*first, *second]),
-        ([first, second], false) => u16::from_le_bytes([*first, *second]),
-        // Half a character: replaced by one that cannot stand alone, and so found out below.
-        _ => 0xd800,
-    });
-    char::decode_utf16(units)
-        .collect::<Result<_, _>>()
-        .map_err(|_| {
-            "it is not text: it has a UTF-16 byte order mark, but is not UTF-16".to_owned()
-        })
 }
 
 #[cfg(test)]
@@ -400,26 +374,11 @@ mod tests {
         assert_eq!(error, "stdin is too large: it is larger than 1 MiB");
     }
 
-    fn utf16(text: &str, big_endian: bool) -> Vec<u8> {
-        let units = std::iter::once(0xfeff).chain(text.encode_utf16());
-        units
-            .flat_map(|unit| {
-                if big_endian {
-                    unit.to_be_bytes()
-                } else {
-                    unit.to_le_bytes()
-                }
-            })
-            .collect()
-    }
-
     #[test]
-    fn text_of_every_encoding_is_the_same() {
+    fn a_byte_order_mark_is_no_text() {
         for (name, bytes) in [
             ("UTF-8", "kind: Pöd".as_bytes().to_vec()),
             ("UTF-8 with a mark", "\u{feff}kind: Pöd".as_bytes().to_vec()),
-            ("UTF-16 little-endian", utf16("kind: Pöd", false)),
-            ("UTF-16 big-endian", utf16("kind: Pöd", true)),
         ] {
             assert_eq!(decode(bytes).as_deref(), Ok("kind: Pöd"), "{name}");
         }

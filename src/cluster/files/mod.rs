@@ -3,7 +3,6 @@
 //! Takes names of files and gives a [`Reading`](crate::model::Reading), or the rules of manifests.
 //! Decoding is `wire`'s; this module gets the bytes and judges the whole.
 
-mod broken;
 mod bytes;
 mod error;
 mod gather;

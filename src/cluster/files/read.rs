@@ -2,13 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
-use std::path::Path;
 
 use jiff::Timestamp;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::broken::BrokenFiles;
 use super::bytes::{self, Content};
 use super::error::InputError;
 use super::gather::{SerializedObject, SnapshotBuilder, gaps, missing_pods};
@@ -189,8 +187,6 @@ struct Input {
     server_version: Option<String>,
     /// Files of directories that hold no objects, and the first of them.
     left_out: Option<(String, usize)>,
-    /// Files of directories that cannot be read.
-    broken: BrokenFiles,
     /// The newest time of any object.
     newest: Option<Timestamp>,
     warnings: Vec<Warning>,
@@ -211,13 +207,6 @@ impl Input {
                     Ok(decoded) => input.add(&file.name(), decoded, way)?,
                     Err(error) if way == InputOrigin::Listed && error.is_no_manifest() => {
                         input.leave_out(file.name());
-                    }
-                    // A directory is what programs have left there; a file that was named is meant.
-                    Err(error) if way == InputOrigin::Listed => {
-                        let name = file.name();
-                        let below = Path::new(&name);
-                        let below = below.strip_prefix(source.name()).unwrap_or(below);
-                        input.broken.add(name.clone(), below, error);
                     }
                     Err(error) => return Err(error),
                 }
@@ -281,9 +270,6 @@ impl Input {
             .iter()
             .all(|kind| kind.need() == Need::Optional)
         {
-            if let Some(error) = self.broken.into_first() {
-                return Err(error);
-            }
             return Err(InputError::NothingNeeded {
                 files: files.to_owned(),
                 found: in_words(&self.found),
@@ -293,7 +279,6 @@ impl Input {
         let left_out = self.left_out.take();
         self.warnings
             .extend(left_out.map(|(first, count)| left_out_warning(first, count)));
-        self.warnings.extend(self.broken.warnings());
         let (snapshot, written) = self.gathering.finish();
         // A list may say that it has the pods, and have lost them since.
         let has_pods = self
@@ -308,21 +293,11 @@ impl Input {
         if self.present.contains(&Kind::Pod) && !self.noted.contains(&Kind::Pod) {
             gaps.extend(missing_pods(&snapshot));
         }
-        let broken: Vec<Gap> = self
-            .broken
-            .gaps()
-            .into_iter()
-            .filter(|gap| gaps.iter().all(|known| known.what != gap.what))
-            .collect();
-        gaps.extend(broken);
         gaps.sort_by_key(|gap| {
             Kind::ALL
                 .into_iter()
                 .position(|kind| gap.what == kind.plural())
         });
-        // After `gaps`, which would report these kinds as absent from the input. `known` promises complete kinds.
-        let broken = self.broken.kinds();
-        self.present.retain(|kind| !broken.contains(kind));
         let reading = Reading {
             gaps,
             snapshot,

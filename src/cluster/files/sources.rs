@@ -1,6 +1,5 @@
 //! Resolution of `--from` and `-f` arguments to files.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -60,13 +59,12 @@ impl FileSource {
         }
     }
 
-    /// The files that are meant, by name: of a directory all that are called like manifests, in the
-    /// directories below it too, and each once, however many links lead to it.
+    /// Lists the files by name: of a directory all that are called like manifests, in the directories below it too.
     ///
     /// # Errors
     ///
-    /// If a directory cannot be listed, has none, or has more than `limits` say. A link to nothing that is
-    /// called like a manifest is listed: leaving it out would be a shorter answer.
+    /// If a directory cannot be listed, has none, or has more than `limits` say. A link to nothing that
+    /// is called like a manifest is listed: leaving it out would be a shorter answer.
     pub(in crate::cluster) fn files(&self, limits: &Limits) -> Result<Vec<InputFile>, InputError> {
         let named = || InputFile {
             source: self.clone(),
@@ -93,8 +91,6 @@ struct Listing {
     root: PathBuf,
     most: usize,
     files: Vec<PathBuf>,
-    /// Files and directories by their true names.
-    seen: BTreeSet<PathBuf>,
 }
 
 impl Listing {
@@ -112,33 +108,16 @@ impl Listing {
         // File systems return entries in different orders, and the report must not depend on that.
         entries.sort();
         for path in entries {
-            let found = match fs::metadata(&path) {
-                Ok(found) => found,
-                // A link to nothing, or one that may not be followed: reading it says why.
-                Err(_) if is_manifest(&path) => {
-                    if self.seen.insert(link_name(directory, &path)) {
-                        self.push(path)?;
-                    }
-                    continue;
+            match fs::metadata(&path) {
+                Ok(found) if found.is_dir() => self.add(&path, depth.saturating_add(1))?,
+                Ok(_) | Err(_) if !is_manifest(&path) => {}
+                Ok(found) if !found.is_file() => {
+                    // Reading a pipe could block for ever, and a device may never end.
+                    let source = io::Error::other("it is neither a file nor a directory");
+                    return Err(failed(&path, source));
                 }
-                Err(_) => continue,
-            };
-            if !found.is_dir() && !is_manifest(&path) {
-                continue;
-            }
-            let true_name = fs::canonicalize(&path).map_err(|source| failed(&path, source))?;
-            // Also ends loops of links that lead to a parent directory.
-            if !self.seen.insert(true_name) {
-                continue;
-            }
-            if found.is_dir() {
-                self.add(&path, depth.saturating_add(1))?;
-            } else if found.is_file() {
-                self.push(path)?;
-            } else {
-                // Reading a pipe could block for ever, and a device may never end.
-                let source = io::Error::other("it is neither a file nor a directory");
-                return Err(failed(&path, source));
+                // Of a link to nothing, reading says why.
+                Ok(_) | Err(_) => self.push(path)?,
             }
         }
         Ok(())
@@ -171,12 +150,6 @@ impl Listing {
         };
         Ok(self.files.into_iter().map(listed).collect())
     }
-}
-
-/// The name of a link to nothing, which has no true name: that of its directory tells it apart.
-fn link_name(directory: &Path, link: &Path) -> PathBuf {
-    let directory = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
-    directory.join(link.file_name().unwrap_or_default())
 }
 
 /// Whether a file is called like one that holds objects, in upper or lower case.
@@ -255,22 +228,5 @@ mod tests {
         };
         let error = listed(folder.path(), &limits).expect_err("too many");
         assert!(error.ends_with("it contains more than 1 files"), "{error}");
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn links_are_followed_once_and_those_to_nothing_are_listed() {
-        use std::os::unix::fs::symlink;
-
-        let folder = folder(&["real/a.json"]);
-        let within = |name: &str| folder.path().join(name);
-        symlink(folder.path(), within("real/again")).expect("a link");
-        symlink(within("real/a.json"), within("b.json")).expect("a link");
-        symlink(within("nowhere"), within("log")).expect("a link");
-        let files = listed(folder.path(), &Limits::default()).expect("files");
-        assert_eq!(files, ["b.json"]);
-        symlink(within("nowhere"), within("pods.json")).expect("a link");
-        let files = listed(folder.path(), &Limits::default()).expect("files");
-        assert_eq!(files, ["b.json", "pods.json"]);
     }
 }
