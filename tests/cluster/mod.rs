@@ -12,23 +12,8 @@ mod guides;
 mod live;
 #[cfg(target_os = "linux")]
 mod nodes;
-/// Connections, as kubectl makes them: the second tier runs kubectl again, and has the cache that both share.
-mod parity {
-    mod case;
-    mod credentials;
-    mod files;
-    mod page;
-    mod plugins;
-    mod preferences;
-    mod proxies;
-    mod record;
-    mod secrets;
-    mod servers;
-    mod stage;
-    mod terminal;
-    mod ways;
-    mod witness;
-}
+#[cfg(unix)]
+mod parity;
 mod publish;
 mod reserved;
 mod roomed;

@@ -1,27 +1,15 @@
-//! What works with kubectl works here: the same kubeconfig, flags and environment for both, and the
-//! same happens.
+//! Connections as kubectl makes them: a kubeconfig, flags and an environment lead to the same server, as the same
+//! user, over the same route.
 //!
 //! ```text
-//! Case ─▶ Stage (kubeconfig, folder, proxies) ─┬─▶ kubectl ─┐
-//!                                              └─▶ plugin ──┴─▶ Witness (who, which way) ─▶ API server
+//! Case ─▶ Setup (kubeconfig, flags, variables) ─┬─▶ plugin ──────────────────┬─▶ Tunnel ─▶ Witness ─▶ API server
+//!                                               └─▶ kubectl (second tier) ───┘
 //! ```
 //!
-//! A [`Case`](case::Case) is a line of a table and of `docs/src/connection.md`. The witness is a server
-//! with TLS that writes down who comes with what, and answers as the real API server does. Both have to
-//! come as the same user, over the same way, or both have to stay away. The first tier of the tests takes
-//! what kubectl did from a [`record`], which the second makes again and compares.
+//! A row of [`cases`] has what the witness sees of kubectl. The first tier compares the plugin with it, the second
+//! tier kubectl itself.
 
-mod case;
-mod credentials;
-mod files;
-mod page;
-mod plugins;
-mod preferences;
-mod proxies;
-mod record;
+mod cases;
 mod secrets;
-mod servers;
-mod stage;
-mod terminal;
-mod ways;
+mod setup;
 mod witness;

@@ -1,195 +1,123 @@
-//! No secret is ever shown, however much is told.
+//! Secrets in kubeconfigs, flags, variables and output of credential plugins are never shown.
 
-use std::{fs, process::Stdio};
+use std::path::PathBuf;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
-use super::{plugins::exec, stage::Stage};
+use super::setup::{Setup, Stage};
 use crate::harness::PLUGIN;
 
-/// Part of every secret; the second half alone gives one away.
+/// Part of every secret; its second half alone is too much.
 const MARK: &str = "hunter2";
 
-/// Users each with a secret in another place.
-fn users(stage: &Stage) -> Vec<(&'static str, Value)> {
-    let folder = stage.folder();
-    let file = |name: &str, content: &str| {
-        let path = folder.join(name);
-        fs::write(&path, content).expect("a file");
-        path.display().to_string()
-    };
+/// Users, each with a secret in another place.
+fn users(stage: &Stage) -> Vec<Value> {
+    let file = Setup::new(stage, "files").file("token", &format!("{MARK}-file"));
     let (certificate, _) = stage.authority.certified("alice", &[]);
-    let marked_key = format!(
-        "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n",
-        STANDARD.encode(format!("{MARK}-key"))
-    );
-    let plugin = |script: &str| {
-        let mut user = exec("sh");
-        let script = script.replace("MARK", MARK);
-        user["exec"]["args"] = json!(["-c", script, format!("{MARK}-argument")]);
-        user["exec"]["env"] = json!([{"name": "SECRET", "value": format!("{MARK}-env")}]);
-        user
+    let key = STANDARD.encode(format!("{MARK}-key"));
+    let key = format!("-----BEGIN PRIVATE KEY-----\n{key}\n-----END PRIVATE KEY-----\n");
+    let credential = |status: &str| {
+        format!(
+            r#"echo '{{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{{{status}}}}}'"#
+        )
     };
-    let oidc = json!({"auth-provider": {"name": "oidc", "config": {
-        "id-token": format!("{MARK}-id"), "refresh-token": format!("{MARK}-refresh"),
-        "client-secret": format!("{MARK}-client"), "client-id": "c",
-        "idp-issuer-url": "https://127.0.0.1:1",
-    }}});
-    let good = r#"echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"MARK-plugin"}}'"#;
-    let odd = r#"echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"clientCertificateData":"MARK-certificate","clientKeyData":"MARK-key"}}'"#;
+    let plugin = |script: &str| {
+        json!({"exec": {
+            "apiVersion": "client.authentication.k8s.io/v1", "command": "sh", "interactiveMode": "Never",
+            "args": ["-c", script, format!("{MARK}-argument")],
+            "env": [{"name": "SECRET", "value": format!("{MARK}-env")}],
+        }})
+    };
     vec![
-        ("token", json!({"token": format!("{MARK}-token")})),
-        ("odd token", json!({"token": format!("{MARK}\u{1}token")})),
-        (
-            "token file",
-            json!({"tokenFile": file("token", &format!("{MARK}-file"))}),
-        ),
-        (
-            "password",
-            json!({"username": "alice", "password": format!("{MARK}-password")}),
-        ),
-        (
-            "key",
-            json!({
-                "client-certificate-data": STANDARD.encode(&certificate),
-                "client-key-data": STANDARD.encode(&marked_key),
-            }),
-        ),
-        (
-            "key that is not base64",
-            json!({
-                "client-certificate-data": STANDARD.encode(&certificate),
-                "client-key-data": format!("{MARK}!key"),
-            }),
-        ),
-        (
-            "key file",
-            json!({
-                "client-certificate": file("cert.pem", &certificate), "client-key": file("key.pem", &marked_key),
-            }),
-        ),
-        ("plugin", plugin(good)),
-        ("plugin that fails", plugin("echo MARK-output; exit 1")),
-        ("plugin that answers nonsense", plugin("echo MARK-output")),
-        ("plugin with an odd certificate", plugin(odd)),
-        ("identity provider", oidc),
-        (
-            "removed provider",
-            json!({"auth-provider": {"name": "gcp", "config": {
-                "access-token": format!("{MARK}-access"),
-            }}}),
-        ),
-        (
-            "two ways in",
-            json!({
-                "token": format!("{MARK}-token"), "username": "alice", "password": format!("{MARK}-password"),
-            }),
-        ),
+        json!({"token": format!("{MARK}-token")}),
+        json!({"token": format!("{MARK}\u{1}token")}),
+        json!({"tokenFile": file}),
+        json!({"username": "alice", "password": format!("{MARK}-password")}),
+        json!({"token": format!("{MARK}-token"), "username": "alice", "password": format!("{MARK}-password")}),
+        json!({
+            "client-certificate-data": STANDARD.encode(&certificate), "client-key-data": STANDARD.encode(&key),
+        }),
+        json!({
+            "client-certificate-data": STANDARD.encode(&certificate), "client-key-data": format!("{MARK}!key"),
+        }),
+        plugin(&credential(&format!(r#""token":"{MARK}-plugin""#))),
+        plugin(&credential(&format!(
+            r#""clientCertificateData":"{MARK}","clientKeyData":"{MARK}-key""#
+        ))),
+        plugin(&format!("echo {MARK}-output; exit 1")),
+        plugin(&format!("echo {MARK}-output")),
+        json!({"auth-provider": {"name": "oidc", "config": {
+            "id-token": format!("{MARK}-id"), "refresh-token": format!("{MARK}-refresh"),
+            "client-secret": format!("{MARK}-client"), "client-id": "c", "idp-issuer-url": "https://127.0.0.1:1",
+        }}}),
+        json!({"auth-provider": {"name": "gcp", "config": {"access-token": format!("{MARK}-access")}}}),
     ]
 }
 
 #[test]
 fn secrets_are_never_shown_at_any_verbosity() {
     let stage = Stage::new();
-    let tunnel = stage.tunnel.address;
-    let mut shown = Vec::new();
-    for (name, user) in users(&stage) {
-        // The server answers, is behind a proxy with a password, is not there, or is not understood.
-        let clusters = [
-            json!({"server": stage.url(), "certificate-authority": stage.authority_file}),
-            json!({
-                "server": stage.name(), "certificate-authority": stage.authority_file,
-                "proxy-url": format!("http://{MARK}-proxy:{MARK}-password@{tunnel}"),
-            }),
-            json!({"server": format!("https://{MARK}-login:{MARK}-password@127.0.0.1:1")}),
-            json!({"server": stage.url(), "proxy-url": format!("ftp://{MARK}@{tunnel}")}),
-        ];
-        for (number, cluster) in clusters.into_iter().enumerate() {
-            let file = stage.folder().join("config");
-            let config = json!({
-                "apiVersion": "v1", "kind": "Config", "current-context": "x",
-                "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-                "clusters": [{"name": "c", "cluster": cluster}],
-                "users": [{"name": "u", "user": user}],
-            });
-            fs::write(&file, config.to_string()).expect("a file");
-            // All levels where the server answers; the highest tells most.
-            let levels: &[&str] = if number == 0 {
-                &["0", "1", "6", "8", "9", "10"]
-            } else {
-                &["9"]
-            };
-            for level in levels {
-                let mut command = stage.plane.command(PLUGIN);
-                command
-                    .args(["devices", "-o", "json", "-v", level, "--request-timeout=5s"])
-                    .env("KUBECONFIG", &file)
-                    .stdin(Stdio::null());
-                let output = command.output().expect("it can be run");
-                let text = format!(
-                    "{}{}",
-                    String::from_utf8_lossy(&output.stdout),
-                    String::from_utf8_lossy(&output.stderr)
-                );
-                if gives_away(&text) {
-                    shown.push(format!("{name}, cluster {number}, -v {level}: {text}"));
-                }
+    let (tunnel, trusted) = (stage.tunnel.address, stage.authority_file());
+    // The server answers, is behind a proxy with a password, does not exist, or is invalid.
+    let clusters = [
+        json!({"server": stage.url(), "certificate-authority": trusted}),
+        json!({
+            "server": stage.name(), "certificate-authority": trusted,
+            "proxy-url": format!("http://{MARK}-proxy:{MARK}-password@{tunnel}"),
+        }),
+        json!({"server": format!("https://{MARK}-login:{MARK}-password@127.0.0.1:1")}),
+        json!({"server": stage.url(), "proxy-url": format!("ftp://{MARK}@{tunnel}")}),
+    ];
+    let mut setup = Setup::new(&stage, "secrets");
+    for user in users(&stage) {
+        setup.user = user;
+        for cluster in &clusters {
+            setup.cluster = cluster.clone();
+            for level in ["-v0", "-v6", "-v9"] {
+                assert_hidden(&stage, &setup, level);
             }
         }
     }
-    assert!(shown.is_empty(), "{}", shown.join("\n\n"));
-    // What is looked for would be found.
-    assert!(gives_away("a hunter2 b") && gives_away(&STANDARD.encode("xhunter2-token")));
-}
-
-/// Secrets in flags and in the environment are not shown, either.
-#[test]
-fn secrets_on_the_command_line_are_never_shown() {
-    let stage = Stage::new();
-    let (url, trusted) = (
-        stage.url(),
-        format!("--certificate-authority={}", stage.authority_file),
+    let mut setup = Setup::new(&stage, "flags");
+    setup.user = json!({});
+    setup.variable(
+        "HTTPS_PROXY",
+        format!("http://a:{MARK}-environment@127.0.0.1:1"),
     );
-    let flags: [&[String]; 5] = [
-        &[format!("--token={MARK}-token")],
-        &[
+    for flags in [
+        vec![format!("--token={MARK}-token")],
+        vec![format!("--token={MARK}\u{7f}")],
+        vec![
             "--username=alice".to_owned(),
             format!("--password={MARK}-password"),
         ],
-        &[format!(
-            "--proxy-url=http://a:{MARK}@{}",
-            stage.tunnel.address
-        )],
-        &[format!("--proxy-url=http://a:{MARK}@[")],
-        &[format!("--token={MARK}\u{7f}")],
-    ];
-    for flags in flags {
-        let output = stage
-            .plane
-            .command(PLUGIN)
-            .args(["devices", "-v=9", "--server", &url, &trusted])
-            .args(flags)
-            .env("KUBECONFIG", "/no/such/file")
-            .env(
-                "HTTPS_PROXY",
-                format!("http://a:{MARK}-environment@127.0.0.1:1"),
-            )
-            .output()
-            .expect("it can be run");
-        let text = format!("{output:?}");
-        assert!(!gives_away(&text), "{flags:?}: {text}");
+        vec![format!("--proxy-url=http://a:{MARK}@{tunnel}")],
+        vec![format!("--proxy-url=http://a:{MARK}@[")],
+    ] {
+        setup.flags = flags;
+        assert_hidden(&stage, &setup, "-v9");
+    }
+    // A secret would be found.
+    assert!(has_secret("a hunter2 b") && has_secret(&STANDARD.encode("xhunter2-token")));
+}
+
+fn assert_hidden(stage: &Stage, setup: &Setup, level: &str) {
+    let words = ["devices", level, "--request-timeout=5s"];
+    let output = setup.command(stage, PathBuf::from(PLUGIN), words).output();
+    let output = output.expect("a program");
+    for text in [output.stdout, output.stderr] {
+        let text = String::from_utf8_lossy(&text);
+        assert!(!has_secret(&text), "{} {level}: {text}", setup.text());
     }
 }
 
-/// Whether a text holds a secret, as it is or in base64 at any offset.
-fn gives_away(text: &str) -> bool {
+/// Whether a text has a secret, as it is or in base64 at any offset.
+fn has_secret(text: &str) -> bool {
     let middle = |padding: &str| {
         let whole = STANDARD.encode(format!("{padding}{MARK}"));
         whole[4..whole.len() - 4].to_owned()
     };
-    text.contains(&MARK[3..])
-        || ["", "a", "aa"]
-            .iter()
-            .any(|padding| text.contains(&middle(padding)))
+    let mut paddings = ["", "a", "aa"].iter();
+    text.contains(&MARK[3..]) || paddings.any(|padding| text.contains(&middle(padding)))
 }
