@@ -53,8 +53,7 @@ mod cluster {
     }
     #[allow(dead_code, reason = "the first tier uses the rest")]
     mod dedicated {
-        mod interrupted;
-        mod stage;
+        pub mod stage;
     }
     #[allow(dead_code, reason = "the first tier uses the rest")]
     mod drained {
@@ -62,6 +61,7 @@ mod cluster {
         pub mod stage;
     }
     mod far;
+    mod interruptions;
     #[allow(dead_code, reason = "the first tier uses the rest")]
     pub mod live {
         mod equal;
@@ -89,10 +89,7 @@ mod cluster {
     }
     #[allow(dead_code, reason = "the first tier uses the rest")]
     pub mod rules {
-        mod every_step;
         pub mod harm;
-        mod interrupted;
-        mod pace;
         mod races;
         mod releases;
         pub mod support;

@@ -52,6 +52,7 @@ fn every_part_of_the_second_tier_is_in_the_gates_table() {
         "advice",
         "case",
         "debian",
+        "dedicated",
         "differential",
         "harness",
         "page",

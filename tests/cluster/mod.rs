@@ -9,6 +9,8 @@ mod dedicated;
 mod drained;
 #[cfg(unix)]
 mod guides;
+#[cfg(unix)]
+mod interruptions;
 mod live;
 #[cfg(target_os = "linux")]
 mod nodes;

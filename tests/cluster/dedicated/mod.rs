@@ -5,6 +5,5 @@
 mod applied;
 mod described;
 mod enforced;
-mod interrupted;
 mod refused;
-mod stage;
+pub mod stage;

@@ -296,25 +296,6 @@ impl ControlPlane {
         answered.map_err(|error| error.to_string())?
     }
 
-    /// What the server makes of `object` when the administrator sends it with these headers.
-    pub async fn posted_as(
-        &self,
-        path: &str,
-        object: &Value,
-        headers: &[(String, String)],
-    ) -> Value {
-        let body = serde_json::to_vec(object).expect("JSON can be written");
-        let mut request = Request::post(path).header(CONTENT_TYPE, JSON);
-        for (name, value) in headers {
-            request = request.header(name, value);
-        }
-        let request = request.body(body).expect("a request");
-        let answer = self.client.send(request).await.expect("an answer");
-        answer
-            .success()
-            .unwrap_or_else(|error| panic!("{path}: {error}"))
-    }
-
     /// The object as it is now, or nothing if there is none.
     pub async fn get(&self, reference: &Reference) -> Option<Value> {
         let path = self.path(reference).await;

@@ -48,10 +48,15 @@ pub struct Seen {
     pub method: String,
     pub path: String,
     pub body: String,
-    /// What it takes compressed.
-    pub accept_encoding: String,
     /// When it had arrived completely.
     pub at: Instant,
+}
+
+impl Seen {
+    /// Whether it changes an object of the cluster: a dry run and a review of permissions do not.
+    pub fn is_change(&self) -> bool {
+        self.method != "GET" && !self.path.contains("dryRun") && !self.path.contains("reviews")
+    }
 }
 
 /// Which requests something happens to, counted since [`Proxy::plan`].
@@ -63,10 +68,12 @@ pub enum At {
     From(usize),
     /// The first so many whose path begins like this.
     Path(String, usize),
-    /// Those whose path, without its query, ends like this.
-    Ends(&'static str),
     /// The request of this number among those of a method.
     Method(&'static str, usize),
+    /// The request of this number among those that change an object.
+    Change(usize),
+    /// The request of this number among those that change an object, and all that follow.
+    FromChange(usize),
 }
 
 /// A running proxy; it ends with the test binary.
@@ -181,13 +188,6 @@ impl Proxy {
         }
     }
 
-    /// Those whose path begins like this.
-    pub fn seen_at(&self, begin: &str) -> Vec<Seen> {
-        let mut seen = self.seen();
-        seen.retain(|seen| seen.path.starts_with(begin));
-        seen
-    }
-
     /// Flags that lead the plugin here.
     pub fn flags(&self) -> Vec<String> {
         vec![
@@ -213,10 +213,8 @@ impl State {
                 let fits = |seen: &Seen| seen.path.starts_with(begin);
                 fits(seen) && count(&fits) <= *times
             }
-            At::Ends(end) => {
-                let path = seen.path.split('?').next().unwrap_or_default();
-                path.ends_with(end)
-            }
+            At::Change(at) => seen.is_change() && count(&Seen::is_change) == *at,
+            At::FromChange(at) => count(&Seen::is_change) >= *at,
             At::Method(method, at) => {
                 let fits = |seen: &Seen| seen.method == *method;
                 fits(seen) && count(&fits) == *at
@@ -366,14 +364,11 @@ async fn read(
     let length = length.map_or(Ok(0), |(_, length)| length.parse())?;
     let mut body = vec![0; length];
     stream.read_exact(&mut body).await?;
-    let mut encodings = headers.iter().filter(|(name, _)| name == "accept-encoding");
-    let accept_encoding = encodings.next().map_or("", |(_, value)| value).to_owned();
     Ok(Some(Asked {
         seen: Seen {
             method: method.to_owned(),
             path: path.to_owned(),
             body: String::from_utf8_lossy(&body).into_owned(),
-            accept_encoding,
             at: Instant::now(),
         },
         headers,

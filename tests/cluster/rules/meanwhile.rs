@@ -1,171 +1,152 @@
-//! Somebody else is faster: between what a command has looked at and what it sends.
+//! Changes of other clients between a command's reads and its write.
 
 use serde_json::json;
 
 use super::harm::Proxy;
-use super::support::{KEY, World, name_in};
+use super::support::{KEY, World};
 use crate::harness::{At, ControlPlane, Reference, Variant, block_on, objects::rule};
 
-fn plane() -> &'static ControlPlane {
-    ControlPlane::of(&Variant::default().without_controllers().without_scheduler())
+/// What the other client does.
+#[derive(Clone, Copy, Debug)]
+enum Other {
+    SetsValue,
+    Deletes,
+    Recreates,
+    Creates(&'static str),
 }
-
-/// The first request that changes a rule.
-fn first_change(proxy: &Proxy) -> At {
-    let seen = proxy.seen();
-    let change = |method: &str| ["PATCH", "DELETE", "POST"].contains(&method);
-    let place = seen
-        .iter()
-        .position(|seen| change(&seen.method) && seen.path.contains("devicetaintrules"));
-    At::Number(place.expect("it changes something") + 1)
-}
-
-/// The taint of the rule, as VALUE:EFFECT.
-fn taint(world: &World<'_>, name: &str) -> String {
-    let rule = block_on(world.rule(name)).expect("it is there");
-    let taint = &rule["spec"]["taint"];
-    let text = |field: &str| taint[field].as_str().unwrap_or_default().to_owned();
-    format!("{}:{}", text("value"), text("effect"))
-}
+use Other::{Creates, Deletes, Recreates, SetsValue};
 
 #[test]
-fn their_change_stays_and_is_told_and_the_same_command_completes_it_then() {
-    let plane = plane();
+fn change_of_another_client_is_kept() {
+    let plane = ControlPlane::of(&Variant::default().without_controllers().without_scheduler());
     let world = block_on(World::new(plane));
     let proxy = Proxy::start(&world);
-    let device = world.device("gpu-0");
-    let name = world.add(&format!("{KEY}=ours:NoSchedule"));
-    let overwrite = format!("add {device} {KEY}=new:NoSchedule --overwrite --yes");
-    for (line, missed, after) in [
+    let name = format!("meanwhile-{}", world.driver);
+    let add = |value: &str, effect: &str| {
+        let line = format!("add GPU0 {KEY}={value}:{effect} --name {name} --yes");
+        world.run(&line).ended(0);
+    };
+    let clear = || {
+        let line = format!("remove {name} --ignore-not-found --others --yes");
+        world.run(&line).ended(0);
+    };
+    // Effect before, command, the other client, exit code, taint after, exit code of the same command again.
+    for (before, line, other, code, after, again) in [
         (
-            format!("escalate {name} --to NoExecute --yes"),
-            "not changed",
-            Some("theirs:NoExecute"),
+            Some("NoSchedule"),
+            "escalate NAME --to NoExecute --yes",
+            SetsValue,
+            75,
+            Some("theirs:NoSchedule"),
+            0,
         ),
-        (overwrite, "not changed", Some("new:NoSchedule")),
-        (format!("remove {name}"), "not deleted", None),
+        (
+            Some("NoSchedule"),
+            "add GPU0 KEY=new:NoSchedule --name NAME --overwrite --yes",
+            SetsValue,
+            75,
+            Some("theirs:NoSchedule"),
+            0,
+        ),
+        (
+            Some("NoSchedule"),
+            "remove NAME --yes",
+            SetsValue,
+            75,
+            Some("theirs:NoSchedule"),
+            4,
+        ),
+        // Lowering is made again on the changed rule.
+        (
+            Some("NoExecute"),
+            "deescalate NAME --to NoSchedule",
+            SetsValue,
+            0,
+            Some("theirs:NoSchedule"),
+            0,
+        ),
+        (
+            Some("None"),
+            "escalate NAME --to NoSchedule --yes",
+            Deletes,
+            1,
+            None,
+            1,
+        ),
+        (Some("None"), "remove NAME", Deletes, 0, None, 1),
+        (
+            Some("None"),
+            "remove NAME",
+            Recreates,
+            0,
+            Some(":NoSchedule"),
+            4,
+        ),
+        (
+            None,
+            "add GPU0 KEY=ours --name NAME",
+            Creates("ours"),
+            0,
+            Some("ours:None"),
+            0,
+        ),
+        (
+            None,
+            "add GPU0 KEY=ours --name NAME",
+            Creates("theirs"),
+            1,
+            Some("theirs:None"),
+            1,
+        ),
     ] {
+        let line = line.replace("NAME", &name).replace("KEY", KEY);
         let reset = || {
-            world
-                .run(&format!("remove {name} --ignore-not-found --others"))
-                .ended(0);
-            world.add(&format!("{KEY}=ours:NoSchedule"))
+            clear();
+            if let Some(effect) = before {
+                add("ours", effect);
+            }
         };
         reset();
         proxy.run(&world, &line).ended(0);
-        let number = first_change(&proxy);
+        let is_change = |method: &str| ["PATCH", "DELETE", "POST"].contains(&method);
+        let mut seen = (1..).zip(proxy.seen());
+        let change = seen
+            .find(|(_, seen)| is_change(&seen.method) && seen.path.contains("devicetaintrules"));
+        let (number, _) = change.expect("a change");
         reset();
-        let run = proxy.run_while(&world, &line, number, || {
-            let theirs = json!({"spec": {"taint": {"value": "theirs"}}});
-            block_on(plane.patch(&Reference::rule(&name), &theirs));
+        let reference = Reference::rule(&name);
+        let run = proxy.run_while(&world, &line, At::Number(number), || match other {
+            SetsValue => block_on(async {
+                plane
+                    .patch(&reference, &json!({"spec": {"taint": {"value": "theirs"}}}))
+                    .await;
+            }),
+            Deletes => block_on(plane.delete(&reference)),
+            Recreates => block_on(async {
+                plane.delete(&reference).await;
+                plane
+                    .create(&[rule(&name, &world.driver, "NoSchedule")])
+                    .await;
+            }),
+            Creates(value) => add(value, "None"),
         });
-        run.ended(75)
-            .saying("was changed by another client; this command's change was not made")
-            .saying(&format!(
-                "its taint was {KEY}=ours:NoSchedule, and is now {KEY}=theirs:NoSchedule"
-            ))
-            .saying("changed by ")
-            .saying("changed: nothing")
-            .saying(&format!("{missed}: {name}"))
-            .saying("run the same command again");
-        assert_eq!(taint(&world, &name), "theirs:NoSchedule", "{line}");
-        let others = after.map_or(" --others", |_| "");
-        proxy.run(&world, &format!("{line}{others}")).ended(0);
-        match after {
-            Some(after) => assert_eq!(taint(&world, &name), after, "{line}"),
-            None => assert!(block_on(world.rule(&name)).is_none()),
+        let what = format!("{line}, {other:?}: {run:#?}");
+        assert_eq!(run.code, code, "{what}");
+        let taint = block_on(world.rule(&name)).map(|rule| {
+            let text = |field: &str| {
+                rule["spec"]["taint"][field]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned()
+            };
+            format!("{}:{}", text("value"), text("effect"))
+        });
+        assert_eq!(taint.as_deref(), after, "{what}");
+        if code == 75 {
+            run.saying("was changed by another client")
+                .saying("run the same command again");
         }
+        let run = world.run(&line);
+        assert_eq!(run.code, again, "{what}\n{run:#?}");
     }
-}
-
-#[test]
-fn the_brake_works_whatever_they_changed() {
-    let plane = plane();
-    let world = block_on(World::new(plane));
-    let proxy = Proxy::start(&world);
-    let name = world.add(&format!("{KEY}=ours:NoExecute"));
-    let line = format!("deescalate {name} --to NoSchedule");
-    proxy.run(&world, &line).ended(0);
-    let number = first_change(&proxy);
-    world
-        .run(&format!("escalate {name} --to NoExecute --yes"))
-        .ended(0);
-    let run = proxy.run_while(&world, &line, number, || {
-        let theirs = json!({"spec": {"taint": {"value": "theirs"}}});
-        block_on(plane.patch(&Reference::rule(&name), &theirs));
-    });
-    run.ended(0);
-    assert_eq!(taint(&world, &name), "theirs:NoSchedule");
-}
-
-#[test]
-fn a_rule_that_they_deleted_is_not_made_anew_and_one_that_they_made_is_not_deleted() {
-    let plane = plane();
-    let world = block_on(World::new(plane));
-    let proxy = Proxy::start(&world);
-    let name = world.add(&format!("{KEY}=ours:None"));
-    let remove = format!("remove {name}");
-    let escalate = format!("escalate {name} --to NoSchedule --yes");
-    proxy.run(&world, &escalate).ended(0);
-    let at_patch = first_change(&proxy);
-    proxy.run(&world, &remove).ended(0);
-    let at_delete = first_change(&proxy);
-    let delete = || block_on(plane.delete(&Reference::rule(&name)));
-
-    world.add(&format!("{KEY}=ours:None"));
-    let run = proxy.run_while(&world, &escalate, at_patch, delete);
-    run.ended(1).saying("not changed:");
-    assert!(block_on(world.rule(&name)).is_none());
-
-    world.add(&format!("{KEY}=ours:None"));
-    let run = proxy
-        .run_while(&world, &remove, at_delete.clone(), delete)
-        .ended(0);
-    assert!(run.stdout.ends_with(" already deleted\n"), "{run:?}");
-
-    world.add(&format!("{KEY}=ours:None"));
-    let run = proxy.run_while(&world, &remove, at_delete, || {
-        delete();
-        block_on(plane.create(&[rule(&name, &world.driver, "NoSchedule")]));
-    });
-    let run = run
-        .ended(0)
-        .saying("was deleted and recreated, with taint example.com/broken:NoSchedule")
-        .saying("the new rule was not changed");
-    assert!(run.stdout.ends_with(" already deleted\n"), "{run:?}");
-    assert!(block_on(world.rule(&name)).is_some());
-}
-
-#[test]
-fn a_rule_that_they_made_first_is_taken_if_it_is_the_same_and_left_if_not() {
-    let plane = plane();
-    let world = block_on(World::new(plane));
-    let proxy = Proxy::start(&world);
-    let line = format!("add GPU0 {KEY}=ours");
-    let run = proxy.run(&world, &line).ended(0);
-    let number = first_change(&proxy);
-    let name = name_in(&run.stdout);
-    let remove = || {
-        world.run(&format!("remove {name}")).ended(0);
-    };
-
-    remove();
-    let run = proxy.run_while(&world, &line, number.clone(), || {
-        world.add(&format!("{KEY}=ours"));
-    });
-    let run = run.ended(0);
-    assert!(run.stdout.ends_with("unchanged\n"), "{run:?}");
-
-    remove();
-    let run = proxy.run_while(&world, &line, number, || {
-        world.add(&format!("{KEY}=theirs"));
-    });
-    run.ended(1)
-        .saying("exists with other content")
-        .saying(&format!("not created: {name}"));
-    assert_eq!(taint(&world, &name), "theirs:None");
-    // The same command says the same, and goes on where it is asked to.
-    world.run(&line).ended(1).saying("--overwrite");
-    world.run(&format!("{line} --overwrite")).ended(0);
-    assert_eq!(taint(&world, &name), "ours:None");
 }

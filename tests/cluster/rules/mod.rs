@@ -7,13 +7,10 @@ mod asked;
 mod bad_input;
 mod changing;
 mod choosing;
-mod every_step;
 #[cfg(unix)]
 pub mod harm;
-mod interrupted;
 mod looking;
 mod meanwhile;
-mod middlebox;
 mod partitions;
 mod policy;
 mod races;

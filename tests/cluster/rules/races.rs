@@ -1,17 +1,7 @@
 //! Two want to change the same rule.
 
-use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::Arc;
 use std::thread;
-
-use kubectl_devicetaint::cluster::{
-    ApiClient, ChangeResult, ConflictAction, Connection, ConnectionOptions,
-    DEFAULT_REQUEST_TIMEOUT, Environment, ObjectChange, ObjectVersion, Rules, Silent, StoredRule,
-    WriteMode, discover,
-};
-use kubectl_devicetaint::decide::RulePatch;
-use kubectl_devicetaint::model::Effect;
 
 use serde_json::json;
 
@@ -26,76 +16,6 @@ const RACES: usize = if crate::IS_FULL { 1000 } else { 50 };
 
 fn plane() -> &'static ControlPlane {
     ControlPlane::of(&Variant::default().without_controllers().without_scheduler())
-}
-
-async fn rules(plane: &ControlPlane) -> Rules {
-    let options = ConnectionOptions {
-        kubeconfig: Some(PathBuf::from(plane.kubeconfig())),
-        request_timeout: Some(DEFAULT_REQUEST_TIMEOUT),
-        ..ConnectionOptions::default()
-    };
-    let connection = Connection::load(&options, &Environment::default(), &Silent).await;
-    let client =
-        ApiClient::new(connection.expect("a connection"), Arc::new(Silent)).expect("a client");
-    let served = discover(&client).await.expect("discovery");
-    Rules::new(&client, &served).expect("rules are served")
-}
-
-/// Both have looked at the same state; what they want differs in value and effect.
-fn kind(race: usize, who: &str) -> RulePatch {
-    RulePatch {
-        effect: Some(if race.is_multiple_of(2) {
-            Effect::NoSchedule
-        } else {
-            Effect::NoExecute
-        }),
-        value: Some(format!("race-{race}-{who}")),
-        ..RulePatch::default()
-    }
-}
-
-/// The rule as it is after the change of its state `before`; `None` when somebody else was first.
-async fn changed(rules: &Rules, before: &StoredRule, kind: &RulePatch) -> Option<StoredRule> {
-    let first = ObjectChange::Patch {
-        on: ObjectVersion {
-            uid: before.fact.uid.to_string(),
-            resource_version: before.fact.resource_version.clone(),
-        },
-        patch: kind.body(),
-    };
-    let name = before.fact.name.as_str();
-    let made = rules.change(name, first, WriteMode::Store, |_| ConflictAction::End(()));
-    match made.await.expect("an answer") {
-        ChangeResult::Done(stored) => Some(stored),
-        ChangeResult::Removed(removal) => panic!("{removal:?}"),
-        ChangeResult::Ended((), _) => None,
-    }
-}
-
-#[test]
-fn of_two_changes_of_one_state_exactly_one_is_made() {
-    let plane = plane();
-    let world = block_on(World::new(plane));
-    let name = world.add(&format!("{KEY}=x"));
-    block_on(async {
-        let (one, two) = (rules(plane).await, rules(plane).await);
-        for race in 0..RACES {
-            let before = one.get(&name).await.expect("readable").expect("there");
-            let (wish_one, wish_two) = (kind(race, "one"), kind(race, "two"));
-            let (first, second) = futures::future::join(
-                changed(&one, &before, &wish_one),
-                changed(&two, &before, &wish_two),
-            )
-            .await;
-            let winner = match (first, second) {
-                (Some(won), None) | (None, Some(won)) => won,
-                other => panic!("race {race}: {other:?}"),
-            };
-            let after = one.get(&name).await.expect("readable").expect("there");
-            assert_eq!(after.fact, winner.fact, "no update is lost");
-            assert_eq!(after.fact.generation, before.fact.generation + 1);
-        }
-    });
 }
 
 /// How many races of two programs there are; `RACES=3000 cargo test --test full races` tries more.
