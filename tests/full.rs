@@ -42,14 +42,13 @@ mod cluster {
         mod law;
         mod misfortune;
         mod normal;
-        mod reading;
+        mod permissions;
         mod rights;
         mod roles;
         mod sockets;
         mod state;
         mod told;
         mod verdict;
-        mod writing;
     }
     #[allow(dead_code, reason = "the first tier uses the rest")]
     mod dedicated {
@@ -65,7 +64,6 @@ mod cluster {
     #[allow(dead_code, reason = "the first tier uses the rest")]
     pub mod live {
         mod equal;
-        mod faults;
         mod generate;
         pub mod large;
         pub mod saved;

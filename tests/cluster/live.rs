@@ -2,8 +2,6 @@
 
 mod connecting;
 mod equal;
-mod explained;
-mod faults;
 mod generate;
 mod scene;
 mod served;

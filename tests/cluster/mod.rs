@@ -17,7 +17,6 @@ mod nodes;
 #[cfg(unix)]
 mod parity;
 mod publish;
-mod reserved;
 mod roomed;
 pub mod rules;
 #[cfg(unix)]

@@ -1,13 +1,13 @@
 //! `preview --publish`, through the real kubectl: the controller's own verdict beside ours.
 
-use std::process::{Output, Stdio};
+use std::process::Output;
 
 use serde_json::{Value, json};
 
 use crate::harness::{
-    ControlPlane, DEADLINE, PLUGIN, Variant, block_on, driver_name,
+    ControlPlane, Variant, block_on, driver_name,
     objects::{allocation, bound, claim, pod, reserved, slice},
-    text, wait_for,
+    text,
 };
 
 /// One device of `driver` in use, and another that is free.
@@ -99,25 +99,6 @@ fn published_preview_is_the_controllers_to_the_letter() {
     assert_eq!(rules_of(plane, &driver), Vec::<Value>::new());
 }
 
-#[test]
-fn several_devices_are_published_as_several_rules() {
-    let plane = ControlPlane::shared();
-    let driver = driver_name();
-    block_on(device_in_use(plane, &driver));
-    let line = format!(
-        "{driver}/node-{driver}/gpu-0 {driver}/node-{driver}/gpu-1 --publish --cleanup -o json"
-    );
-    let report: Value = serde_json::from_str(&text(&preview(plane, &line))).expect("JSON");
-    let agrees: Vec<_> = report["publishedRules"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|rule| &rule["agrees"])
-        .collect();
-    assert_eq!(agrees, [true, true]);
-    assert_eq!(rules_of(plane, &driver), Vec::<Value>::new());
-}
-
 /// The pod of an extended resource: 1.37.2 evicts it, and the plugin is told that this was an older
 /// version, which does not.
 #[test]
@@ -189,126 +170,4 @@ fn silence_of_the_controller_is_never_agreement() {
         (&Value::Null, &Value::Null)
     );
     assert_eq!(rules_of(&plane, &driver), Vec::<Value>::new());
-
-    interrupting_removes_the_rules(&plane, &driver);
-}
-
-/// On the same server, where there is time to interrupt.
-#[cfg(unix)]
-fn interrupting_removes_the_rules(plane: &ControlPlane, driver: &str) {
-    let plugin = plane
-        .command(PLUGIN)
-        .args(["preview", driver, "--publish", "--cleanup"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the plugin starts");
-    block_on(wait_for("the rule is there", DEADLINE, async || {
-        (!rules_of(plane, driver).is_empty()).then_some(())
-    }));
-    let signalled = std::process::Command::new("kill")
-        .args(["-INT", &plugin.id().to_string()])
-        .status();
-    assert!(signalled.expect("kill can be run").success());
-    let output = plugin.wait_with_output().expect("the plugin ends");
-    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
-    assert_eq!(rules_of(plane, driver), Vec::<Value>::new());
-}
-
-#[cfg(not(unix))]
-fn interrupting_removes_the_rules(_: &ControlPlane, _: &str) {}
-
-#[test]
-fn what_cannot_be_published_is_said_before_anything_is_created() {
-    let plane = ControlPlane::shared();
-    let driver = driver_name();
-    block_on(device_in_use(plane, &driver));
-    for (name, arguments, code, message) in [
-        (
-            "files",
-            "--from cluster.yaml --publish",
-            2,
-            "cannot be used with",
-        ),
-        ("cleanup alone", "--cleanup", 2, "--publish"),
-        (
-            "an effect that evicts no pods",
-            "a:NoSchedule --publish",
-            2,
-            "NoSchedule evicts no pods",
-        ),
-        (
-            "a version of which evictions are not predicted",
-            "--kubernetes 1.34 --publish",
-            2,
-            "it needs Kubernetes 1.35 or later",
-        ),
-        (
-            "a guard",
-            "--abort-if pods.evicted>0 --publish",
-            4,
-            "guard tripped",
-        ),
-    ] {
-        let output = preview(plane, &format!("{driver} {arguments}"));
-        assert_eq!(
-            output.status.code(),
-            Some(code),
-            "{name}: {}",
-            stderr(&output)
-        );
-        assert!(
-            stderr(&output).contains(message),
-            "{name}: {}",
-            stderr(&output)
-        );
-    }
-    assert_eq!(rules_of(plane, &driver), Vec::<Value>::new());
-}
-
-#[test]
-fn rule_that_somebody_escalated_is_left_alone() {
-    let plane = ControlPlane::shared();
-    let driver = driver_name();
-    block_on(device_in_use(plane, &driver));
-    text(&preview(plane, &format!("{driver} --publish")));
-    let [rule] = rules_of(plane, &driver).try_into().expect("one rule stays");
-    let name = rule["metadata"]["name"].as_str().expect("a name");
-    let patch = r#"{"spec":{"taint":{"effect":"NoSchedule"}}}"#;
-    text(&plane.kubectl(&[
-        "patch",
-        "devicetaintrule",
-        name,
-        "--type=merge",
-        "-p",
-        patch,
-    ]));
-
-    let output = preview(plane, &format!("{driver} --publish --cleanup"));
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    assert!(stderr(&output).contains("is not the rule that --publish creates for this preview"));
-    assert_eq!(rules_of(plane, &driver).len(), 1);
-}
-
-#[test]
-fn missing_permission_to_create_is_named() {
-    let plane = ControlPlane::shared();
-    let driver = driver_name();
-    block_on(device_in_use(plane, &driver));
-    let read = json!({
-        "apiGroups": ["resource.k8s.io"], "verbs": ["get", "list"],
-        "resources": ["resourceslices", "resourceclaims", "devicetaintrules", "deviceclasses"],
-    });
-    let pods = json!({"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]});
-    let user = block_on(plane.kubeconfig_for(&[read, pods]));
-    let kubeconfig = user.kubeconfig.display().to_string();
-    let output = preview(
-        plane,
-        &format!("{driver} --publish --kubeconfig {kubeconfig}"),
-    );
-    assert_eq!(output.status.code(), Some(1));
-    let denied = "cannot create devicetaintrules";
-    assert!(stderr(&output).contains(denied), "{}", stderr(&output));
-    let said = stderr(&output);
-    assert!(!said.contains("stay"), "nothing was made: {said}");
 }

@@ -3,11 +3,6 @@
 use std::{
     fs,
     io::{BufRead, BufReader},
-    os::unix::{
-        fs::{MetadataExt, PermissionsExt},
-        net::UnixListener,
-        process::CommandExt,
-    },
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     time::{Duration, Instant},
@@ -15,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::harness::{PLUGIN, build_node, objects, text};
+use crate::harness::{PLUGIN, build_node, objects};
 
 /// A server that says what it is told to, as deep in its folder as the kubelet's.
 pub(super) struct Said {
@@ -112,10 +107,6 @@ fn asked(socket: &Path, arguments: &[&str]) -> Output {
         .env("KUBECONFIG", "/dev/null/nowhere")
         .output()
         .expect("the plugin can be run")
-}
-
-fn data(output: &Output) -> Value {
-    serde_json::from_str(&text(output)).expect("JSON")
 }
 
 /// How a command ends that gets no answer, and what it says.
@@ -298,31 +289,6 @@ fn what_is_safe_is_looked_at_twice() {
 }
 
 #[test]
-fn a_node_on_which_nothing_runs_has_an_answer() {
-    let server = Said::start("well", &json!({}));
-    let listed = data(&server.asked(&["list", "-o", "json"]));
-    assert_eq!(listed["items"], json!([]));
-    let output = server.asked(&["list"]);
-    assert!(output.status.success());
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("No resources found"), "{said}");
-}
-
-#[test]
-fn ten_thousand_pods_are_listed_in_a_moment() {
-    let server = Said::start("many", &json!({}));
-    let began = Instant::now();
-    let listed = data(&server.asked(&["list", "-o", "json"]));
-    // Three containers each, with a device of DRA and devices of a plugin.
-    assert_eq!(listed["items"].as_array().map(Vec::len), Some(60_000));
-    assert!(
-        began.elapsed() < Duration::from_secs(20),
-        "{:?}",
-        began.elapsed()
-    );
-}
-
-#[test]
 fn a_server_that_does_not_do_its_part_is_told_within_the_time() {
     for (mood, status, words) in [
         ("hangs", 75, "did not respond within 1s"),
@@ -359,43 +325,5 @@ fn a_server_that_does_not_do_its_part_is_told_within_the_time() {
         busy.asked(&["list", "--request-timeout", "5s"])
             .status
             .success()
-    );
-}
-
-/// Who may not look into the folder is told so; root may, and becomes somebody else.
-#[test]
-fn who_may_not_open_the_socket_is_told_who_may() {
-    const NOBODY: u32 = 65_534;
-    let folder = tempfile::tempdir().expect("a folder");
-    let mode = |path: &Path, mode: u32| {
-        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
-    };
-    // Where this is built is perhaps not for everybody.
-    let program = folder.path().join("program");
-    // By another process: one that is started meanwhile would inherit the open file, which then cannot be run.
-    let copied = Command::new("cp")
-        .args([PLUGIN.as_ref(), program.as_path()])
-        .status();
-    assert!(copied.is_ok_and(|copied| copied.success()));
-    mode(folder.path(), 0o755);
-    let locked = folder.path().join("locked");
-    fs::create_dir(&locked).expect("a folder");
-    let socket = locked.join("s");
-    let _listener = UnixListener::bind(&socket).expect("a socket");
-    mode(&locked, 0o000);
-    let mut command = Command::new(program);
-    command
-        .args(["podresources", "list", "--socket"])
-        .arg(&socket);
-    if fs::metadata(folder.path()).expect("a folder").uid() == 0 {
-        command.uid(NOBODY).gid(NOBODY);
-    }
-    let output = command.output().expect("the plugin can be run");
-    mode(&locked, 0o755);
-    let (status, said) = refusal(&output);
-    assert_eq!(status, Some(1), "{said}");
-    assert!(
-        said.contains("permission denied") && said.contains("hint: run as root on the node"),
-        "{said}"
     );
 }

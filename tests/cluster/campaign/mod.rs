@@ -4,20 +4,18 @@
 //! | test | law |
 //! |---|---|
 //! | `faults` | exit 0 means that what is printed is true of the server's state; every printed verb, `changed` in reports and what is left behind are what the server's own history says; whoever is only unlucky is told to try again (75), and trying again does it; nothing ends by a panic or never |
-//! | `reading` | whoever may read a part only gets the right answer, one that is marked as incomplete, or a refusal that names what is missing |
-//! | `writing` | whoever may change a part only gets what the administrator would get, or a refusal that names what is missing and is true |
+//! | `permissions` | with every subset of the permissions, the output is that of the administrator, is marked as incomplete, or is a refusal that names what is missing; every change is reported |
 //! | `sockets` | exit 0, and "safe" of `podresources check`, mean that the kubelet has said all of it; every run ends in its time |
 //! | `roles` | with the role of `manifests/` everything works, and with any piece of it less some command says what is missing |
 //!
-//! A run prints its seed. `SEED` repeats it, `TRIES` and `RIGHTS=all` make it longer, `TRY` repeats
-//! one try of it.
+//! A run prints its seed. `SEED` repeats it, `TRIES` makes it longer, `TRY` repeats one try of it.
 
 mod command;
 mod faults;
 mod law;
 mod misfortune;
 mod normal;
-mod reading;
+mod permissions;
 mod rights;
 mod roles;
 #[cfg(unix)]
@@ -25,4 +23,3 @@ mod sockets;
 mod state;
 mod told;
 mod verdict;
-mod writing;

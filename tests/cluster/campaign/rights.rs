@@ -3,7 +3,8 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{ControlPlane, DEADLINE, wait_for};
+use crate::cluster::rules::support::World;
+use crate::harness::{ControlPlane, DEADLINE, Reference, wait_for};
 
 /// Something that one may or may not do.
 #[derive(Clone, Copy, Debug)]
@@ -16,27 +17,14 @@ pub struct Right {
 const READ: &[&str] = &["get", "list", "watch"];
 const DRA: &str = "resource.k8s.io";
 
-/// What is read, kind by kind.
-pub const READING: [Right; 7] = [
-    Right {
-        verbs: READ,
-        kinds: &[(DRA, "resourceslices")],
-    },
-    Right {
-        verbs: READ,
-        kinds: &[(DRA, "resourceclaims")],
-    },
-    Right {
-        verbs: READ,
-        kinds: &[(DRA, "devicetaintrules")],
-    },
-    Right {
-        verbs: READ,
-        kinds: &[("", "pods")],
-    },
-    Right {
-        verbs: READ,
-        kinds: &[
+/// Rights on everything that is read, and, verb by verb, on rules.
+pub const RIGHTS: [Right; 11] = [
+    right(READ, &[(DRA, "resourceslices")]),
+    right(READ, &[(DRA, "resourceclaims")]),
+    right(READ, &[("", "pods")]),
+    right(
+        READ,
+        &[
             (DRA, "deviceclasses"),
             (DRA, "resourceclaimtemplates"),
             ("policy", "poddisruptionbudgets"),
@@ -51,48 +39,31 @@ pub const READING: [Right; 7] = [
             ("scheduling.k8s.io", "podgroups"),
             ("scheduling.x-k8s.io", "podgroups"),
         ],
-    },
-    Right {
-        verbs: READ,
-        kinds: &[("", "nodes")],
-    },
-    Right {
-        verbs: READ,
-        kinds: &[("", "events"), ("events.k8s.io", "events")],
-    },
+    ),
+    right(READ, &[("", "nodes")]),
+    right(READ, &[("", "events"), ("events.k8s.io", "events")]),
+    right(&["get"], RULES),
+    right(&["list", "watch"], RULES),
+    right(&["create"], RULES),
+    right(&["patch", "update"], RULES),
+    right(&["delete"], RULES),
 ];
 
-/// The right to read rules in [`READING`].
-pub const READ_RULES: usize = 2;
-/// The right to read nodes in [`READING`].
-pub const READ_NODES: usize = 5;
+/// Places in [`RIGHTS`].
+pub const GET_RULES: usize = 6;
+pub const PATCH_RULES: usize = 9;
 
-/// What can be done to rules, verb by verb.
-pub const WRITING: [Right; 5] = [
-    Right {
-        verbs: &["get"],
-        kinds: &[(DRA, "devicetaintrules")],
-    },
-    Right {
-        verbs: &["list", "watch"],
-        kinds: &[(DRA, "devicetaintrules")],
-    },
-    Right {
-        verbs: &["create"],
-        kinds: &[(DRA, "devicetaintrules")],
-    },
-    Right {
-        verbs: &["patch", "update"],
-        kinds: &[(DRA, "devicetaintrules")],
-    },
-    Right {
-        verbs: &["delete"],
-        kinds: &[(DRA, "devicetaintrules")],
-    },
-];
+const RULES: &[(&str, &str)] = &[(DRA, "devicetaintrules")];
+
+const fn right(
+    verbs: &'static [&'static str],
+    kinds: &'static [(&'static str, &'static str)],
+) -> Right {
+    Right { verbs, kinds }
+}
 
 /// Which of several rights somebody has, as bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Subset(pub usize);
 
 impl Subset {
@@ -106,19 +77,11 @@ impl Subset {
         places.map(|place| rights[place]).collect()
     }
 
-    pub fn is_complete(self, rights: &[Right]) -> bool {
-        self.0 + 1 == 1 << rights.len()
-    }
-
-    /// Flags with which the administrator becomes somebody who has these rights, and those of the
-    /// groups that are named beside.
-    pub fn flags(self, prefix: &str, rights: &[Right], beside: &[&str]) -> String {
+    /// Flags with which the administrator impersonates a user with these rights.
+    pub fn flags(self, prefix: &str, rights: &[Right]) -> String {
         let mut flags = format!(" --as={prefix}-{}", self.0);
         for place in (0..rights.len()).filter(|place| self.has(*place)) {
             flags.push_str(&format!(" --as-group={prefix}-{place}"));
-        }
-        for group in beside {
-            flags.push_str(&format!(" --as-group={group}"));
         }
         flags
     }
@@ -171,4 +134,24 @@ pub async fn grant(plane: &ControlPlane, prefix: &str, rights: &[Right]) {
 pub fn names(text: &str, lacking: &[Right]) -> bool {
     let mut kinds = lacking.iter().flat_map(|right| right.kinds);
     kinds.any(|(_, plural)| text.contains(plural))
+}
+
+/// A pod on `gpu-0` that should have ended: its node is gone, which is unknown without permission to read nodes.
+pub async fn overdue_pod(world: &World<'_>, rule: &str) {
+    let plane = world.plane;
+    world.pod("overdue", "gpu-0").await;
+    let node = Reference::cluster("v1", "Node", &world.node);
+    let overdue = Reference::pod(&world.namespace, "overdue");
+    for (reference, seconds) in [(node, 0), (overdue, 1)] {
+        let path = plane.path(&reference).await;
+        let brief = json!({"gracePeriodSeconds": seconds});
+        let answer = plane.request(Method::DELETE, &path, Some(&brief)).await;
+        answer.expect("an answer").success().expect("it is deleted");
+    }
+    let line = format!("describe {rule}");
+    wait_for("the node is gone", DEADLINE, async || {
+        let shown = world.run(&line).stdout;
+        shown.contains("does not exist").then_some(())
+    })
+    .await;
 }

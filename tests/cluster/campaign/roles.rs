@@ -3,10 +3,12 @@
 use serde_json::{Value, json};
 
 use super::normal;
-use super::reading::prepare;
-use super::rights::{Right, grant};
+use super::rights::{Right, grant, overdue_pod};
 use crate::cluster::rules::support::{KEY, Run, World};
-use crate::harness::{ControlPlane, DEADLINE, Variant, block_on, random_suffix, text, wait_for};
+use crate::harness::{
+    ControlPlane, DEADLINE, Reference, Variant, block_on, objects::rule, random_suffix, text,
+    wait_for,
+};
 #[cfg(unix)]
 use crate::page::{Page, Setting};
 use kubectl_devicetaint::model::Kind;
@@ -107,6 +109,22 @@ fn is_workload(right: &Right) -> bool {
     kinds.any(|kind| right.kinds == [(kind.group(), kind.resource())])
 }
 
+/// Two pods, one of which should have ended; a rule that evicts and one that does not.
+async fn prepare(world: &World<'_>) {
+    world.pod("train", "gpu-0").await;
+    let hard = rule("hard", &world.driver, "NoExecute");
+    let mut soft = rule("soft", &world.driver, "NoSchedule");
+    soft["spec"]["deviceSelector"]["device"] = json!("gpu-1");
+    world.plane.create(&[hard, soft]).await;
+    let condition = json!({"conditions": [{
+        "type": "EvictionInProgress", "status": "True", "reason": "PodsPendingEviction",
+        "message": "", "observedGeneration": 1, "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }]});
+    let hard = Reference::rule("hard");
+    world.plane.patch_status(&hard, &condition).await;
+    overdue_pod(world, "hard").await;
+}
+
 #[test]
 fn with_its_role_every_command_works_and_with_less_one_says_what_is_missing() {
     let plane = ControlPlane::start(&Variant::default().without_controllers().without_scheduler());
@@ -179,22 +197,6 @@ fn with_its_role_every_command_works_and_with_less_one_says_what_is_missing() {
             );
         }
     }
-}
-
-#[test]
-fn an_operator_may_ask_the_controller() {
-    let plane = ControlPlane::shared();
-    let world = block_on(World::new(plane));
-    block_on(world.pod("train", "gpu-0"));
-    let manifest = applied(plane, "operator");
-    let group = format!("operator-{}", random_suffix());
-    let name = manifest["metadata"]["name"].as_str().expect("a name");
-    block_on(bind(plane, name, &group));
-    let run = world.run(&format!(
-        "preview GPU0 {KEY}=p:NoExecute --publish --cleanup --strict --as={group} --as-group={group}"
-    ));
-    let run = run.ended(0);
-    assert!(!run.stderr.contains("denied"), "{run:#?}");
 }
 
 #[cfg(unix)]

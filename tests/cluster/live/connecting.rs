@@ -10,46 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::json;
-
 use super::scene::{Scene, V1};
 use crate::harness::{ControlPlane, DEADLINE, PLUGIN, Variant, text};
-
-#[tokio::test]
-async fn somebody_who_may_read_claims_only_learns_what_claims_show() {
-    let plane = ControlPlane::shared();
-    let scene = Scene::new(plane, V1).await;
-    let user = plane
-        .kubeconfig_for(&[json!({
-            "apiGroups": ["resource.k8s.io"], "resources": ["resourceclaims"], "verbs": ["list"],
-        })])
-        .await;
-    let text = scene.run(&user.kubeconfig, &["preview", &scene.driver]);
-    assert!(text.ends_with("[exit status: 0]"), "{text}");
-    for part in ["resourceslices", "devicetaintrules", "pods"] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
-    let strict = scene.run(&user.kubeconfig, &["preview", &scene.driver, "--strict"]);
-    assert!(strict.ends_with("[exit status: 6]"), "{strict}");
-    let report = scene.output(&user.kubeconfig, &["preview", &scene.driver, "-o", "json"]);
-    let report = super::scene::json_of(&report);
-    let missing = report["incomplete"].as_array().map_or(0, Vec::len);
-    assert_eq!(missing, 3, "{report:#}");
-}
-
-#[tokio::test]
-async fn somebody_without_permissions_is_told_what_is_denied() {
-    let plane = ControlPlane::shared();
-    let scene = Scene::new(plane, V1).await;
-    let user = plane.kubeconfig_for(&[]).await;
-    for command in [&["preview", &scene.driver][..], &["devices"], &["snapshot"]] {
-        let text = scene.run(&user.kubeconfig, command);
-        assert!(
-            text.starts_with("error: cannot list ") && text.ends_with("[exit status: 1]"),
-            "{text}"
-        );
-    }
-}
 
 /// Makes a kubeconfig that leads to `server`.
 fn kubeconfig_to(plane: &ControlPlane, server: &str) -> PathBuf {

@@ -64,60 +64,6 @@ fn another_effect_needs_overwrite_and_a_yes() {
 const KEY_NONE: &str = "example.com/maintenance=";
 
 #[test]
-fn dry_runs_store_nothing_and_say_so() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    for (place, suffix) in [("client", "(dry run)"), ("server", "(server dry run)")] {
-        let run = world
-            .run(&format!("add GPU0 {KEY}:NoExecute --dry-run={place}"))
-            .ended(0);
-        assert!(
-            run.stdout.ends_with(&format!("created {suffix}\n")),
-            "{run:?}"
-        );
-    }
-    assert_eq!(block_on(world.rules()), Vec::<Value>::new());
-}
-
-#[test]
-fn what_was_done_and_the_rules_can_be_had_as_data() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    let line = format!("add GPU0 GPU1 {KEY}=x");
-    let told = |line: &str, code: i32| -> Value {
-        let run = world.run(&format!("{line} -o json")).ended(code);
-        serde_json::from_str(&run.stdout).expect("one document")
-    };
-    let pretended = told(&format!("{line} --dry-run"), 0);
-    assert_eq!(pretended["dryRun"], "Client");
-    let made = told(&line, 0);
-    assert_eq!(made["kind"], "ChangeReport");
-    assert_eq!(made["changed"], true);
-    let rules = made["changes"].as_array().expect("rules");
-    assert_eq!(rules.len(), 2);
-    for rule in rules {
-        assert_eq!(rule["result"], "Created");
-        assert_eq!(rule["manifest"]["metadata"]["name"], rule["name"]);
-        assert_eq!(rule["manifest"]["spec"]["taint"]["value"], "x");
-    }
-    let again = told(&line, 0);
-    assert_eq!(again["changed"], false);
-    assert!(again["changes"][1]["manifest"]["metadata"]["uid"].is_string());
-    let refused = told(
-        &format!("add GPU0 {KEY}=x:NoExecute --name other --abort-if pods.evicted>=0"),
-        4,
-    );
-    assert_eq!(refused["changed"], false);
-    assert_eq!(refused["changes"][0]["result"], "Failed");
-
-    let manifest = world.run(&format!("{line} -o manifest")).ended(0).stdout;
-    assert!(manifest.starts_with("apiVersion: v1\n"), "{manifest}");
-    let yaml = world.run(&format!("{line} -o yaml")).ended(0).stdout;
-    assert!(yaml.contains("\nkind: ChangeReport\n"), "{yaml}");
-    let names = world.run(&format!("{line} -o name")).ended(0).stdout;
-    assert_eq!(names.lines().count(), 2);
-    assert!(names.starts_with("devicetaintrule.resource.k8s.io/"));
-}
-
-#[test]
 fn a_manifest_is_added_and_one_that_is_too_wide_is_refused() {
     let world = block_on(World::new(ControlPlane::shared()));
     let folder = tempfile::tempdir().expect("a folder");
@@ -137,19 +83,6 @@ fn a_manifest_is_added_and_one_that_is_too_wide_is_refused() {
     let run = world.run(&line).ended(0);
     assert_eq!(name_in(&run.stdout), name);
     world.run(&line).ended(0);
-}
-
-#[test]
-fn an_unknown_device_is_refused_with_what_may_be_meant() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    let device = world.device("gpu-7");
-    world
-        .run(&format!("add {device} {KEY}=x"))
-        .ended(1)
-        .saying("did you mean");
-    world
-        .run(&format!("add {device} {KEY}=x --allow-missing"))
-        .ended(0);
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! What is asked on a terminal, and what is typed there.
 
 use super::support::{KEY, World};
-use crate::harness::{
-    CTRL_C, CTRL_D, CTRL_Z, ControlPlane, ENTER, PLUGIN, Reference, Terminal, block_on,
-};
+use crate::harness::{CTRL_C, CTRL_D, CTRL_Z, ControlPlane, ENTER, PLUGIN, Terminal, block_on};
 
 impl World<'_> {
     /// The words of a command that is typed.
@@ -94,36 +92,6 @@ fn a_question_that_was_suspended_is_asked_again() {
     }
 }
 
-/// In the background the terminal stops whoever reads from it, and a stopped program does not end by SIGTERM.
-#[test]
-fn a_question_in_the_background_waits_and_ends_with_its_time() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    block_on(world.pod("train", "gpu-0"));
-    let name = world.add(&format!("{KEY}=x"));
-    let mut terminal = Terminal::open(world.plane);
-    let line = world
-        .typed(&format!("escalate {name} --to NoSchedule"))
-        .join(" ");
-    // `timeout` gives what it runs a job of its own, unless a shell has.
-    terminal.command(&[format!("bash -c 'timeout 5 {line}; exit $?'")]);
-    terminal.until("waiting in the background for an answer");
-    let shown = terminal.ended(124);
-    assert!(
-        shown.contains("\nerror: interrupted; nothing was changed"),
-        "{shown}"
-    );
-    assert!(!shown.contains("[y/N]"), "{shown}");
-    assert_eq!(world.effect(&name), "None");
-    terminal.press(&format!("{line} &{ENTER}"));
-    terminal.until("waiting in the background for an answer");
-    terminal.press(&format!("fg{ENTER}"));
-    terminal.until("? [y/N]: ");
-    terminal.press("y");
-    terminal.press(ENTER);
-    terminal.until("configured");
-    assert_eq!(world.effect(&name), "NoSchedule");
-}
-
 #[test]
 fn the_number_of_pods_is_typed_where_several_namespaces_are_hit() {
     let world = block_on(World::new(ControlPlane::shared()));
@@ -212,26 +180,6 @@ fn who_comes_while_the_question_is_open_was_not_agreed_to() {
         block_on(world.plane.force_delete_pod(&world.namespace, &newcomer));
     }
     world.run(&format!("describe {name}-2")).ended(1);
-}
-
-#[test]
-fn a_rule_that_is_deleted_while_the_question_is_open_is_named_as_that() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    block_on(world.pod("train", "gpu-0"));
-    let name = world.add(&format!("{KEY}=x"));
-    let mut terminal = Terminal::open(world.plane);
-    terminal.command(&world.typed(&format!("escalate {name} --to NoExecute")));
-    terminal.until("[y/N]");
-    block_on(world.plane.delete(&Reference::rule(&name)));
-    terminal.press("y");
-    terminal.press(ENTER);
-    let shown = terminal.ended(75);
-    assert!(
-        shown.contains(&format!("rule {name} was deleted")),
-        "{shown}"
-    );
-    assert!(shown.contains("nothing was changed"), "{shown}");
-    assert!(!shown.contains("impact grew"), "{shown}");
 }
 
 #[test]

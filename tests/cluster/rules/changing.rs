@@ -124,57 +124,6 @@ fn a_wait_for_what_was_never_there_is_a_mistake() {
 }
 
 #[test]
-fn a_wait_takes_rules_as_remove_does_and_any_time() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    let name = world.add(&format!("{KEY}:None"));
-    // The longest time that Go knows.
-    let forever = "--timeout 2562047h";
-    for rules in [
-        name.clone(),
-        format!("devicetaintrule.resource.k8s.io/{name}"),
-        format!("GPU0 {KEY}"),
-    ] {
-        let run = world
-            .run(&format!("wait {rules} --for observed {forever}"))
-            .ended(0);
-        assert_eq!(
-            run.stdout,
-            format!("devicetaintrule.resource.k8s.io/{name} observed\n")
-        );
-    }
-    world
-        .run(&format!(
-            "escalate {name} --to NoExecute --yes --wait {forever}"
-        ))
-        .ended(0);
-    world
-        .run(&format!("wait {name} --for evicted --settle 1s {forever}"))
-        .ended(0);
-}
-
-#[test]
-fn a_rule_that_is_eased_ends_the_wait() {
-    let plane = ControlPlane::shared();
-    let world = block_on(World::new(plane));
-    block_on(world.pod("train", "gpu-0"));
-    let name = world.add(&format!("{KEY}:NoSchedule"));
-    let rule = Reference::rule(&name);
-    let line = format!("escalate {name} --to NoExecute --yes --wait --timeout 60s");
-    std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| world.run(&line));
-        block_on(wait_for("it is escalated", DEADLINE, async || {
-            let rule = plane.get(&rule).await?;
-            (rule["spec"]["taint"]["effect"] == "NoExecute").then_some(())
-        }));
-        let eased = json!({"spec": {"taint": {"effect": "NoSchedule"}}});
-        block_on(plane.patch(&rule, &eased));
-        let ended = waiting.join().expect("no panic").ended(1);
-        let ended = ended.saying("has effect NoSchedule, which evicts no pods");
-        assert!(!ended.stderr.contains("evictions continue"), "{ended:?}");
-    });
-}
-
-#[test]
 fn a_pod_that_is_terminating_is_not_gone_because_its_rule_is() {
     let plane = ControlPlane::shared();
     let world = block_on(World::new(plane));
@@ -234,21 +183,6 @@ fn the_brake_asks_nothing_and_says_what_it_cancelled() {
         .run("deescalate nobody --to None")
         .ended(1)
         .saying("no rule");
-}
-
-#[test]
-fn a_guard_changes_nothing() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    block_on(world.pod("train", "gpu-0"));
-    let name = world.add(&format!("{KEY}=x"));
-    world
-        .run(&format!(
-            "escalate {name} --to NoExecute --yes --abort-if pods.evicted>0"
-        ))
-        .ended(4)
-        .saying("guard tripped");
-    let rule = block_on(world.rule(&name)).expect("it is there");
-    assert_eq!(rule["spec"]["taint"]["effect"], "None");
 }
 
 #[test]
@@ -479,31 +413,5 @@ struct Done<'a>(&'a std::sync::atomic::AtomicBool);
 impl Drop for Done<'_> {
     fn drop(&mut self) {
         self.0.store(false, std::sync::atomic::Ordering::Relaxed);
-    }
-}
-
-#[test]
-fn whoever_cannot_watch_pods_is_told_that_force_deletions_are_unknown() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    block_on(world.patient_pod("train", "gpu-0"));
-    let name = world.add("example.com/broken=unwatched:None");
-    let user = block_on(world.plane.kubeconfig_for(&[
-        json!({"apiGroups": ["resource.k8s.io"], "resources": ["*"], "verbs": ["get", "list", "watch", "create", "patch"]}),
-        json!({"apiGroups": ["", "apps", "batch", "policy", "events.k8s.io"], "resources": ["*"], "verbs": ["get", "list"]}),
-    ]));
-    let line = format!("escalate {name} --to NoExecute --yes --wait --timeout 60s");
-    let command = format!("{line} --kubeconfig {}", user.kubeconfig.display());
-    let waited = std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| world.run(&command));
-        block_on(world.until_evicted("train"));
-        block_on(world.plane.force_delete_pod(&world.namespace, "train"));
-        waiting.join().expect("no panic")
-    });
-    let waited = waited.saying("detected only if they were stuck in Terminating");
-    // A list may show the pod in the moment between the end of its grace period and its removal.
-    if waited.code != 5 {
-        waited
-            .ended(0)
-            .saying("no evicted pod is left; whether pods were force-deleted is unknown");
     }
 }

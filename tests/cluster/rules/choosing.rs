@@ -151,37 +151,6 @@ fn question<'a>(
     [&[command], flags, &[taint], more].concat()
 }
 
-#[test]
-fn what_cannot_be_told_of_a_device_is_not_guessed() {
-    let plane = ControlPlane::shared();
-    let world = block_on(world(plane));
-    let slice = format!("{}-{}", world.node, world.driver);
-    let slice = Reference::cluster("resource.k8s.io/v1", "ResourceSlice", &slice);
-    block_on(plane.delete(&slice));
-    let model = format!(
-        "device.driver == '{0}' && device.attributes['{0}'].firmware.major() == 580",
-        world.driver
-    );
-    let output = plane.plugin(&["preview", "--where", &model]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("no driver publishes it"));
-}
-
-#[test]
-fn who_mistypes_is_told_what_there_is() {
-    let world = block_on(world(ControlPlane::shared()));
-    let near = &world.node[..world.node.len() - 1];
-    world
-        .run(&format!("preview --node {near}"))
-        .ended(1)
-        .saying("did you mean")
-        .saying(&world.node);
-    world
-        .run("preview --where device.drver")
-        .ended(2)
-        .saying("column 7: undefined field 'drver'");
-}
-
 /// What is published is the pool with other devices in it, as after a reboot of the node.
 async fn published_anew(world: &World<'_>, devices: &[(&str, &str)]) {
     let name = format!("{}-{}", world.node, world.driver);

@@ -61,38 +61,3 @@ fn a_condition_about_an_earlier_state_is_marked() {
         ))
         .ended(0);
 }
-
-#[test]
-fn a_part_that_may_not_be_read_is_said_and_strict_makes_it_an_error() {
-    let plane = ControlPlane::shared();
-    let world = block_on(World::new(plane));
-    let name = world.add(&format!("{KEY}=x"));
-    let user = block_on(plane.kubeconfig_for(&[json!({
-        "apiGroups": ["resource.k8s.io"], "resources": ["devicetaintrules", "resourceclaims"],
-        "verbs": ["get", "list"],
-    })]));
-    let world = world.seen_by(&user.kubeconfig);
-    let run = world
-        .run(&format!("list {name}"))
-        .ended(0)
-        .saying("resourceslices");
-    assert!(run.stdout.contains(&name), "{run:?}");
-}
-
-#[test]
-fn a_wait_that_may_not_read_pods_counts_none() {
-    let plane = ControlPlane::shared();
-    let world = block_on(World::new(plane));
-    block_on(world.pod("train", "gpu-0"));
-    let name = world.add(&format!("{KEY}=x:NoExecute"));
-    let user = block_on(plane.kubeconfig_for(&[json!({
-        "apiGroups": ["resource.k8s.io"],
-        "resources": ["devicetaintrules", "resourceclaims", "resourceslices"],
-        "verbs": ["get", "list", "watch"],
-    })]));
-    let world = world.seen_by(&user.kubeconfig);
-    let run = world.run(&format!("wait {name} --for evicted --timeout 3s"));
-    assert_ne!(run.code, 0, "{run:#?}");
-    assert!(run.stderr.contains("pods"), "{run:#?}");
-    assert!(!run.stderr.contains("0 gone"), "{run:#?}");
-}

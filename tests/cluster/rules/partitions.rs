@@ -1,6 +1,6 @@
 //! A card that is in use through its partitions alone.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::support::{KEY, World};
 use crate::harness::objects::{class, node, partitioned};
@@ -70,73 +70,4 @@ fn a_card_is_drained_together_with_its_partitions() {
         .run(&format!("{drain} {flags}"))
         .ended(0)
         .saying("(3 devices)");
-}
-
-#[test]
-fn a_card_in_use_through_its_partitions_does_not_look_unused() {
-    let world = block_on(world(ControlPlane::shared()));
-    let card = world.device("card");
-    let shown = world.run(&format!("devices {card}")).ended(0).stdout;
-    for said in [
-        "no (1 pod on partitions)",
-        "1 selected device, 0 allocated, 1 in use through partitions, 0 tainted",
-    ] {
-        assert!(shown.contains(said), "{said}: {shown}");
-    }
-    let listed = world.run(&format!("devices --node {} -o json", world.node));
-    let listed: Value = serde_json::from_str(&listed.ended(0).stdout).expect("JSON");
-    let card_row = &listed["items"][0];
-    assert_eq!(card_row["free"], false, "{listed}");
-    let named = json!([{"namespace": world.namespace, "name": "train", "uid": null}]);
-    assert_eq!(card_row["partitionPods"], named, "{listed}");
-    assert_eq!(listed["items"][2]["free"], true, "{listed}");
-
-    const STAYS: &str = "1 pod uses other devices of the same hardware, such as partitions, and stays; \
-        `add`, `preview` and `drain` include partitions with --with-partitions.";
-    let name = format!("card-{}", world.node);
-    world
-        .run(&format!("add {card} {KEY}:None --yes --name {name}"))
-        .ended(0);
-    world
-        .run(&format!("add {card} {KEY}:NoExecute --dry-run=client"))
-        .ended(0)
-        .saying(STAYS);
-    world
-        .run(&format!("escalate {name} --to NoExecute --yes"))
-        .ended(0)
-        .saying(STAYS);
-    let listed = world.run(&format!("list {name}")).ended(0).stdout;
-    assert!(listed.contains("0 (+1 on partitions)"), "{listed}");
-    let described = world.run(&format!("describe {name}")).ended(0).stdout;
-    assert!(
-        described.contains("Pods:        0 (+1 on partitions)"),
-        "{described}"
-    );
-    world
-        .run(&format!("remove {name}"))
-        .ended(0)
-        .saying("1 device untainted, but in use through partitions (pods per device: 1)");
-}
-
-#[test]
-fn a_partition_of_a_card_that_is_held_whole_is_not_schedulable_again() {
-    let world = block_on(world(ControlPlane::shared()));
-    block_on(async {
-        world
-            .plane
-            .force_delete_pod(&world.namespace, "train")
-            .await;
-        let claim = Reference::claim(&world.namespace, "train");
-        world.plane.delete(&claim).await;
-        world.pod("whole", "card").await;
-    });
-    let half = world.device("half-1");
-    let name = format!("half-{}", world.node);
-    world
-        .run(&format!("add {half} {KEY}:NoSchedule --yes --name {name}"))
-        .ended(0);
-    world
-        .run(&format!("remove {name}"))
-        .ended(0)
-        .saying("1 device untainted, but other devices of the same hardware use up the shared");
 }

@@ -75,63 +75,6 @@ fn the_runbook_continues_where_an_earlier_run_has_stopped() {
     assert_eq!(block_on(world.rules()).len(), 0);
 }
 
-/// Each run has a rule of its own, so none undoes the work of another.
-#[test]
-fn a_second_run_of_the_runbook_leaves_the_rule_of_the_first_alone() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    let (device, taint) = (world.device("gpu-0"), format!("{KEY}=firmware"));
-    let first = rule_of(&world, "first");
-    let added = ["add", &device, &taint, "--yes", "--name", &first];
-    Run::from(world.plane.plugin(&added)).ended(0);
-    let child = runbook(&world, &rule_of(&world, "second"), "pods.evicted>5");
-    Run::from(child.wait_with_output().expect("it ends")).ended(0);
-    let rules = block_on(world.rules());
-    assert_eq!(rules.len(), 1);
-    assert_eq!(rules[0]["metadata"]["name"], first);
-    assert_eq!(rules[0]["spec"]["taint"]["effect"], "None");
-}
-
-#[test]
-fn the_runbook_evicts_no_pod_if_the_time_is_too_short() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    block_on(world.tolerant_pod("patient", "gpu-0", 3600));
-    let child = runbook(&world, &rule_of(&world, "run"), "pods.evicted>5");
-    Run::from(child.wait_with_output().expect("it ends"))
-        .ended(4)
-        .saying("the last eviction is due in")
-        .saying("TIMEOUT is too short");
-    let rules = block_on(world.rules());
-    assert_eq!(rules[0]["spec"]["taint"]["effect"], "None", "{rules:?}");
-}
-
-/// Without TIMEOUT it waits for as long as the report says that it takes.
-#[test]
-fn the_runbook_waits_for_as_long_as_its_report_says() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    block_on(world.tolerant_pod("patient", "gpu-0", 900));
-    let child = command(&world, &rule_of(&world, "run"), "pods.evicted>5")
-        .env_remove("TIMEOUT")
-        .spawn()
-        .expect("bash can be run");
-    // The waits of 60s above, and the 5m of `escalate`, are over before.
-    block_on(async {
-        wait_for("the rule evicts", DEADLINE, async || {
-            let rules = world.rules().await;
-            let effect = rules.first()?["spec"]["taint"]["effect"].as_str()?;
-            (effect == "NoExecute").then_some(())
-        })
-        .await;
-        world
-            .plane
-            .force_delete_pod(&world.namespace, "patient")
-            .await;
-        let claim = Reference::claim(&world.namespace, "patient");
-        world.plane.delete(&claim).await;
-    });
-    let run = Run::from(child.wait_with_output().expect("it ends")).ended(0);
-    assert!(run.stdout.contains("deleted"), "{run:?}");
-}
-
 #[test]
 fn the_runbook_stops_at_its_guard() {
     let world = block_on(World::new(ControlPlane::shared()));
