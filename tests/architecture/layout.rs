@@ -99,36 +99,6 @@ impl<'a> Layout<'a> {
     }
 }
 
-impl<'a> Layout<'a> {
-    /// Which files name what a folder around them exports, and the files where that is: exports are for those
-    /// outside, siblings name siblings.
-    pub fn arrows_up(&self) -> BTreeSet<(&'a [String], &'a [String])> {
-        let files = self.sources.iter().filter(|(_, source)| !source.is_root());
-        let arrows = files.flat_map(|(&module, source)| {
-            source
-                .names
-                .iter()
-                .filter_map(move |name| self.arrow_up(module, name))
-        });
-        arrows.collect()
-    }
-
-    fn arrow_up(
-        &self,
-        module: &'a [String],
-        name: &[String],
-    ) -> Option<(&'a [String], &'a [String])> {
-        let path = self.absolute(module, name)?;
-        let known = (1..=path.len())
-            .rev()
-            .find_map(|length| self.sources.get_key_value(&path[..length]));
-        let (around, source) = known?;
-        let is_around = source.is_root() && module.starts_with(around);
-        let defined = self.definition(&path);
-        (is_around && defined != *around && defined != module).then_some((module, defined))
-    }
-}
-
 /// Uses between the folders of each folder. Files of one folder may use each other.
 pub fn between_folders<'a>(
     uses: &BTreeMap<&'a [String], BTreeSet<&'a [String]>>,

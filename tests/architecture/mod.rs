@@ -2,9 +2,7 @@
 
 mod compiled;
 mod concerns;
-mod decisions;
 mod dependencies;
-mod documentation;
 mod layout;
 mod manifest;
 mod names;
@@ -14,12 +12,8 @@ mod table;
 mod weight;
 mod words;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::collections::BTreeSet;
 
-use kubectl_devicetaint::assess::{Guard, Hazard, Outcome, Signal};
-use kubectl_devicetaint::report::casing::pascal_case;
-use kubectl_devicetaint::topics::Topic;
 use layout::{Layout, between_folders, circles};
 use names::{Name, names};
 use source::{Source, files, parsed, root, sources};
@@ -239,22 +233,6 @@ fn segments(path: &str) -> Name {
 }
 
 #[test]
-fn only_commands_know_the_command_line() {
-    let (rows, sources) = (document(), sources());
-    let layout = Layout::new(sources);
-    let clap = BTreeSet::from(["clap".to_owned()]);
-    for (source, row) in rooms(&rows, sources) {
-        if !["commands", "completion"].contains(&row.module[0].as_str()) {
-            assert!(
-                crates(source, &layout, &clap).is_empty(),
-                "{}",
-                source.path.display()
-            );
-        }
-    }
-}
-
-#[test]
 fn folders_do_not_lead_to_each_other() {
     let sources = sources();
     let circles: Vec<String> = circles(&between_folders(&Layout::new(sources).uses()))
@@ -268,81 +246,6 @@ fn folders_do_not_lead_to_each_other() {
         .map(|circle| circle.join(" ⇄ "))
         .collect();
     assert!(circles.is_empty(), "{circles:#?}");
-}
-
-/// In how many places a file of a room still names what a folder around it exports instead of the sibling that has
-/// it. It can only shrink.
-const ARROWS_UP: [(&str, usize); 1] = [("decide", 4)];
-
-#[test]
-fn siblings_name_siblings() {
-    let layout = Layout::new(sources());
-    let arrows = layout.arrows_up();
-    let mut found: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for (from, to) in arrows {
-        let arrow = format!("{} -> {}", from.join("/"), to.join("/"));
-        found.entry(&from[0]).or_default().push(arrow);
-    }
-    let counts: Vec<(&str, usize)> = found.iter().map(|(room, all)| (*room, all.len())).collect();
-    assert_eq!(counts, ARROWS_UP, "{found:#?}");
-}
-
-/// The two that have read the pods of the devices in question: the view, and a watch that keeps them current.
-const WITH_PODS: [&[&str]; 2] = [
-    &["commands", "work", "cluster_view", "view"],
-    &["commands", "work", "follow"],
-];
-
-/// The type of a view says which pods were read. Whoever takes its facts and goes to the engine himself is asked by nobody.
-#[test]
-fn commands_get_verdicts_on_pods_from_views_only() {
-    let ways = [["engine", "preview"], ["engine", "usage"], ["Basis", "new"]];
-    let commands = sources()
-        .iter()
-        .filter(|source| starts_with(&source.module, &["commands"]))
-        .filter(|source| !WITH_PODS.iter().any(|module| source.module == *module));
-    let mut wrong = Vec::new();
-    for source in commands {
-        let mut names = source.names.iter();
-        if let Some(name) = names.find(|name| {
-            name.windows(2)
-                .any(|pair| ways.iter().any(|way| pair == *way))
-        }) {
-            wrong.push(format!("{}: {}", source.path.display(), name.join("::")));
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
-}
-
-#[test]
-fn async_stays_with_those_who_talk_to_others() {
-    for source in sources() {
-        if source.module.first().is_some_and(|first| {
-            ["cluster", "commands", "kubelet", "main"].contains(&first.as_str())
-        }) {
-            continue;
-        }
-        assert!(!source.asynchronous, "{}", source.path.display());
-    }
-}
-
-#[test]
-fn main_is_short() {
-    let main = fs::read_to_string(root().join("src/main.rs")).expect("there is one");
-    assert!(main.lines().count() <= 30);
-}
-
-#[test]
-fn module_roots_hold_documentation_and_exports_only() {
-    let sources = sources();
-    for source in sources.iter().filter(|source| source.is_root()) {
-        let path = source.path.display();
-        assert!(source.documented, "{path} begins with what it is for");
-        assert!(
-            !source.has_code,
-            "{path} holds more than modules and exports"
-        );
-    }
 }
 
 #[test]
@@ -359,138 +262,4 @@ fn files_stay_readable() {
 fn every_file_is_compiled() {
     let orphans = compiled::orphans();
     assert!(orphans.is_empty(), "{orphans:#?}");
-}
-
-#[test]
-fn every_summary_means_something_alone() {
-    let found = documentation::summaries_that_lean_on_others();
-    assert!(found.is_empty(), "{found:#?}");
-}
-
-/// Where texts are parsed, so that they are compared: effects, and the codes of hazards in reports.
-const PARSERS: [&[&str]; 4] = [
-    &["wire"],
-    &["naming"],
-    &["model", "taint"],
-    &["assess", "hazard"],
-];
-
-/// The names under which documents write counts.
-fn counts() -> BTreeSet<String> {
-    fn collect(schema: &serde_json::Value, found: &mut BTreeSet<String>) {
-        match schema {
-            serde_json::Value::Object(fields) => {
-                let names = fields.keys().filter(|name| name.ends_with("Count"));
-                found.extend(names.cloned());
-                fields.values().for_each(|field| collect(field, found));
-            }
-            serde_json::Value::Array(all) => all.iter().for_each(|one| collect(one, found)),
-            _ => {}
-        }
-    }
-    let mut found = BTreeSet::new();
-    for (_, schema) in kubectl_devicetaint::report::schema::files() {
-        collect(schema.as_value(), &mut found);
-    }
-    found
-}
-
-/// The severities in both of the ways in which they are written.
-const SEVERITIES: [&str; 8] = [
-    "ok", "notice", "warning", "danger", "Ok", "Notice", "Warning", "Danger",
-];
-
-#[test]
-fn decisions_are_made_on_types() {
-    let outcomes = [
-        Outcome::EvictedNow,
-        Outcome::EvictedLater,
-        Outcome::Tolerates,
-        Outcome::Terminating,
-        Outcome::NotEvicted,
-    ];
-    let in_reports = Hazard::ALL.map(|hazard| pascal_case(hazard.code()));
-    let counts = counts();
-    assert!(counts.contains("evictedPodCount"), "{counts:?}");
-    let mut words = vec!["NoExecute", "NoSchedule", "None"];
-    words.extend(SEVERITIES);
-    words.extend(in_reports.iter().map(String::as_str));
-    words.extend(outcomes.map(Outcome::as_str));
-    words.extend(Hazard::ALL.map(Hazard::code));
-    words.extend(Signal::ALL.map(Signal::name));
-    words.extend(counts.iter().map(String::as_str));
-    let mut wrong = Vec::new();
-    for source in sources() {
-        if PARSERS
-            .iter()
-            .any(|parser| starts_with(&source.module, parser))
-        {
-            continue;
-        }
-        let found = decisions::compared_texts(&source.syntax(), &words);
-        wrong.extend(
-            found
-                .iter()
-                .map(|text| format!("{}: {text}", source.path.display())),
-        );
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
-}
-
-fn starts_with(module: &[String], parser: &[&str]) -> bool {
-    module.len() >= parser.len() && module.iter().zip(parser).all(|(one, other)| one == other)
-}
-
-/// Where something is decided by one hazard: counts of their own, losses that pods share, and when devices are free
-/// again.
-const DECIDED_BY_HAZARDS: [&[&str]; 3] = [
-    &["assess", "plan", "cost"],
-    &["assess", "totals"],
-    &["report", "impact", "release_time"],
-];
-
-/// Whoever asks the table for all of them needs no change for a new one.
-#[test]
-fn a_row_is_all_that_a_signal_or_a_hazard_needs() {
-    let signals = Signal::ALL.map(|signal| format!("{signal:?}"));
-    let hazards = Hazard::ALL.map(|hazard| format!("{hazard:?}"));
-    let mut wrong = Vec::new();
-    for source in sources() {
-        let is_one_of = |modules: &[&[&str]]| modules.iter().any(|module| source.module == *module);
-        for name in &source.names {
-            let [.., kind, variant] = name.as_slice() else {
-                continue;
-            };
-            let names_a_row = match kind.as_str() {
-                "Signal" => signals.contains(variant),
-                "Hazard" => hazards.contains(variant) && !is_one_of(&DECIDED_BY_HAZARDS),
-                _ => false,
-            };
-            if names_a_row {
-                wrong.push(format!("{}: {kind}::{variant}", source.path.display()));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
-
-    let page = |name: &str| {
-        fs::read_to_string(root().join("docs/src").join(name)).expect("a page of the book")
-    };
-    let (help, book) = (Topic::Guards.text(), page("guards.md"));
-    for signal in Signal::ALL {
-        let name = signal.name();
-        assert!(format!("{name}>0").parse::<Guard>().is_ok(), "{name}");
-        assert!(
-            help.contains(name) && book.contains(signal.meaning()),
-            "{name}"
-        );
-    }
-    let (help, book) = (Topic::Hazards.text(), page("hazards.md"));
-    for hazard in Hazard::ALL {
-        let code = hazard.code();
-        assert!(
-            help.contains(code) && book.contains(hazard.meaning()),
-            "{code}"
-        );
-    }
 }

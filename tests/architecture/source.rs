@@ -5,7 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
 
 use super::names::{Name, imported, names};
@@ -27,12 +26,6 @@ pub struct Source {
     pub names: BTreeSet<Name>,
     /// What it imports or exports, with the name that each has here.
     pub imports: Vec<(Name, String)>,
-    /// Whether it begins with what it is for.
-    pub documented: bool,
-    /// Whether there is more in it than modules and exports.
-    pub has_code: bool,
-    /// Whether anything in it waits.
-    pub asynchronous: bool,
 }
 
 /// Every file of the program but those that are tests.
@@ -84,22 +77,13 @@ impl Source {
         let mut syntax =
             syn::parse_file(text).unwrap_or_else(|error| panic!("{}: {error}", within.display()));
         WithoutTests.visit_file_mut(&mut syntax);
-        let is_export = |item: &syn::Item| matches!(item, syn::Item::Mod(_) | syn::Item::Use(_));
         let imports = syntax.items.iter().filter_map(|item| match item {
             syn::Item::Use(item) => Some(imported(&item.tree)),
             _ => None,
         });
-        let mut asynchronous = Asynchronous(false);
-        asynchronous.visit_file(&syntax);
         Self {
             names: names(&syntax),
             imports: imports.flatten().collect(),
-            documented: syntax
-                .attrs
-                .iter()
-                .any(|found| found.path().is_ident("doc")),
-            has_code: !syntax.items.iter().all(is_export),
-            asynchronous: asynchronous.0,
             module: module_of(&within),
             lines: lines_of_code(text),
             path: within,
@@ -136,24 +120,6 @@ fn lines_of_code(text: &str) -> usize {
     let code = text.split("#[cfg(test)]\nmod tests {").next();
     let is_code = |line: &&str| !line.trim_start().starts_with("//");
     code.unwrap_or_default().lines().filter(is_code).count()
-}
-
-/// Whether anything waits.
-struct Asynchronous(bool);
-
-impl<'a> Visit<'a> for Asynchronous {
-    fn visit_signature(&mut self, signature: &'a syn::Signature) {
-        self.0 |= signature.asyncness.is_some();
-        visit::visit_signature(self, signature);
-    }
-
-    fn visit_expr_async(&mut self, _: &'a syn::ExprAsync) {
-        self.0 = true;
-    }
-
-    fn visit_expr_await(&mut self, _: &'a syn::ExprAwait) {
-        self.0 = true;
-    }
 }
 
 /// Takes away what exists in tests only.

@@ -289,70 +289,7 @@ fn hostile_objects_that_cannot_be_read_are_named_harmlessly() {
 }
 
 #[test]
-fn a_time_that_cannot_be_calculated_with_is_a_warning_about_its_rule() {
-    let rule = |added: &str| {
-        json!({
-            "apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule",
-            "metadata": {"name": "far", "uid": "far", "generation": 1},
-            "spec": {
-                "deviceSelector": {"driver": "gpu.example.com", "pool": "node-7", "device": "gpu-0"},
-                "taint": {"key": "a", "effect": "NoExecute", "timeAdded": added},
-            },
-        })
-        .to_string()
-    };
-    for added in ["9999-12-31T23:59:59Z", "36812-02-20T00:36:16Z"] {
-        let folder = Folder::new()
-            .with("cluster.yaml", example())
-            .with("rule.json", rule(added));
-        for line in [
-            "preview --rule far --from cluster.yaml --from rule.json",
-            "devices --from cluster.yaml --from rule.json",
-            "list --from cluster.yaml --from rule.json",
-            "describe far --from cluster.yaml --from rule.json",
-        ] {
-            let run = folder.devicetaint_limited(line);
-            assert_eq!(run.code, 0, "{line}: {}", run.shown());
-        }
-        let run = folder
-            .devicetaint_limited("preview --rule far --from cluster.yaml --from rule.json -o json");
-        let report: serde_json::Value = serde_json::from_str(&run.stdout).expect("a report");
-        // As for the controller, these pods have to leave, and not for a long time.
-        assert_eq!(
-            report["summary"]["evictedLaterPodCount"],
-            3,
-            "{}",
-            run.shown()
-        );
-        let first = &report["summary"]["firstEvictionTime"];
-        assert_eq!(first, "9999-12-30T22:00:00Z", "{}", run.shown());
-        let told = "DeviceTaintRule far has a time in timeAdded that is out of range";
-        assert!(run.shown().contains(told), "{}", run.shown());
-    }
-}
-
-#[test]
 fn a_key_that_occurs_twice_is_no_shorter_answer() {
     let twice = r#"{"apiVersion":"v1","kind":"List","items":[],"items":[{"apiVersion":"v1","kind":"Pod"}]}"#;
     assert_named("twice.json", twice);
-}
-
-#[test]
-fn a_name_that_needs_quotes_is_refused_as_kubectl_refuses_it() {
-    let rule = "apiVersion: resource.k8s.io/v1
-kind: DeviceTaintRule
-metadata:
-  name: yes
-spec: {deviceSelector: {driver: gpu.example.com}, taint: {key: a, effect: None}}
-";
-    let folder = Folder::new().with("rule.yaml", rule);
-    let told = folder.devicetaint_limited("list --from rule.yaml");
-    assert_eq!(told.code, 1);
-    let raw = folder.devicetaint_limited("list --from rule.yaml -o json");
-    assert_eq!(raw.shown(), told.shown());
-    let quoted = Folder::new().with("rule.yaml", rule.replace("yes", "\"yes\""));
-    let names =
-        quoted.devicetaint_limited("list --from rule.yaml -o name --now 2026-11-21T01:00:00Z");
-    assert_eq!(names.code, 0, "{}", names.shown());
-    assert!(names.stdout.contains("yes"), "{}", names.shown());
 }

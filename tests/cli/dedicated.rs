@@ -75,30 +75,3 @@ fn manifests_of_a_dedication_need_no_cluster() {
     assert_eq!(kinds.len(), 5, "{run:#?}");
     assert_eq!(kinds[4], "DeviceTaintRule", "the taint comes last");
 }
-
-#[test]
-fn what_is_wrong_about_a_dedication_is_said_before_a_cluster_is_asked() {
-    for (line, said) in [
-        ("dedicate d/p/x", "--namespace-selector"),
-        ("dedicate d/p/x --to a --to b", "without --name"),
-        (
-            "dedicate d/p/x --to a --namespace-selector x=y",
-            "--namespace-selector",
-        ),
-        (
-            "dedicate d/p/x --to a --name Research",
-            "is not a valid dedication name",
-        ),
-        (
-            "dedicate d.example.com/p/x a=b:NoSchedule --to a",
-            "is a taint, not a device",
-        ),
-        ("tolerations a=b", "needs an effect"),
-        ("tolerations a=b:NoSchedule -o markdown", "--who"),
-        ("undedicate Research", "is not a valid dedication name"),
-    ] {
-        let run = devicetaint(line);
-        assert_eq!(run.code, 2, "{line}: {run:#?}");
-        assert!(run.stderr.contains(said), "{line}: {run:#?}");
-    }
-}

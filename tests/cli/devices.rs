@@ -1,6 +1,6 @@
 //! `devices`: which devices there are, with their taints, claims and pods.
 
-use super::harness::{EXAMPLE, Folder, Run, assert_refused, devicetaint};
+use super::harness::{EXAMPLE, Folder, Run, devicetaint};
 use crate::screen::assert_screen;
 
 fn devices(flags: &str) -> Run {
@@ -48,33 +48,6 @@ fn choices_select_as_many_devices_as_they_name() {
             run.shown()
         );
     }
-}
-
-#[test]
-fn wrong_arguments_are_refused_by_name() {
-    assert_refused(
-        devices,
-        &[
-            ("--node nod-7", 1, "node-7"),
-            ("--node elsewhere -o json", 1, "elsewhere"),
-            ("--node node-11", 1, "no device is local to node node-11"),
-            ("UUID=GPU-1", 1, "no device with uuid=GPU-1"),
-            ("example.com/x=y", 2, "is a taint, not a device"),
-            ("--columns model, gpu.example.com", 2, "--columns"),
-            ("--columns modle", 1, "did you mean model?"),
-            (
-                "gpu.example.com/node-7/gpu-9",
-                1,
-                "gpu.example.com/node-7/gpu-0",
-            ),
-            ("--where device.drver==1", 2, "drver"),
-            (
-                "--node node-7 --where device.attributes[\"none.example\"].model==\"x\"",
-                1,
-                "--skip-errors",
-            ),
-        ],
-    );
 }
 
 /// One GPU in two halves and as a whole, of which a half is in use.

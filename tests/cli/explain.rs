@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::harness::{EXAMPLE, Folder, devicetaint, example};
+use super::harness::{Folder, devicetaint, example};
 use crate::screen::assert_screen;
 
 fn explain(words: &str) -> super::harness::Run {
@@ -69,25 +69,6 @@ fn the_verdict_is_that_of_preview_for_a_taint_that_is_asked_about() {
     }
 }
 
-#[test]
-fn a_change_is_told_with_the_lines_that_a_manifest_needs() {
-    let explained = explain("research/fold-jsg5p -o json").json();
-    let changes = explained["items"][0]["fixes"].as_array().unwrap();
-    let toleration = changes
-        .iter()
-        .find(|change| change["type"] == "WithToleration");
-    assert_eq!(
-        toleration.unwrap()["toleration"],
-        json!({"key": "example.com/decommission", "operator": "Exists", "effect": "NoExecute"})
-    );
-    let rule = changes
-        .iter()
-        .find(|change| change["type"] == "WithoutTaint")
-        .unwrap();
-    assert_eq!(rule["rule"], "node-10-decommission");
-    assert_eq!(rule["verdict"]["outcome"], "Untouched");
-}
-
 /// A pod with a claim of its own, `extra` in its spec, beside `others`.
 fn cluster(pods: &[Value], others: &[Value]) -> Folder {
     let items: Vec<&Value> = pods.iter().chain(others).collect();
@@ -107,44 +88,6 @@ fn pod(namespace: &str, name: &str, entry: &Value) -> Value {
 fn claim(name: &str, class: &str) -> Value {
     json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"namespace": "ml", "name": name, "uid": name},
         "spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": class, "allocationMode": "ExactCount", "count": 1}}]}}})
-}
-
-/// A word without slashes may be a driver, a rule, a pod or a number: a mistake in it is not taken to be the name
-/// of a driver, of which no device would be found.
-#[test]
-fn a_name_with_a_typo_is_not_answered_with_a_driver_that_does_not_exist() {
-    for words in [
-        "devices node-10-decomission",
-        "devices nod-7",
-        "explain nod-7",
-        "explain node-10-decomission",
-        "list node-10-decomission",
-        "describe node-10-decomission",
-        "preview node-10-decomission",
-        "preview nod-7 example.com/maintenance:NoExecute",
-    ] {
-        let run = devicetaint(&format!("{words} --from {EXAMPLE}"));
-        assert_eq!(run.code, 1, "{words}: {}", run.stderr);
-        let name = words.split(' ').nth(1).expect("a name");
-        // Such as "no device matches nod-7/*/*" or "driver nod-7 publishes no devices".
-        assert!(!run.stderr.contains(&format!("{name}/*")), "{}", run.stderr);
-        assert!(
-            !run.stderr.contains(&format!("driver {name}")),
-            "{}",
-            run.stderr
-        );
-        assert!(run.stderr.contains(name), "{words}: {}", run.stderr);
-        assert_eq!(run.stdout, "", "{words}");
-        if name.starts_with("node-10")
-            && !matches!(
-                words.split(' ').next(),
-                Some("devices" | "preview" | "explain")
-            )
-        {
-            let hint = "did you mean";
-            assert!(run.stderr.contains(hint), "{words}: {}", run.stderr);
-        }
-    }
 }
 
 /// A program that reads verdicts has to tell a pod that waits from one that is left alone.
@@ -193,19 +136,6 @@ fn what_was_not_read_makes_a_verdict_unknown_and_strict_fails() {
     let json = run("-o json").json();
     assert_eq!(json["items"][0]["verdict"]["outcome"], "Unknown");
     assert_eq!(json["items"][0]["fixes"], json!([]));
-}
-
-#[test]
-fn what_cannot_be_explained_is_refused() {
-    for words in [
-        "",
-        "example.com/maintenance:NoExecute",
-        "gpu.example.com/node-7/*",
-        "rule/node-10-decommission --rule node-6-firmware",
-        "pod/a/b/c",
-    ] {
-        assert_eq!(explain(words).code, 2, "{words}");
-    }
 }
 
 #[test]

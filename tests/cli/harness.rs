@@ -78,17 +78,6 @@ impl Run {
         text
     }
 
-    /// The verdict, which is the end of the report, standard error, and how the run ended.
-    pub fn answer(&self) -> String {
-        let blank = self.stdout.rfind("\n\n").map_or(0, |at| at + 2);
-        let run = Self {
-            stdout: self.stdout[blank..].to_owned(),
-            stderr: self.stderr.clone(),
-            code: self.code,
-        };
-        run.shown()
-    }
-
     /// The one JSON document on standard output.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout).expect("one JSON document")

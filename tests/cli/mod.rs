@@ -4,7 +4,6 @@ mod advice_in_the_source;
 mod bad_input;
 mod dedicated;
 mod devices;
-mod drained;
 mod explain;
 mod formats;
 mod hardware;
@@ -14,9 +13,9 @@ mod hostile;
 mod plan;
 mod preview;
 mod rolled_up;
-mod roomed;
 mod rules;
 mod sources;
 #[cfg(unix)]
 mod terminal;
+mod usage;
 mod version;

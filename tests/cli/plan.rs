@@ -1,6 +1,6 @@
 //! `plan`: the devices or nodes that cost least to drain.
 
-use super::harness::{EXAMPLE, Folder, Run, assert_refused, devicetaint, example};
+use super::harness::{EXAMPLE, Folder, Run, devicetaint, example};
 use crate::screen::assert_screen;
 
 fn plan(flags: &str) -> Run {
@@ -98,41 +98,6 @@ fn device_that_a_claim_without_pods_holds_is_planned_last() {
         let free: Vec<bool> = rows.lines().map(|row| row.ends_with("1 of 1")).collect();
         assert_eq!(free, [false, true], "{rows}");
     }
-}
-
-#[test]
-fn what_cannot_be_planned_is_refused() {
-    assert_refused(
-        plan,
-        &[
-            ("--count 2", 2, "no devices"),
-            ("gpu.example.com", 2, "--count"),
-            ("gpu.example.com --count 0", 2, "--count"),
-            ("gpu.example.com --count 41", 2, "40 devices"),
-            ("gpu.example.com --nodes 99", 2, "9 nodes"),
-            ("gpu.example.com --node nod-7 --count 1", 1, "node-7"),
-            (
-                "gpu.example.com --count 1 --exclude gpu.example.com",
-                2,
-                "0 devices",
-            ),
-            (
-                "gpu.example.com --count 1 --exclude example.com/a=b:NoExecute",
-                2,
-                "--exclude",
-            ),
-            (
-                "gpu.example.com example.com/a=b:NoExecute --count 1",
-                2,
-                "not a device",
-            ),
-            (
-                "gpu.example.com/node-77/gpu-0 --count 1",
-                1,
-                "gpu.example.com/node-7/gpu-0",
-            ),
-        ],
-    );
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! Documentation: is what it shows what the program prints, and does every link lead somewhere?
 
-mod book;
 mod files;
-mod html;
 mod links;
 mod permissions;
 mod printed;

@@ -4,7 +4,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use super::files::{every_page, pages_of_the_book};
+use super::files::every_page;
 use crate::advice;
 use crate::page::{Page, Setting, root};
 
@@ -119,33 +119,6 @@ fn blocks_of_the_readme_work_in_their_order() {
     assert!(run > 8, "only {run} commands");
 }
 
-/// The first lines of the README try, test and install the program.
-#[test]
-fn readme_begins_with_commands_that_try_test_and_install_the_program() {
-    let text = std::fs::read_to_string(root().join("README.md")).unwrap();
-    let first: Vec<&str> = text.lines().take(16).collect();
-    for command in [
-        "$ cargo run --profile quick -- preview ",
-        "cargo test ",
-        "cargo install ",
-    ] {
-        assert!(
-            first.iter().any(|line| line.starts_with(command)),
-            "{command}: {first:#?}"
-        );
-    }
-    let (screen, _) = text.split_once("![A recording").unwrap();
-    assert!(screen.lines().count() <= 40, "{screen}");
-    for part in [
-        "Dynamic Resource Allocation",
-        "| with kubectl | with `kubectl devicetaint` |",
-        "kubectl drain",
-        "PodDisruptionBudgets",
-    ] {
-        assert!(screen.contains(part), "{part}");
-    }
-}
-
 /// The page that the book shows is the one that the program makes.
 #[test]
 fn the_page_of_the_book_is_made_by_the_program() {
@@ -190,18 +163,4 @@ fn commands_that_are_only_mentioned_are_understood() {
         }
     }
     assert!(mentioned > 20, "only {mentioned} commands");
-}
-
-#[test]
-fn blocks_that_show_output_are_marked_in_a_way_that_is_known() {
-    for path in pages_of_the_book() {
-        let text = std::fs::read_to_string(root().join(&path)).unwrap();
-        for (info, content) in crate::page::code_blocks(&text) {
-            let prompts = text[content.clone()]
-                .lines()
-                .any(|line| line.starts_with("$ "));
-            let is_run = ["console", "console,live"].contains(&info.as_str());
-            assert_eq!(prompts, is_run, "{path}: {}", &text[content]);
-        }
-    }
 }

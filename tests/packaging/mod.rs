@@ -8,4 +8,3 @@ mod package;
 mod release;
 #[allow(dead_code, reason = "the second tier uses the rest")]
 mod support;
-mod workflow;
