@@ -54,16 +54,9 @@ impl Scene {
     fn changes(&self) -> Vec<At> {
         let line = self.line();
         self.proxy.run(&self.stage.world, &line).ended(0);
-        let posts = self.proxy.seen().into_iter();
-        let posts = posts.filter(|seen| seen.method == "POST").zip(1..);
-        let is_change = |path: &str| {
-            let is_sent = path.contains("/devicetaintrules") || path.contains("/eviction");
-            is_sent && !path.contains("dryRun")
-        };
-        let changes = posts.filter(|(seen, _)| is_change(&seen.path));
-        let changes = changes
-            .map(|(_, number)| At::Method("POST", number))
-            .collect();
+        let sent = self.proxy.seen();
+        let changes = sent.iter().filter(|seen| seen.is_change()).count();
+        let changes = (1..=changes).map(At::Change).collect();
         self.drained(&line);
         self.restore();
         changes

@@ -99,12 +99,6 @@ impl Variant {
         Self::default().with_gate_off("DRADeviceTaintRules")
     }
 
-    /// Nothing reacts to taints at all, and the server drops them from slices: both gates are off.
-    /// `DRADeviceTaints` cannot be turned off alone.
-    pub fn taints_ignored() -> Self {
-        Self::rules_ignored().with_gate_off("DRADeviceTaints")
-    }
-
     /// Turns a feature gate off in all components.
     pub fn with_gate_off(mut self, gate: &'static str) -> Self {
         self.gates.push((gate, false));

@@ -173,28 +173,6 @@ fn is_valid_version(report: &Value) -> bool {
 }
 
 #[tokio::test]
-async fn where_nothing_is_published_it_is_said_and_what_brings_it() {
-    let plane = ControlPlane::start(&Variant::serving("v1"));
-    let scene = Scene {
-        plane: &plane,
-        driver: "gpu.example.com".to_owned(),
-        namespace: "nowhere".to_owned(),
-    };
-    for (command, status) in [
-        (&["devices"][..], 0),
-        (&["preview", "gpu.example.com"], 1),
-        (&["add", "gpu.example.com", "example.com/k:NoSchedule"], 1),
-    ] {
-        let text = scene.run(plane.kubeconfig(), command);
-        let end = format!("[exit status: {status}]");
-        assert!(
-            text.contains("DRA driver") && text.ends_with(&end),
-            "{command:?}: {text}"
-        );
-    }
-}
-
-#[tokio::test]
 async fn a_rule_that_nothing_reacts_to_is_told_with_the_gate_to_look_at() {
     let plane = ControlPlane::of(&Variant::rules_ignored().without_scheduler());
     let scene = Scene::new(plane, V1).await;
@@ -209,26 +187,4 @@ async fn a_rule_that_nothing_reacts_to_is_told_with_the_gate_to_look_at() {
     }
     let described = run(&["describe", "quiet"]);
     assert!(described.contains("DRADeviceTaintRules"), "{described}");
-}
-
-#[tokio::test]
-async fn gates_that_are_off_change_what_there_is_not_what_is_asked() {
-    for (variant, tainted) in [
-        (Variant::rules_ignored(), "DRIVER/DRIVER/gpu-1\n"),
-        (Variant::taints_ignored(), "DRIVER/DRIVER/gpu-1\n"),
-    ] {
-        let variant = variant.without_controllers().without_scheduler();
-        let plane = ControlPlane::of(&variant);
-        let scene = Scene::new(plane, V1).await;
-        let text = scene.run(
-            plane.kubeconfig(),
-            &["devices", &scene.driver, "--tainted", "-o", "name"],
-        );
-        assert!(text.starts_with(tainted), "{variant:?}: {text}");
-        let live = json_of(&scene.output(
-            plane.kubeconfig(),
-            &["preview", &scene.driver, "-o", "json"],
-        ));
-        assert_eq!(pods(&live), ["train-0", "train-1"], "{variant:?}");
-    }
 }

@@ -50,24 +50,9 @@ impl Stand {
             .run(&self.scene.stage.world, &self.line())
             .ended(0);
         self.scene.without_rules();
-        let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
-        let mut changes = Vec::new();
-        for seen in self.proxy.seen() {
-            let method = match seen.method.as_str() {
-                "POST" => "POST",
-                "PATCH" => "PATCH",
-                "DELETE" => "DELETE",
-                _ => continue,
-            };
-            let number = counts.entry(method).or_default();
-            *number += 1;
-            let is_change = seen.path.contains("/devicetaintrules")
-                || seen.path.contains("/eviction") && !seen.path.contains("dryRun");
-            if is_change {
-                changes.push(At::Method(method, *number));
-            }
-        }
-        changes
+        let sent = self.proxy.seen();
+        let changes = sent.iter().filter(|seen| seen.is_change()).count();
+        (1..=changes).map(At::Change).collect()
     }
 
     /// No pod was asked to leave twice in the latest run, but for a budget that refused.

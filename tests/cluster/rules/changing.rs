@@ -211,27 +211,6 @@ fn several_namespaces_need_a_limit_beside_yes() {
     block_on(world.until_evicted("train"));
 }
 
-/// It evicts nobody yet, and is agreed to for what comes of it.
-#[test]
-fn a_rule_with_effect_none_is_compared_with_what_its_preview_shows() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    block_on(world.pod("train", "gpu-0"));
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("report.json");
-    let preview = world.run(&format!("preview GPU0 {KEY}=x -o json")).ended(0);
-    std::fs::write(&path, preview.stdout).expect("a file");
-    let add = || world.run(&format!("add GPU0 {KEY}=x --expect {}", path.display()));
-    block_on(world.pod("newcomer", "gpu-0"));
-    add()
-        .ended(4)
-        .saying("newcomer")
-        .saying("nothing was changed");
-    assert!(block_on(world.rules()).is_empty());
-    block_on(world.plane.force_delete_pod(&world.namespace, "newcomer"));
-    add().ended(0);
-    assert_eq!(block_on(world.rules()).len(), 1);
-}
-
 #[test]
 fn more_than_the_kept_report_says_is_refused() {
     let world = block_on(World::new(ControlPlane::shared()));
@@ -270,7 +249,7 @@ fn more_than_the_kept_report_says_is_refused() {
 }
 
 #[test]
-fn removal_says_what_is_schedulable_again_and_what_is_not() {
+fn removal_by_device_key_name_and_label() {
     let plane = ControlPlane::shared();
     let world = block_on(World::new(plane));
     let name = world.add(&format!("{KEY}:NoSchedule"));
@@ -291,32 +270,6 @@ fn removal_says_what_is_schedulable_again_and_what_is_not() {
         .ended(1)
         .saying("no rule");
 
-    let name = world.add(&format!("{KEY}:NoSchedule"));
-    let node = Reference::cluster("v1", "Node", &world.node);
-    block_on(plane.patch(&node, &json!({"spec": {"unschedulable": true}})));
-    world
-        .run(&format!("remove {name}"))
-        .ended(0)
-        .saying(&format!(
-            "1 device untainted, but node {} is cordoned",
-            world.node
-        ));
-
-    let name = world.add(&format!("{KEY}:NoSchedule"));
-    block_on(async {
-        let slice = format!("{}-{}", world.node, world.driver);
-        let reference = Reference::cluster("resource.k8s.io/v1", "ResourceSlice", &slice);
-        let taints = json!([{"key": "example.com/ecc", "effect": "NoSchedule"}]);
-        let devices = json!([{"name": "gpu-0", "taints": taints}, {"name": "gpu-1"}]);
-        plane
-            .patch(&reference, &json!({"spec": {"devices": devices}}))
-            .await;
-    });
-    world
-        .run(&format!("remove {name} --dry-run=server"))
-        .ended(0)
-        .saying("still tainted: example.com/ecc:NoSchedule (driver)");
-    assert!(block_on(world.rule(&name)).is_some());
     let labelled = format!("remove -l devicetaint.dev/batch=nothing-{}", world.driver);
     world.run(&labelled).ended(0).saying("No resources found");
     world

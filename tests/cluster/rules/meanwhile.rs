@@ -10,11 +10,12 @@ use crate::harness::{At, ControlPlane, Reference, Variant, block_on, objects::ru
 #[derive(Clone, Copy, Debug)]
 enum Other {
     SetsValue,
+    WidensSelector,
     Deletes,
     Recreates,
     Creates(&'static str),
 }
-use Other::{Creates, Deletes, Recreates, SetsValue};
+use Other::{Creates, Deletes, Recreates, SetsValue, WidensSelector};
 
 #[test]
 fn change_of_another_client_is_kept() {
@@ -55,6 +56,14 @@ fn change_of_another_client_is_kept() {
             75,
             Some("theirs:NoSchedule"),
             4,
+        ),
+        (
+            Some("None"),
+            "escalate NAME --to NoSchedule --yes",
+            WidensSelector,
+            75,
+            Some("ours:None"),
+            0,
         ),
         // Lowering is made again on the changed rule.
         (
@@ -100,26 +109,20 @@ fn change_of_another_client_is_kept() {
         ),
     ] {
         let line = line.replace("NAME", &name).replace("KEY", KEY);
-        let reset = || {
-            clear();
-            if let Some(effect) = before {
-                add("ours", effect);
-            }
-        };
-        reset();
-        proxy.run(&world, &line).ended(0);
-        let is_change = |method: &str| ["PATCH", "DELETE", "POST"].contains(&method);
-        let mut seen = (1..).zip(proxy.seen());
-        let change = seen
-            .find(|(_, seen)| is_change(&seen.method) && seen.path.contains("devicetaintrules"));
-        let (number, _) = change.expect("a change");
-        reset();
+        clear();
+        if let Some(effect) = before {
+            add("ours", effect);
+        }
         let reference = Reference::rule(&name);
-        let run = proxy.run_while(&world, &line, At::Number(number), || match other {
+        let run = proxy.run_while(&world, &line, At::Change(1), || match other {
             SetsValue => block_on(async {
                 plane
                     .patch(&reference, &json!({"spec": {"taint": {"value": "theirs"}}}))
                     .await;
+            }),
+            WidensSelector => block_on(async {
+                let wide = json!({"spec": {"deviceSelector": {"pool": null, "device": null}}});
+                plane.patch(&reference, &wide).await;
             }),
             Deletes => block_on(plane.delete(&reference)),
             Recreates => block_on(async {

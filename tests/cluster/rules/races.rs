@@ -1,36 +1,44 @@
-//! Two want to change the same rule.
+//! Programs that change one rule at the same time.
 
 use std::process::Stdio;
 use std::thread;
 
-use serde_json::json;
-
-use super::harm::Proxy;
 use super::support::{KEY, Run, World};
 use crate::harness::{
-    At, ControlPlane, Deed, History, Random, Reference, Variant, block_on, fresh_seed, number_in,
+    ControlPlane, Deed, History, Random, Reference, Variant, block_on, fresh_seed, number_in,
     random_suffix, say,
 };
 
-const RACES: usize = if crate::IS_FULL { 1000 } else { 50 };
+/// Races of an ordinary run; `RACES=3000 cargo test --test full races` tries more.
+const RACES: u64 = if crate::IS_FULL { 1000 } else { 50 };
+/// Races at the same time, each about a rule of its own.
+const LANES: usize = 4;
 
 fn plane() -> &'static ControlPlane {
     ControlPlane::of(&Variant::default().without_controllers().without_scheduler())
 }
 
-/// How many races of two programs there are; `RACES=3000 cargo test --test full races` tries more.
-fn program_races() -> usize {
-    let asked = std::env::var("RACES").ok();
-    asked.and_then(|text| text.parse().ok()).unwrap_or(RACES)
+/// Runs all races in lanes, each with a world of its own; the results of all.
+fn races<T: Send>(race: impl Fn(&World<'_>, usize) -> Option<T> + Sync) -> (usize, Vec<T>) {
+    let number = number_in("RACES").unwrap_or(RACES);
+    let number = usize::try_from(number).expect("small");
+    let lane = |first: usize| {
+        let world = block_on(World::new(plane()));
+        let races = (first..number).step_by(LANES);
+        races
+            .filter_map(|number| race(&world, number))
+            .collect::<Vec<T>>()
+    };
+    let results = thread::scope(|scope| {
+        let lane = &lane;
+        let lanes: Vec<_> = (0..LANES)
+            .map(|first| scope.spawn(move || lane(first)))
+            .collect();
+        let lanes = lanes.into_iter().map(|lane| lane.join().expect("no panic"));
+        lanes.flatten().collect()
+    });
+    (number, results)
 }
-
-/// Races that are run side by side, each about a rule of its own: while one program waits for the
-/// server, another can begin.
-const LANES: usize = 4;
-
-/// One race in so many is held so that both have looked before one is first; the others begin at once
-/// and come as they come.
-const HELD: usize = 10;
 
 /// Two programs that escalate one rule and begin at once.
 fn at_once(world: &World<'_>, line: &str) -> [Run; 2] {
@@ -47,95 +55,41 @@ fn at_once(world: &World<'_>, line: &str) -> [Run; 2] {
     [start(), start()].map(|child| Run::from(child.wait_with_output().expect("it ends")))
 }
 
-/// Two programs that escalate one rule, of which one is held after it has looked until the other
-/// has ended.
-fn held(world: &World<'_>, proxy: &Proxy, line: &str) -> [Run; 2] {
-    let mut first = None;
-    let second = proxy.run_while(world, line, At::Method("PATCH", 1), || {
-        first = Some(world.run(line));
-    });
-    [first.expect("it comes to its change"), second]
-}
-
-/// Lets two programs escalate one rule; says whether they met, or one came so late that there
-/// was nothing left to do.
-fn race(world: &World<'_>, name: &str, race: impl FnOnce(&str) -> [Run; 2]) -> bool {
-    let generation = || {
-        let rule = block_on(world.rule(name)).expect("it is there");
-        let effect = rule["spec"]["taint"]["effect"].as_str().unwrap_or_default();
-        (
-            effect.to_owned(),
-            rule["metadata"]["generation"].as_i64().expect("a number"),
-        )
-    };
-    let (effect, before) = generation();
-    assert_eq!(effect, "None");
-    let runs = race(&format!("escalate {name} --to NoExecute --yes"));
+/// Lets two programs escalate one rule; false if one came so late that nothing was left to do.
+fn race_of_two(world: &World<'_>) -> bool {
+    let name = world.add(&format!("{KEY}=x"));
+    let runs = at_once(world, &format!("escalate {name} --to NoExecute --yes"));
+    let rule = block_on(world.rule(&name)).expect("it is there");
+    block_on(world.plane.delete(&Reference::rule(&name)));
     let (won, lost): (Vec<&Run>, Vec<&Run>) = runs
         .iter()
         .partition(|run| run.stdout.contains("configured"));
     assert_eq!(won.len(), 1, "{runs:#?}");
     assert_eq!(won[0].code, 0, "{runs:#?}");
-    assert_eq!(
-        generation(),
-        ("NoExecute".to_owned(), before + 1),
-        "no update is lost"
-    );
+    assert_eq!(rule["spec"]["taint"]["effect"], "NoExecute", "{runs:#?}");
+    assert_eq!(rule["metadata"]["generation"], 2, "no update is lost");
     let lost = lost[0];
     if lost.code == 0 {
         assert!(lost.stdout.contains("unchanged"), "{lost:#?}");
         return false;
     }
     assert_eq!((lost.code, lost.stdout.as_str()), (75, ""), "{lost:#?}");
-    for said in [
-        format!(
-            "error: rule {name} was changed by another client; this command's change was not made"
-        ),
-        format!("  its taint was {KEY}=x:None, and is now {KEY}=x:NoExecute"),
-        "  changed by admin, with kubectl-devicetaint at ".to_owned(),
-        "  impact of effect NoExecute now:".to_owned(),
+    for part in [
+        format!("error: rule {name} was changed by another client"),
+        format!("{KEY}=x:None, and is now {KEY}=x:NoExecute"),
         format!("  not changed: {name}"),
     ] {
-        assert!(lost.stderr.contains(&said), "{said}: {lost:#?}");
+        assert!(lost.stderr.contains(&part), "{part}: {lost:#?}");
     }
     true
 }
 
 #[test]
-fn the_program_that_comes_second_says_who_was_first_and_what_is_different() {
-    let plane = plane();
-    let races = program_races();
-    let lane = |number: usize| {
-        let world = block_on(World::new(plane));
-        let name = world.add(&format!("{KEY}=x"));
-        let again = json!({"spec": {"taint": {"effect": "None"}}});
-        let proxy = Proxy::start(&world);
-        let mut met = 0;
-        for (place, _) in (number..races).step_by(LANES).enumerate() {
-            if place.is_multiple_of(HELD) {
-                let meets = race(&world, &name, |line| held(&world, &proxy, line));
-                assert!(
-                    meets,
-                    "whoever looked before the other's change is told of it"
-                );
-                met += 1;
-            } else {
-                met += usize::from(race(&world, &name, |line| at_once(&world, line)));
-            }
-            block_on(plane.patch(&Reference::rule(&name), &again));
-        }
-        met
-    };
-    let met: usize = thread::scope(|scope| {
-        let lane = &lane;
-        let lanes: Vec<_> = (0..LANES)
-            .map(|number| scope.spawn(move || lane(number)))
-            .collect();
-        let lanes = lanes.into_iter().map(|lane| lane.join().expect("no panic"));
-        lanes.sum()
-    });
+fn the_second_of_two_programs_reports_the_change_of_the_first() {
+    let (number, met) = races(|world, _| race_of_two(world).then_some(()));
+    let met = met.len();
     say(&format!(
-        "cluster: in {met} of {races} races of two programs both had looked before one was first"
+        "cluster: in {met} of {number} races of two programs both had read the rule before its first change"
     ));
 }
 
@@ -148,9 +102,6 @@ const DEEDS: [&str; 6] = [
     "remove NAME --yes --ignore-not-found",
     "remove NAME --yes --ignore-not-found",
 ];
-
-/// Races of three in an ordinary run; `RACES=1000` for more.
-const RACES_OF_THREE: u64 = 50;
 
 /// One race of three programs; what is wrong with what they say, as text.
 fn race_of_three(world: &World<'_>, history: &History, random: &mut Random) -> Option<String> {
@@ -196,30 +147,13 @@ fn race_of_three(world: &World<'_>, history: &History, random: &mut Random) -> O
 }
 
 #[test]
-fn of_three_administrators_each_is_told_what_the_servers_history_says() {
-    let plane = plane();
-    let history = block_on(History::start(plane));
-    let (seed, races) = (fresh_seed(), number_in("RACES").unwrap_or(RACES_OF_THREE));
-    let races = usize::try_from(races).expect("small");
-    let lane = |number: usize| {
-        let world = block_on(World::new(plane));
-        let races = (number..races).step_by(LANES);
-        let wrong =
-            races.filter_map(|race| race_of_three(&world, &history, &mut Random::new(seed, race)));
-        wrong.collect::<Vec<String>>()
-    };
-    let wrong: Vec<String> = thread::scope(|scope| {
-        let lane = &lane;
-        let lanes: Vec<_> = (0..LANES)
-            .map(|number| scope.spawn(move || lane(number)))
-            .collect();
-        lanes
-            .into_iter()
-            .flat_map(|lane| lane.join().expect("no panic"))
-            .collect()
-    });
+fn of_three_administrators_each_gets_what_the_history_of_the_server_has() {
+    let history = block_on(History::start(plane()));
+    let seed = fresh_seed();
+    let (number, wrong) =
+        races(|world, race| race_of_three(world, &history, &mut Random::new(seed, race)));
     say(&format!(
-        "cluster: {races} races of three programs, seed {seed}: {} told otherwise than the history",
+        "cluster: {number} races of three programs, seed {seed}: {} reported otherwise than in the history",
         wrong.len()
     ));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
