@@ -171,17 +171,6 @@ fn a_rule_of_a_dump_is_described_as_it_was() {
         "{}",
         unknown.shown()
     );
-    let pod = json!({"apiVersion": "v1", "kind": "Pod", "spec": {}, "metadata": {"name": "p",
-        "namespace": "n", "uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"}});
-    let folder = Folder::new().with("pod.json", pod.to_string());
-    let none = folder.devicetaint("describe node-8-power --from pod.json");
-    assert_eq!(none.code, 1);
-    assert!(
-        none.stderr
-            .contains("the input contains no DeviceTaintRule"),
-        "{}",
-        none.shown()
-    );
 }
 
 #[test]

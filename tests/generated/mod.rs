@@ -112,39 +112,6 @@ fn man_pages_are_those_of_the_command_line() {
     assert_only("man", &names);
 }
 
-/// The sections that man-pages(7) asks for, in its order, and a first and a last line that fit.
-#[test]
-fn man_pages_have_a_date_the_usual_sections_and_lines_that_fit() {
-    for (name, text) in man::pages() {
-        let date = man::date_of(&text).unwrap_or_default();
-        assert!(date.parse::<jiff::civil::Date>().is_ok(), "{name}: {date}");
-        let headings: Vec<&str> = text
-            .lines()
-            .filter_map(|line| line.strip_prefix(".SH "))
-            .map(|heading| heading.trim_matches('"'))
-            .collect();
-        let usual = [
-            "NAME",
-            "SYNOPSIS",
-            "DESCRIPTION",
-            "EXIT STATUS",
-            "ENVIRONMENT",
-            "SEE ALSO",
-        ];
-        let places = usual.map(|it| headings.iter().position(|heading| *heading == it));
-        assert!(places.iter().all(Option::is_some), "{name}: {headings:?}");
-        assert!(places.is_sorted(), "{name}: {headings:?}");
-        let title = text.lines().find(|line| line.starts_with(".TH ")).unwrap();
-        let parts: Vec<&str> = title.split('"').collect();
-        let short = title.split(' ').nth(1).unwrap();
-        assert!(name.trim_end_matches(".1").ends_with(short), "{title}");
-        let (source, manual) = (parts[1], parts.get(3).copied().unwrap_or("Kubernetes"));
-        let head = 2 * (short.len() + 3) + manual.len() + 2;
-        let foot = source.len() + date.len() + short.len() + 3 + 2;
-        assert!(head <= 78 && foot <= 78, "{title}: {head}, {foot}");
-    }
-}
-
 #[test]
 fn pages_of_commands_are_those_of_the_command_line() {
     let pages = manual::pages();

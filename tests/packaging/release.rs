@@ -184,38 +184,6 @@ fn an_image_has_the_program_of_its_processor() {
     assert!(!script(copy.path(), "image", &arguments).status.success());
 }
 
-#[test]
-fn an_image_is_the_program_alone_and_not_run_by_root() {
-    let text = fs::read_to_string(root().join("Containerfile")).unwrap();
-    let lines = text.lines().filter(|line| !line.starts_with(['#', ' ']));
-    let instructions: Vec<&str> = lines.map(|line| line.split(' ').next().unwrap()).collect();
-    assert_eq!(
-        instructions,
-        [
-            "FROM",
-            "ARG",
-            "ARG",
-            "ARG",
-            "ARG",
-            "LABEL",
-            "COPY",
-            "COPY",
-            "USER",
-            "WORKDIR",
-            "ENTRYPOINT"
-        ]
-    );
-    assert!(text.contains("\nFROM scratch\n"));
-    assert!(
-        text.contains("\nUSER 65532:65532\n"),
-        "a number: there is no file with names"
-    );
-    assert!(
-        text.contains("\nENTRYPOINT [\"/kubectl-devicetaint\"]\n"),
-        "without a shell"
-    );
-}
-
 /// cargo-binstall fills a template of Cargo.toml and has to end at the archive that is packed.
 #[test]
 fn binstall_finds_the_archives() {
