@@ -123,12 +123,16 @@ fn check_account(run: &Run, start: &State, state: &State, what: &str) {
             "{name}: {what}"
         );
     }
-    if run.code == 130 || run.code == 75 {
-        assert!(
-            run.stderr.contains("changed: ") || run.stderr.contains("created: "),
-            "{what}"
-        );
-    }
+    // A killed command has no account.
+    let mut changed = start
+        .keys()
+        .chain(state.keys())
+        .filter(|name| is_changed(name));
+    let is_named = |name: &String| {
+        let name = name.rsplit('/').next().unwrap_or_default();
+        run.stderr.contains(name) || run.stdout.contains(name)
+    };
+    assert!(run.code == -1 || changed.all(is_named), "{what}");
 }
 
 /// A dedicated device is never tainted without its four policies.

@@ -60,38 +60,15 @@ fn life_of_a_rule(variant: &Variant, slices: &str, rules: &str) {
 }
 
 #[test]
-fn rules_live_in_v1() {
-    let variant = Variant::unconfigured()
-        .without_controllers()
-        .without_scheduler();
-    life_of_a_rule(&variant, "resource.k8s.io/v1", "resource.k8s.io/v1");
-}
-
-#[test]
-fn rules_live_in_v1beta2_beside_newer_slices() {
-    life_of_a_rule(
-        &Variant::like_1_36(),
-        "resource.k8s.io/v1",
-        "resource.k8s.io/v1beta2",
-    );
-}
-
-#[test]
-fn rules_live_in_v1beta2_alone() {
-    life_of_a_rule(
-        &Variant::only_v1beta2(),
-        "resource.k8s.io/v1beta2",
-        "resource.k8s.io/v1beta2",
-    );
-}
-
-#[test]
-fn rules_live_in_v1alpha3() {
-    life_of_a_rule(
-        &Variant::like_1_35(),
-        "resource.k8s.io/v1",
-        "resource.k8s.io/v1alpha3",
-    );
+fn rules_live_in_every_older_version() {
+    for (variant, slices, rules) in [
+        (Variant::like_1_36(), "v1", "v1beta2"),
+        (Variant::only_v1beta2(), "v1beta2", "v1beta2"),
+        (Variant::like_1_35(), "v1", "v1alpha3"),
+    ] {
+        let [slices, rules] = [slices, rules].map(|version| format!("resource.k8s.io/{version}"));
+        life_of_a_rule(&variant, &slices, &rules);
+    }
 }
 
 #[test]
