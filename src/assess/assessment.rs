@@ -191,6 +191,5 @@ mod tests {
         let assessed = Assessed::new(&impact, &facts, &basis, &Limits::default());
         let totals = &assessed.assessment.totals;
         assert_eq!(totals.claims_unplaceable, Count::known(0));
-        assert_eq!(totals.claims_unplaceable_together, Count::known(0));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::basis::Basis;
 use crate::engine::allocator::{
     Available, ClaimReallocation, Completeness, IncompletePool, NodeFilter, Placeability, Range,
-    Replacement, RequestCandidates, SearchBasis, Unknown, UnmodelledTerm, replacement,
+    Replacement, RequestCandidates, SearchBasis, Unknown, replacement,
 };
 use crate::engine::{Impact, PodImpact, ProposedTaint};
 use crate::model::{Count, DriverName, Gap, Kind, NamespacedName, Reading, Source};
@@ -19,8 +19,6 @@ const NAMED: usize = 10;
 pub struct Replacements {
     /// Every claim through which a pod would lose a device, by namespace and name.
     pub claims: Vec<ClaimReplacement>,
-    /// How many of these claims can be placed at the same time, at the most.
-    pub at_most_together: usize,
     /// What stays allocatable of the classes of the selected devices; absent where that is not known.
     pub available: Option<AvailableDevices>,
 }
@@ -30,14 +28,12 @@ pub struct Replacements {
 pub struct ClaimReplacement {
     /// The claim.
     pub name: NamespacedName,
-    /// Whether it could be placed, alone; absent where that is not known.
+    /// Whether it could be placed; absent where that is not known.
     pub placeable: Option<bool>,
     /// Why that is not known.
     pub unknown: BTreeSet<Unknown>,
     /// What it asks for, alternatives one by one.
     pub requests: Vec<RequestReplacement>,
-    /// What it asks for that the bound of all together does not look at.
-    pub not_modelled: Vec<UnmodelledTerm>,
 }
 
 /// How many devices could serve a request.
@@ -100,7 +96,6 @@ impl Replacements {
             .collect();
         let available = replacement.available.as_ref();
         Self {
-            at_most_together: at_most_together(replacement.joint_bound.at_most, &claims),
             claims,
             available: available
                 .map(|available| AvailableDevices::new(available, &replacement.incomplete_pools)),
@@ -197,79 +192,8 @@ impl Replacements {
                 counted(more, "more claim")
             ));
         }
-        lines.extend(self.together_line());
         lines
     }
-
-    /// That fewer claims can be placed at once than could be alone, if so.
-    #[must_use]
-    pub fn together_line(&self) -> Option<String> {
-        let all = self.claims.len();
-        // It adds nothing to the claims that cannot be reallocated alone where all others certainly can be.
-        let others = || self.claims.iter().filter(|it| it.placeable != Some(false));
-        let is_bound = others().any(|claim| !claim.not_modelled.is_empty());
-        let is_fewer = self.at_most_together < others().count();
-        (is_fewer || is_bound && self.at_most_together < all).then(|| {
-            format!(
-                "together, at most {} of the {} can be reallocated{}",
-                self.at_most_together,
-                counted(all, "claim"),
-                self.unchecked().map_or_else(String::new, |terms| format!(
-                    ", perhaps fewer; not checked: {terms}"
-                ))
-            )
-        })
-    }
-
-    /// How many claims could not be placed all at once. The bound of those that can is not exact where claims ask for
-    /// what it does not look at, or where it is not known of one whether it can be placed alone.
-    #[must_use]
-    pub fn unplaceable_together(&self) -> Count {
-        let all = self.claims.len();
-        let least = all.saturating_sub(self.at_most_together);
-        let mut claims = self.claims.iter();
-        let is_exact =
-            claims.all(|claim| claim.not_modelled.is_empty() && claim.placeable.is_some());
-        if is_exact {
-            Count::known(least)
-        } else {
-            Count::between(least, all)
-        }
-    }
-
-    /// Why fewer claims may find a place together than the bound says, and which ask for what it does not look at.
-    #[must_use]
-    pub fn unchecked(&self) -> Option<String> {
-        let mut beyond: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        // What cannot be reallocated alone was decided with all that the claim asks for.
-        let others = self.claims.iter().filter(|it| it.placeable != Some(false));
-        for claim in others {
-            for what in &claim.not_modelled {
-                beyond
-                    .entry(what.describe())
-                    .or_default()
-                    .push(claim.name.to_string());
-            }
-        }
-        let beyond: Vec<String> = beyond
-            .into_iter()
-            .map(|(what, claims)| format!("{what} (claim {})", first_and_more(&claims)))
-            .collect();
-        (!beyond.is_empty()).then(|| beyond.join("; "))
-    }
-}
-
-/// How many of the claims can be placed at once at most, where so many can by a `bound` that looks at fewer conditions than
-/// the answer for one claim does.
-fn at_most_together(bound: usize, claims: &[ClaimReplacement]) -> usize {
-    let with = |is_meant: fn(Option<bool>) -> bool| {
-        let meant = claims.iter().filter(|claim| is_meant(claim.placeable));
-        meant.count()
-    };
-    // Of whom it is not known, they may find a place beside all others, or be among those of the bound already.
-    let open = with(|placeable| placeable.is_none());
-    let possible = with(|placeable| placeable != Some(false));
-    bound.saturating_add(open).min(possible)
 }
 
 /// That the claims cannot be placed, with what there is for each of their requests.
@@ -408,7 +332,6 @@ impl ClaimReplacement {
             placeable,
             unknown,
             requests: requests.map(RequestReplacement::new).collect(),
-            not_modelled: reallocation.unmodelled.to_vec(),
         }
     }
 
@@ -421,24 +344,9 @@ impl ClaimReplacement {
             .collect();
         let requests = requests.join("; ");
         if self.requests.iter().all(RequestReplacement::has_enough) {
-            let reason = if self.needs_all_of_a_node() {
-                "on every node on which the pod can be scheduled, at least one matching device is not available"
-            } else {
-                "no node has available devices for the whole claim"
-            };
-            return format!("{requests}; {reason}");
+            return format!("{requests}; no node has available devices for the whole claim");
         }
         requests
-    }
-
-    /// Whether only a device that is missing on each node can be why the claim cannot be reallocated.
-    fn needs_all_of_a_node(&self) -> bool {
-        let is_all = matches!(self.requests.as_slice(), [only] if only.needs.is_none());
-        let has_other_terms = self
-            .not_modelled
-            .iter()
-            .any(|term| matches!(term, UnmodelledTerm::Constraints | UnmodelledTerm::Counters));
-        is_all && !has_other_terms
     }
 }
 
@@ -532,54 +440,6 @@ mod tests {
         }
     }
 
-    fn claim(number: usize, placeable: Option<bool>) -> ClaimReplacement {
-        ClaimReplacement {
-            name: NamespacedName {
-                namespace: "team-a".into(),
-                name: format!("claim-{number}").as_str().into(),
-            },
-            placeable,
-            unknown: BTreeSet::new(),
-            requests: vec![request(Some(2), number)],
-            not_modelled: vec![UnmodelledTerm::SeveralDevices],
-        }
-    }
-
-    #[test]
-    fn no_more_claims_are_placed_at_once_than_by_themselves() {
-        let placeable = [Some(false), Some(false), Some(true), Some(true), None];
-        let claims = placeable.iter().zip(0..);
-        let claims: Vec<_> = claims.map(|(it, number)| claim(number, *it)).collect();
-        for (bound, expected) in [(0, 1), (1, 2), (2, 3), (5, 3)] {
-            assert_eq!(at_most_together(bound, &claims), expected, "{bound}");
-        }
-    }
-
-    #[test]
-    fn claims_that_could_each_be_placed_alone_may_not_find_a_place_together() {
-        let placeable = |number| ClaimReplacement {
-            not_modelled: Vec::new(),
-            ..claim(number, Some(true))
-        };
-        let replacements = Replacements {
-            claims: (0..6).map(placeable).collect(),
-            at_most_together: 1,
-            available: None,
-        };
-        assert_eq!(replacements.unplaceable(), Count::known(0));
-        assert_eq!(replacements.unplaceable_together(), Count::known(5));
-        assert_eq!(
-            replacements.together_line().as_deref(),
-            Some("together, at most 1 of the 6 claims can be reallocated")
-        );
-        let none = Replacements {
-            claims: vec![claim(0, Some(false))],
-            at_most_together: 0,
-            available: None,
-        };
-        assert_eq!(none.together_line(), None);
-    }
-
     #[test]
     fn who_wants_all_devices_of_a_node_has_enough_where_there_is_any() {
         assert_eq!(
@@ -589,17 +449,6 @@ mod tests {
         assert_eq!(
             request(None, 0).offer(),
             "request 'gpu' needs all matching devices of one node, but none are available"
-        );
-        let all = ClaimReplacement {
-            requests: vec![request(None, 3)],
-            ..claim(0, Some(false))
-        };
-        assert!(
-            all.offers().ends_with(
-                "; on every node on which the pod can be scheduled, at least one matching device is not available"
-            ),
-            "{}",
-            all.offers()
         );
         let elsewhere = RequestReplacement {
             elsewhere: 4,
@@ -611,26 +460,6 @@ mod tests {
         );
         assert!(request(None, 1).has_enough());
         assert!(!request(None, 0).has_enough());
-    }
-
-    #[test]
-    fn one_claim_of_which_it_is_not_known_leaves_open_how_many_find_no_place() {
-        let modelled = |number, placeable| ClaimReplacement {
-            not_modelled: Vec::new(),
-            ..claim(number, placeable)
-        };
-        for (name, second, expected) in [
-            ("known", modelled(1, Some(true)), Count::known(0)),
-            ("not modelled", claim(1, Some(true)), Count::between(0, 2)),
-            ("unknown", modelled(1, None), Count::between(0, 2)),
-        ] {
-            let replacements = Replacements {
-                claims: vec![modelled(0, Some(true)), second],
-                at_most_together: 2,
-                available: None,
-            };
-            assert_eq!(replacements.unplaceable_together(), expected, "{name}");
-        }
     }
 
     #[test]

@@ -60,8 +60,6 @@ pub struct Totals {
     pub pods_in_danger: Count,
     /// Claims whose pods would be evicted and that cannot be reallocated even alone.
     pub claims_unplaceable: Count,
-    /// Claims that could not be placed all at once, whether each could alone or not.
-    pub claims_unplaceable_together: Count,
     /// Devices of the classes of the selected ones that stay allocatable.
     pub devices_available: Count,
     /// All devices of these classes.
@@ -274,7 +272,6 @@ impl<'t, 'a> Tally<'t, 'a> {
             },
             pods_in_danger: self.in_danger(pods),
             claims_unplaceable: self.unplaceable(pods),
-            claims_unplaceable_together: self.unplaceable_together(pods),
             devices_available: disruption_facts.replacements.available(),
             devices_of_class: disruption_facts.replacements.of_class(),
             first_eviction: times().min(),
@@ -330,15 +327,6 @@ impl<'t, 'a> Tally<'t, 'a> {
     /// Claims of pods that are not known are not known either.
     fn unplaceable(&self, pods: Count) -> Count {
         let known = self.disruption_facts.replacements.unplaceable();
-        match pods.exact() {
-            Some(_) => known,
-            None => known.or_more(),
-        }
-    }
-
-    /// As [`Tally::unplaceable`].
-    fn unplaceable_together(&self, pods: Count) -> Count {
-        let known = self.disruption_facts.replacements.unplaceable_together();
         match pods.exact() {
             Some(_) => known,
             None => known.or_more(),

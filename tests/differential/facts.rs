@@ -44,7 +44,6 @@ const FACTS: [Fact; 46] = [
     same("replacements.available"),
     same("replacements.claimReplacements[].placeable"),
     same("replacements.claimReplacements[].requests"),
-    same("replacements.maxPlaceableClaimCount"),
     same("selectedDevices[].claims"),
     same("selectedDevices[].taints"),
     same("selectedDevices[].published"),

@@ -189,19 +189,8 @@ signals! {
         whole: None,
         reads: [Pods, Replacements],
         unsaid: "device classes, nodes, or results of expressions",
-        meaning: "claims that cannot be reallocated when their pods are evicted; each claim is checked as if it were \
-            the only one",
+        meaning: "claims that cannot be reallocated when their pods are evicted; each claim is checked by itself",
         count: |_, totals| totals.claims_unplaceable,
-    }
-    /// Claims that cannot be reallocated all at once.
-    ClaimsUnplaceableTogether {
-        name: "claims.unplaceable.together",
-        whole: None,
-        reads: [Pods, Replacements],
-        unsaid: "device classes, nodes, results of expressions, or checks of constraints, counters and capacity",
-        meaning: "smallest number of claims that stay without devices when the claims of all evicted pods are \
-            reallocated together; for example, 1 if two claims compete for the last device",
-        count: |_, totals| totals.claims_unplaceable_together,
     }
     /// Devices of the same classes that stay allocatable.
     DevicesAvailable {

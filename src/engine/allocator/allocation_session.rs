@@ -13,12 +13,10 @@ use super::cluster_state::ClusterState;
 use super::completeness::{SearchBasis, Unknown};
 use super::demand::{SearchStop, demands};
 use super::incomplete_pools::incomplete_pools;
-use super::joint_bound::{JointBound, WantedClaims, joint_bound};
 use super::pod_nodes::{AllowedView, NodeFilter, PodNodes};
 use super::pool::{NodeView, Pool, PoolStatus};
 use super::replacement::{ClaimReallocation, Placeability, Replacement, RequestCandidates};
 use super::search::{SearchTask, is_placeable};
-use super::unmodelled_terms::unmodelled_terms;
 use super::usage::{Holdings, Usage};
 use crate::engine::impact::{Impact, ProposedTaint, Verdict};
 use crate::model::{ClaimSpec, DeviceAmount, NamespacedName, ResourceClaim, Snapshot};
@@ -49,45 +47,29 @@ pub fn replacement<'a>(
     let own = Holdings::of(affected.iter().copied(), &state);
     let pod_nodes = PodNodes::new(snapshot, &state, impact, filter);
     let mut session = AllocationSession::new(&state, &all, &own);
-    let reallocations: Vec<ClaimReallocation<'a>> = affected
+    let mut reallocations: Vec<ClaimReallocation<'a>> = affected
         .iter()
         .map(|claim| session.reallocation_on(claim, pod_nodes.of(claim)))
         .collect();
-    let usage = Usage {
-        all: &all,
-        own: &own,
-    };
-    let hopeless = session.hopeless(&own);
-    let mut wanted: Vec<WantedClaims<'_, 'a>> = Vec::new();
-    let mut without_group = 0_usize;
-    for reallocation in &reallocations {
-        let Some(place) = session.known_group(reallocation.claim) else {
-            // What it needs is not known, and the bound may be too high but never too low: it counts as placeable.
-            without_group = without_group.saturating_add(1);
-            continue;
-        };
-        let group = &session.groups[place];
-        let views = pod_nodes.of(reallocation.claim);
-        match wanted
-            .iter_mut()
-            .find(|known| std::ptr::eq(known.group, group) && known.views == views)
+    // Pods that the same taints evict leave at the same time, and their devices are free then.
+    let others = snapshot.claims.iter();
+    let others = others.filter(|claim| {
+        affected
+            .binary_search_by_key(&&claim.name, |it| &it.name)
+            .is_err()
+    });
+    let left = Holdings::of(others, &state);
+    let nothing = Holdings::default();
+    let mut emptied = AllocationSession::new(&state, &left, &nothing);
+    for found in &mut reallocations {
+        if found.placeability == Placeability::Unplaceable
+            && let Some(spec) = found.claim.spec.as_deref()
         {
-            Some(known) => known.claims = known.claims.saturating_add(1),
-            // Claims that fit nowhere, even with all affected devices given back, add nothing to the bound.
-            None if hopeless.contains(&place) => {}
-            None => wanted.push(WantedClaims {
-                group,
-                views,
-                claims: 1,
-            }),
+            let place = emptied.group(spec);
+            found.placeability = emptied.placeability(place, &nothing, pod_nodes.of(found.claim));
         }
     }
-    let joint_bound = joint_bound(&wanted, usage, &state);
     Replacement {
-        joint_bound: JointBound {
-            at_most: joint_bound.saturating_add(without_group),
-            claims: affected.len(),
-        },
         available: available(impact, &state, &all),
         incomplete_pools: incomplete_pools(snapshot, impact),
         claims: reallocations,
@@ -195,7 +177,6 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
                 claim,
                 placeability: Placeability::Unknown([why].into()),
                 requests: Vec::new(),
-                unmodelled: Vec::new(),
             };
         };
         let place = self.group(spec);
@@ -204,7 +185,6 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
             claim,
             placeability: self.placeability(place, &own, views),
             requests: self.requests(place, &own, views),
-            unmodelled: self.groups[place].unmodelled.clone(),
         }
     }
 
@@ -257,12 +237,6 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         })
     }
 
-    fn known_group(&self, claim: &ResourceClaim) -> Option<usize> {
-        let spec = claim.spec.as_deref()?;
-        let place = self.groups.iter().position(|group| group.spec == spec)?;
-        self.groups[place].demands.is_ok().then_some(place)
-    }
-
     fn group(&mut self, spec: &'a ClaimSpec) -> usize {
         // A linear scan will do: claims come from templates, so that there are few different specs however many
         // claims there are.
@@ -283,11 +257,6 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
             })
             .collect();
         self.groups.push(ClaimGroup {
-            unmodelled: unmodelled_terms(
-                spec,
-                fitting.iter().map(|(fitting, _)| fitting),
-                self.state,
-            ),
             spec,
             demands,
             fitting,
@@ -438,24 +407,6 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         let outcome = self.search(place, view, &self.nothing);
         self.groups[place].outcomes[view] = Some(outcome.clone());
         outcome
-    }
-
-    /// The groups of which no claim can be placed even when all that is affected is given back: what
-    /// others take of that again is no help.
-    fn hopeless(&self, own: &Holdings<'a>) -> BTreeSet<usize> {
-        let views = || 0..self.state.views.len();
-        let is_out = |place: usize, view: usize| match self.search(place, view, own) {
-            Ok(false) | Err(SearchStop::No | SearchStop::Node | SearchStop::TooMany) => {
-                !self.state.views[view].is_doubtful
-            }
-            Ok(true) | Err(SearchStop::Conflict | SearchStop::Unknown(_)) => false,
-        };
-        // `Conflict` is left out on purpose: it depends on the devices that happen to be free, and could be gone
-        // once others have moved.
-        let groups = 0..self.groups.len();
-        groups
-            .filter(|place| views().all(|view| is_out(*place, view)))
-            .collect()
     }
 
     fn search(&self, place: usize, view: usize, own: &Holdings<'a>) -> Result<bool, SearchStop> {

@@ -3,14 +3,11 @@
 use super::candidate_devices::{FittingDevices, FreeDevices};
 use super::completeness::Unknown;
 use super::demand::{Demand, SearchStop};
-use super::unmodelled_terms::UnmodelledTerm;
 use crate::model::ClaimSpec;
 
 /// Claims that ask for the same.
 pub(super) struct ClaimGroup<'a> {
     pub(super) spec: &'a ClaimSpec,
-    /// What it asks for that a bound for all claims does not look at.
-    pub(super) unmodelled: Vec<UnmodelledTerm>,
     pub(super) demands: Result<Vec<Demand<'a>>, Unknown>,
     /// What fits each choice, in the order of the demands.
     pub(super) fitting: Vec<(FittingDevices<'a>, FreeDevices)>,

@@ -1,13 +1,13 @@
 //! Model of the scheduler's structured allocator: whether claims that lose their devices can be reallocated.
 //!
-//! Answers for the proposed taints, claim by claim: could each be reallocated alone, with everybody else's
-//! allocations kept? A bound for all of them together comes beside it. Where something is not known (a class
-//! that is gone, an expression that fails, nodes that were not read), the answer is unknown, never "no" and
-//! never "yes".
+//! Answers for the proposed taints, claim by claim: could each be reallocated, with all other allocations kept, or with
+//! those of all evicted pods gone? How many can be reallocated together is not said. Where something is not known (a
+//! class that is gone, an expression that fails, nodes that were not read), the answer is unknown, never "no" and never
+//! "yes".
 //!
 //! ```text
 //! slices ─▶ pools of a node ─┐
-//! claims ─▶ what is in use  ─┼▶ one claim alone ─▶ reallocation ─▶ joint bound
+//! claims ─▶ what is in use  ─┼▶ one claim ─▶ reallocation
 //! classes ▶ which devices fit┘
 //! ```
 //!
@@ -30,7 +30,6 @@
 //! | Claims with equal specs, and what is computed once for all of them | `claim_group` |
 //! | Which inputs were read completely, and reasons for unknown results | [`completeness`] |
 //! | Devices that could serve a request | `candidate_devices` |
-//! | Upper bound for how many claims can be allocated at the same time | `joint_bound` |
 //! | Devices of the affected classes that stay allocatable | `available` |
 //! | Pools that the allocator skips because their drivers have not published all slices | `incomplete_pools` |
 //! | A claim that waits for devices, and whether it can be allocated now | `pending_claim` |
@@ -63,7 +62,6 @@ pub mod diagnosis;
 mod exclusions;
 mod expression_cache;
 mod incomplete_pools;
-mod joint_bound;
 mod nodes;
 mod parts;
 mod pending_claim;
@@ -76,7 +74,6 @@ mod root_cause;
 mod search;
 pub mod siblings;
 mod taint_owner;
-mod unmodelled_terms;
 mod usage;
 
 #[cfg(test)]
@@ -90,7 +87,6 @@ pub use completeness::{Completeness, Range, SearchBasis, Unknown};
 pub use diagnosis::{Diagnosis, diagnose};
 pub use exclusions::{ChoiceDiagnosis, Exclusion};
 pub use incomplete_pools::IncompletePool;
-pub use joint_bound::JointBound;
 pub use parts::{parts_by_device, parts_of, sharing_by_device, sharing_counters};
 pub use pending_claim::{PendingClaim, is_placeable, sufficient_uncordons};
 pub use pod_nodes::NodeFilter;
@@ -98,4 +94,3 @@ pub use replacement::{ClaimReallocation, Placeability, Replacement, RequestCandi
 pub use root_cause::RootCause;
 pub use siblings::{Sibling, same_hardware, siblings, users_beside};
 pub use taint_owner::TaintOwner;
-pub use unmodelled_terms::UnmodelledTerm;

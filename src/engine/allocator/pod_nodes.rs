@@ -327,29 +327,6 @@ mod tests {
             (request.devices.most, request.elsewhere)
         });
         assert_eq!(offers.collect::<Vec<_>>(), [(0, 1), (1, 0)]);
-        assert_eq!(found.joint_bound.at_most, 1);
-    }
-
-    #[test]
-    fn together_no_more_find_a_place_than_their_nodes_have_devices() {
-        let mut snapshot = two_claims();
-        // Another free device in zone `a`, for which neither claim is allowed.
-        snapshot.slices.push(slice("c", &["3"]));
-        snapshot.nodes.push(node("c"));
-        for (zone, expected) in [("b", 1), ("c", 1)] {
-            let zoned = (0..2).fold(snapshot.clone(), |snapshot, pod| {
-                with_terms(snapshot, pod, in_zone(zone), Vec::new())
-            });
-            let mut zoned = zoned;
-            zoned.nodes[2]
-                .labels
-                .insert("zone".to_owned(), "c".to_owned());
-            let found = found(&zoned, NodeFilter::Cordoned, Completeness::COMPLETE);
-            assert_eq!(words(&found), ["placeable", "placeable"], "{zone}");
-            assert_eq!(found.joint_bound.at_most, expected, "{zone}");
-        }
-        let found = found(&snapshot, NodeFilter::Cordoned, Completeness::COMPLETE);
-        assert_eq!(found.joint_bound.at_most, 2);
     }
 
     #[test]

@@ -5,8 +5,6 @@ use std::collections::BTreeSet;
 use super::available::Available;
 use super::completeness::{Range, Unknown};
 use super::incomplete_pools::IncompletePool;
-use super::joint_bound::JointBound;
-use super::unmodelled_terms::UnmodelledTerm;
 use crate::model::ResourceClaim;
 
 /// What could replace the devices that are lost.
@@ -14,8 +12,6 @@ use crate::model::ResourceClaim;
 pub struct Replacement<'a> {
     /// The claims whose pods are evicted, by namespace and name.
     pub claims: Vec<ClaimReallocation<'a>>,
-    /// How many of them can be placed together.
-    pub joint_bound: JointBound,
     /// What stays allocatable of the same classes; absent where that is not known at all.
     pub available: Option<Available>,
     /// Pools of the drivers of selected devices that the allocator passes over for now.
@@ -27,12 +23,10 @@ pub struct Replacement<'a> {
 pub struct ClaimReallocation<'a> {
     /// The claim.
     pub claim: &'a ResourceClaim,
-    /// Whether it could be placed again, with everybody else's allocations kept.
+    /// Whether it could be placed again, with all other allocations kept, or with those of all evicted pods gone.
     pub placeability: Placeability,
     /// What it asks for, each with how many devices could serve it; alternatives one by one.
     pub requests: Vec<RequestCandidates>,
-    /// What it asks for that the bound over all claims does not look at.
-    pub unmodelled: Vec<UnmodelledTerm>,
 }
 
 /// Whether a claim could be placed.

@@ -37,7 +37,6 @@ impl ImpactReport {
     pub fn summary_lines(&self) -> Vec<String> {
         let mut lines = headline(self);
         lines.extend(Timeline::of(self).and_then(|timeline| timeline.stuck_line()));
-        lines.extend(self.assessment.replacements.together_line());
         lines.extend(self.hardware_lines());
         lines.extend(self.unknown_lines());
         lines

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::assess;
 use crate::report::bounds::Bounds;
-use crate::report::casing::pascal_case;
 
 /// Whether the claims of evicted pods could be reallocated, with the taints in place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -13,9 +12,6 @@ use crate::report::casing::pascal_case;
 pub struct Replacements {
     /// Every claim through which a pod would lose a device, ordered by namespace and name.
     pub claim_replacements: Vec<ClaimReplacement>,
-    /// Upper bound of the number of claims in claimReplacements that can be reallocated at the same time. The
-    /// properties in `notModelled` of each claim are ignored, and a claim is counted if its `placeable` is null.
-    pub max_placeable_claim_count: usize,
     /// Available devices in the DeviceClasses of the selected devices; null if unknown.
     pub available: Option<AvailableDevices>,
 }
@@ -36,10 +32,6 @@ pub struct ClaimReplacement {
     pub unknown: Vec<String>,
     /// The requests of the claim; each subrequest of a request with firstAvailable has an entry of its own.
     pub requests: Vec<RequestReplacement>,
-    /// Properties of the claim that `maxPlaceableClaimCount` ignores. Constraints: constraints between devices.
-    /// Counters: counters that partitions share. Capacity: capacity of shared devices. AllDevices: a request for all
-    /// devices of a node. SeveralDevices: several devices that must be on one node.
-    pub not_modelled: Vec<String>,
 }
 
 /// How many devices could serve a request.
@@ -79,7 +71,6 @@ impl From<&assess::Replacements> for Replacements {
     fn from(replacements: &assess::Replacements) -> Self {
         Self {
             claim_replacements: replacements.claims.iter().map(Into::into).collect(),
-            max_placeable_claim_count: replacements.at_most_together,
             available: replacements.available.as_ref().map(Into::into),
         }
     }
@@ -87,14 +78,12 @@ impl From<&assess::Replacements> for Replacements {
 
 impl From<&assess::ClaimReplacement> for ClaimReplacement {
     fn from(claim: &assess::ClaimReplacement) -> Self {
-        let beyond = claim.not_modelled.iter();
         Self {
             namespace: claim.name.namespace.to_string(),
             name: claim.name.name.to_string(),
             placeable: claim.placeable,
             unknown: claim.unknown.iter().map(ToString::to_string).collect(),
             requests: claim.requests.iter().map(Into::into).collect(),
-            not_modelled: beyond.map(|beyond| pascal_case(beyond.as_str())).collect(),
         }
     }
 }

@@ -31,8 +31,8 @@ struct Tally {
     doubted: usize,
 }
 
-/// Compares `number` clusters of a seed: never "no replacement" for a claim that the allocator places,
-/// never a bound below what it places together, and most of what it cannot place is found.
+/// Compares `number` clusters of a seed: never "no replacement" for a claim that the allocator places, with all other
+/// allocations kept or with those of all evicted pods gone, and most of what it cannot place is found.
 pub fn compare(seed: u64, number: u64) {
     let mut oracle = Oracle::start();
     let semantics = Subject::of(&mut oracle).semantics;
@@ -59,19 +59,18 @@ pub fn compare(seed: u64, number: u64) {
             .zip(&proposed)
             .map(|((_, reading), proposed)| ours(reading, proposed, &semantics))
             .collect();
-        let requests: Vec<Value> = clusters
-            .iter()
-            .zip(&answers)
-            .map(|((made, _), ours)| request(made, ours))
-            .collect();
-        for (((theirs, ours), (made, _)), seed) in oracle
-            .ask(&requests)
-            .iter()
-            .zip(&answers)
-            .zip(&clusters)
-            .zip(&seeds)
-        {
-            if let Some(difference) = tally.add(ours, theirs) {
+        let requests = |are_gone: bool| -> Vec<Value> {
+            let asked = clusters.iter().zip(&answers);
+            asked
+                .map(|((made, _), ours)| request(made, ours, are_gone))
+                .collect()
+        };
+        let kept = oracle.ask(&requests(false));
+        let gone = oracle.ask(&requests(true));
+        let both = kept.iter().zip(&gone);
+        for (((theirs, ours), (made, _)), seed) in both.zip(&answers).zip(&clusters).zip(&seeds) {
+            let (theirs, gone) = theirs;
+            if let Some(difference) = tally.add(ours, theirs, gone) {
                 let yaml = serde_yaml::to_string(&made.list()).expect("YAML");
                 panic!(
                     "cluster {seed}: {difference}\n\ntheirs: {theirs:#}\n\nours: {ours:#?}\n\n# read this with --from\n{yaml}"
@@ -122,44 +121,57 @@ fn ours<'a>(
     )
 }
 
-fn request(made: &Cluster, ours: &Replacement<'_>) -> Value {
+/// The question whether the allocator places the claims, with their other allocations kept, or with those of all of
+/// them gone.
+fn request(made: &Cluster, ours: &Replacement<'_>, are_gone: bool) -> Value {
     let names: Vec<String> = ours
         .claims
         .iter()
         .map(|one| one.claim.name.to_string())
         .collect();
+    let mut claims = made.claims.clone();
+    for claim in claims.iter_mut().filter(|_| are_gone) {
+        let metadata = &claim["metadata"];
+        let name = [&metadata["namespace"], &metadata["name"]].map(|part| part.as_str());
+        let name = name.map(Option::unwrap_or_default).join("/");
+        if names.contains(&name)
+            && let Some(claim) = claim.as_object_mut()
+        {
+            claim.remove("status");
+        }
+    }
     json!({
         "op": "allocate",
         "nodes": made.nodes,
         "classes": made.classes,
         "slices": made.slices,
-        "claims": made.claims,
+        "claims": claims,
         "rules": made.rules,
         "place": names,
-        "together": names,
+        "together": [],
     })
 }
 
 impl Tally {
     /// Counts what both say; what must not be is told.
-    fn add(&mut self, ours: &Replacement<'_>, theirs: &Value) -> Option<String> {
-        assert!(
-            theirs.get("error").is_none(),
-            "the oracle cannot answer: {theirs}"
-        );
-        let together = theirs["together"].as_u64().expect("a number") as usize;
-        if together > ours.joint_bound.at_most {
-            return Some(format!(
-                "at most {} of {} can be placed, but the allocator places {together}",
-                ours.joint_bound.at_most, ours.joint_bound.claims
-            ));
+    fn add(&mut self, ours: &Replacement<'_>, theirs: &Value, gone: &Value) -> Option<String> {
+        for answer in [theirs, gone] {
+            let is_error = answer.get("error").is_some();
+            assert!(!is_error, "the oracle cannot answer: {answer}");
         }
         for outlook in &ours.claims {
             let name = outlook.claim.name.to_string();
-            let nodes = theirs["placements"][&name]["nodes"]
-                .as_object()
-                .expect("nodes");
-            let is_placed = nodes.values().any(|answer| answer == "placed");
+            let is_placed = |answer: &Value| {
+                let nodes = answer["placements"][&name]["nodes"].as_object();
+                let mut nodes = nodes.expect("nodes").values();
+                nodes.any(|answer| answer == "placed")
+            };
+            if is_placed(gone) && outlook.placeability == Placeability::Unplaceable {
+                return Some(format!(
+                    "{name} has a replacement once the evicted pods are gone, we say that there is none"
+                ));
+            }
+            let is_placed = is_placed(theirs);
             match (is_placed, &outlook.placeability) {
                 (true, Placeability::Unplaceable) => {
                     return Some(format!(

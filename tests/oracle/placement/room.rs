@@ -66,7 +66,9 @@ pub fn make_room(seed: u64, number: u64) {
         }
         done += BATCH;
     }
-    assert!(judged > 0 && evicted > 0 && none > 0, "nothing to compare");
+    // In few clusters, all claims may find devices without evictions.
+    let is_enough = number < 1_000 || evicted > 0 && none > 0;
+    assert!(judged > 0 && is_enough, "nothing to compare");
     say(&format!(
         "make-room: in {number} clusters of seed {seed}, the allocator places the claim after each of {judged} chosen sets of {evicted} pods; in {none} no set was chosen"
     ));
