@@ -449,6 +449,7 @@ impl Names {
                 source: ClaimSource::Claim(self.name(place, "train-gpu").name),
             }],
             extended_resource_claim: None,
+            extended_resources: Vec::new(),
             pod_group: None,
             controller: None,
             qos_class: None,

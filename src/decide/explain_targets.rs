@@ -1,45 +1,41 @@
-//! Pods, devices and rules given to `explain`.
+//! Pods, claims and devices given to `explain`.
 
 use std::collections::BTreeSet;
 
 use crate::decide::choice::wrong_name;
 use crate::decide::identity::Hardware;
 use crate::error::{ExitStatus, Failure};
-use crate::model::{Kind, Namespace, NamespacedName, ObjectName, Pod, Reading, Source};
+use crate::model::{
+    Kind, Namespace, NamespacedName, ObjectName, Pod, Reading, ResourceClaim, Source,
+};
 use crate::naming::Subject;
 use crate::naming::nearest::nearest;
-use crate::naming::pod::arguments;
-use crate::naming::rule::qualified;
 
-/// What was typed for `explain`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The arguments of `explain`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExplainTargets {
-    /// What is explained, each once.
+    /// Pods, claims and devices that are explained, each once.
     pub named: Vec<Subject>,
     /// Devices that are explained, by the numbers of their hardware.
     pub hardware: Vec<Hardware>,
-    /// Everything else: devices and a taint that are asked about.
+    /// All others: the devices and the taint of a hypothesis.
     pub rest: Vec<String>,
 }
 
 impl ExplainTargets {
-    /// Tells what is explained from what is asked about: arguments with a type are explained, and so is
-    /// the first one without. A type may stand before names as a word of its own.
+    /// Separates targets from a hypothesis: arguments with a type are targets, and so is the first one without. A type
+    /// may stand before names as a word of its own.
     ///
     /// # Errors
     ///
-    /// What can be no name; a type without a name; nothing to explain.
+    /// An invalid name; a type without a name; a rule; no target.
     pub fn parse(arguments: &[String]) -> Result<Self, Failure> {
         let arguments = with_types(arguments)?;
-        let mut subjects = Self {
-            named: Vec::new(),
-            hardware: Vec::new(),
-            rest: Vec::new(),
-        };
+        let mut targets = Self::default();
         for (place, text) in arguments.iter().enumerate() {
             // Before taints are looked for: `uuid=GPU-18db…` has the form of one.
             if let Some(hardware) = hardware(text, place) {
-                subjects.hardware.push(hardware);
+                targets.hardware.push(hardware);
                 continue;
             }
             let subject = match Subject::typed(text) {
@@ -50,32 +46,31 @@ impl ExplainTargets {
                     Subject::parse(text).map_err(wrong_name)?
                 }
                 None => {
-                    subjects.rest.push(text.clone());
+                    targets.rest.push(text.clone());
                     continue;
                 }
             };
-            if !subjects.named.contains(&subject) {
-                subjects.named.push(subject);
+            if let Subject::Rule(name) = &subject {
+                let text = "a rule is no target of explain: only pods, claims and devices are";
+                return Err(Failure::usage(text).hint(describe(name)));
+            }
+            if !targets.named.contains(&subject) {
+                targets.named.push(subject);
             }
         }
-        let is_empty = subjects.named.is_empty() && subjects.hardware.is_empty();
-        if is_empty {
-            return Err(
-                Failure::usage("nothing to explain: no pod, device or rule specified")
-                    .hint(
-                        "specify a pod as pod/NAME -n NAMESPACE, a device as \
-                    device/DRIVER/POOL/DEVICE or by its UUID or PCI address, or a \
-                    rule as rule/NAME",
-                    )
-                    .hint(
-                        "list devices and rules with \
-                    `kubectl devicetaint devices` and \
-                    `kubectl devicetaint list`",
-                    ),
-            );
+        if targets.named.is_empty() && targets.hardware.is_empty() {
+            let text = "nothing to explain: no pod, claim or device specified";
+            return Err(Failure::usage(text).hint(
+                "specify a pod as pod/NAME -n NAMESPACE, a claim as claim/NAME -n NAMESPACE, or a \
+                 device as device/DRIVER/POOL/DEVICE or by its UUID or PCI address",
+            ));
         }
-        Ok(subjects)
+        Ok(targets)
     }
+}
+
+fn describe(rule: &str) -> String {
+    format!("to show the rule: `kubectl devicetaint describe {rule}`")
 }
 
 /// The hardware that an argument explains: with the type of devices before it, or the first without one.
@@ -86,7 +81,7 @@ fn hardware(text: &str, place: usize) -> Option<Hardware> {
     Hardware::parse(typed.or((place == 0).then_some(text))?)
 }
 
-/// The arguments with the type before each name, where it is the first of them and a word of its own as
+/// The arguments with the type before each name, if it is the first of them and a word of its own as
 /// kubectl takes it. Further names of it have neither dots nor slashes, as devices and taints have.
 fn with_types(arguments: &[String]) -> Result<Vec<String>, Failure> {
     let [kind, names @ ..] = arguments else {
@@ -99,7 +94,7 @@ fn with_types(arguments: &[String]) -> Result<Vec<String>, Failure> {
     if !names.first().is_some_and(is_name) {
         return Err(
             Failure::usage(format!("{kind} is a type without a name")).hint(format!(
-                "use {kind}/NAME; for a pod or rule that is named {kind}: pod/{kind} or rule/{kind}"
+                "use {kind}/NAME; for a pod that is named {kind}: pod/{kind}"
             )),
         );
     }
@@ -118,7 +113,7 @@ fn with_types(arguments: &[String]) -> Result<Vec<String>, Failure> {
     Ok(of_type.chain(others.iter().cloned()).collect())
 }
 
-/// There is no such pod, or none that uses a device: in that namespace, or in any.
+/// The failure for a pod that does not exist, or that uses no device: in that namespace, or in any.
 #[must_use]
 pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &Reading) -> Failure {
     let called = match namespace {
@@ -136,6 +131,10 @@ pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &R
         ),
     };
     let failure = Failure::new(ExitStatus::Failed, text);
+    let mut rules = reading.snapshot.rules.iter();
+    if rules.any(|rule| rule.name == *name) {
+        return failure.hint(describe(name.as_str()));
+    }
     let similar = match namespace {
         Some(_) => nearest(&called, users(reading)),
         None => {
@@ -154,108 +153,101 @@ pub fn no_such_pod(namespace: Option<&Namespace>, name: &ObjectName, reading: &R
     }
 }
 
-/// Pods by their labels may not be read.
+/// The failure for pods that cannot be read without a namespace.
 #[must_use]
 pub fn pods_denied(why: String) -> Failure {
     Failure::new(ExitStatus::Failed, why).hint("add a namespace: -n NAMESPACE")
 }
 
-/// A word is the name of a rule, and whether it is that of a pod, too, is not known.
-#[must_use]
-pub fn rule_or_pod(name: &str, why: String) -> Failure {
-    let failure = Failure::new(ExitStatus::Failed, why);
-    failure.hint(format!("to explain the rule: use {}", qualified(name)))
-}
-
-/// The one of `pods` that is meant by a name alone.
+/// The only one of `pods`, which were found by a name alone.
 ///
 /// # Errors
 ///
-/// When there are several.
+/// There are several.
 pub fn the_one(name: &str, pods: Vec<Pod>) -> Result<Option<Pod>, Failure> {
     match <[Pod; 1]>::try_from(pods) {
         Ok([pod]) => Ok(Some(pod)),
-        Err(pods) if pods.is_empty() => Ok(None),
         Err(pods) => {
-            let names = pods.iter().map(|pod| {
-                let NamespacedName { namespace, name } = &pod.name;
-                arguments(namespace.as_str(), name.as_str())
-            });
-            let mut names: Vec<String> = names.collect();
-            names.sort();
-            Err(Failure::usage(format!(
-                "pod {name} is ambiguous: it exists in several namespaces"
-            ))
-            .hint(format!("choose one of {}", names.join(", "))))
+            let names: Vec<_> = pods.iter().map(|pod| &pod.name).collect();
+            refuse_several("pod", name, &names)?;
+            Ok(None)
         }
     }
 }
 
-/// A name that a pod and a rule have.
-#[must_use]
-pub fn ambiguous(name: &str) -> Failure {
-    Failure::usage(format!(
-        "{name} is ambiguous: a pod and a rule have this name"
-    ))
-    .hint(format!("use pod/{name} or {}", qualified(name)))
+/// The claim of that name, in the namespace or in any.
+///
+/// # Errors
+///
+/// There is none, or there are several.
+pub fn the_claim<'r>(
+    namespace: Option<&Namespace>,
+    name: &ObjectName,
+    reading: &'r Reading,
+) -> Result<&'r ResourceClaim, Failure> {
+    let claims = reading.snapshot.claims.iter();
+    let found: Vec<&ResourceClaim> = claims
+        .filter(|claim| claim.name.name == *name)
+        .filter(|claim| namespace.is_none_or(|namespace| claim.name.namespace == *namespace))
+        .collect();
+    let names: Vec<_> = found.iter().map(|claim| &claim.name).collect();
+    if found.len() > 1 {
+        refuse_several("claim", name.as_str(), &names)?;
+    }
+    found.first().copied().ok_or_else(|| {
+        let text = match reading.without(Kind::ResourceClaim) {
+            None => format!("claim {name} does not exist"),
+            Some(_) => format!("unknown whether claim {name} exists: claims were not read"),
+        };
+        Failure::new(ExitStatus::Failed, text)
+    })
 }
 
-/// A name that neither a pod nor a rule has.
+/// The failure for a claim that no pod uses.
 #[must_use]
-pub fn neither(name: &str, reading: &Reading) -> Failure {
-    let rule = match reading.without(Kind::DeviceTaintRule) {
-        None => format!("rule {name} does not exist"),
-        Some(_) => format!("it is unknown whether rule {name} exists: no rules were read"),
-    };
-    let failure = Failure::new(
-        ExitStatus::Failed,
-        format!("no pod {name} uses a device, and {rule}"),
-    );
-    failure.hint("specify the type: pod/NAME -n NAMESPACE, device/DRIVER/POOL/DEVICE or rule/NAME")
+pub fn unused_claim(claim: &NamespacedName) -> Failure {
+    Failure::new(ExitStatus::Failed, format!("no pod uses claim {claim}"))
+}
+
+/// Refuses a name that several objects have.
+fn refuse_several(kind: &str, name: &str, found: &[&NamespacedName]) -> Result<(), Failure> {
+    if found.is_empty() {
+        return Ok(());
+    }
+    let mut namespaces: Vec<&str> = found.iter().map(|it| it.namespace.as_str()).collect();
+    namespaces.sort_unstable();
+    let text = format!("{kind} {name} is ambiguous: it exists in several namespaces");
+    let hint = format!("choose one of them: -n {}", namespaces.join(", -n "));
+    Err(Failure::usage(text).hint(hint))
 }
 
 /// The pods that claims name, and those that were read.
 fn users(reading: &Reading) -> BTreeSet<String> {
     let claims = reading.snapshot.claims.iter();
-    let named = claims.flat_map(|claim| {
-        let users = claim.reserved_for.iter();
-        let pods = users.filter(|user| &*user.resource == "pods");
-        pods.map(|pod| format!("{}/{}", claim.name.namespace, pod.name))
-    });
+    let named = claims.flat_map(ResourceClaim::reserving_pods);
+    let named = named.map(|pod| pod.to_string());
     let read = reading.snapshot.pods.iter();
     named.chain(read.map(|pod| pod.name.to_string())).collect()
-}
-
-/// A rule is what it is: no other taint changes that.
-///
-/// # Errors
-///
-/// When a rule is explained and a taint asked about.
-pub fn refuse_rules_beside(subjects: &ExplainTargets, is_supposed: bool) -> Result<(), Failure> {
-    let mut named = subjects.named.iter();
-    if is_supposed && named.any(|subject| matches!(subject, Subject::Rule(_))) {
-        return Err(
-            Failure::usage("TAINT is allowed only with pods and devices, not with a rule")
-                .hint("to show the impact of a taint: `kubectl devicetaint preview`"),
-        );
-    }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::testing;
+    use crate::naming::subject::TypedName;
 
     fn parsed(line: &str) -> Result<(Vec<String>, Vec<String>), String> {
         let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        let subjects = ExplainTargets::parse(&arguments).map_err(|failure| failure.to_string())?;
+        let subjects =
+            ExplainTargets::parse(&arguments).map_err(|failure| format!("{failure:?}"))?;
+        let of = |kind: &str, target: &TypedName| match &target.namespace {
+            Some(namespace) => format!("{kind} {namespace}/{}", target.name),
+            None => format!("some {kind} {}", target.name),
+        };
         let named = subjects.named.iter().map(|subject| match subject {
-            Subject::Pod(name) => format!("pod {name}"),
-            Subject::PodSomewhere(name) => format!("some pod {name}"),
+            Subject::Pod(target) => of("pod", target),
+            Subject::Claim(target) => of("claim", target),
             Subject::Device(id) => format!("device {id}"),
             Subject::Rule(name) => format!("rule {name}"),
-            Subject::Either(name) => format!("either {name}"),
         });
         let hardware = subjects.hardware.iter();
         let hardware = hardware.map(|hardware| format!("hardware {hardware}"));
@@ -267,8 +259,8 @@ mod tests {
         for (line, named, rest) in [
             ("pod mig-a", vec!["some pod mig-a"], vec![]),
             (
-                "po a b rule/c",
-                vec!["some pod a", "some pod b", "rule c"],
+                "po a b claim/c",
+                vec!["some pod a", "some pod b", "some claim c"],
                 vec![],
             ),
             (
@@ -277,7 +269,6 @@ mod tests {
                 vec!["gpu.example.com/n/*", "k:NoExecute"],
             ),
             ("pods ml/a", vec!["pod ml/a"], vec![]),
-            ("devicetaintrule drain", vec!["rule drain"], vec![]),
             (
                 "device gpu.example.com/n/0 gpu.example.com/n/1 k:None",
                 vec!["device gpu.example.com/n/0"],
@@ -291,7 +282,7 @@ mod tests {
             ),
             (
                 "podium gpu.example.com",
-                vec!["either podium"],
+                vec!["some pod podium"],
                 vec!["gpu.example.com"],
             ),
         ] {
@@ -305,23 +296,12 @@ mod tests {
         for (line, part) in [
             ("pod", "without a name"),
             ("rule pod/a", "without a name"),
+            ("rule/drain", "describe drain"),
+            ("devicetaintrule drain", "describe drain"),
             ("gpu.example.com/node-7", "two segments"),
         ] {
             let refused = parsed(line).expect_err(line);
             assert!(refused.contains(part), "{line}: {refused}");
         }
-    }
-
-    #[test]
-    fn without_rules_it_is_unknown_whether_one_of_that_name_exists() {
-        let mut reading = testing::reading();
-        reading.known.remove(&Kind::DeviceTaintRule);
-        let told = neither("drain", &reading).to_string();
-        assert!(
-            told.contains("it is unknown whether rule drain exists"),
-            "{told}"
-        );
-        let told = neither("drain", &testing::reading()).to_string();
-        assert!(told.ends_with("rule drain does not exist"), "{told}");
     }
 }

@@ -35,7 +35,6 @@
 //! | What was changed, and what was not: for whoever interrupts a command, or whom it fails | [`ledger`] |
 //! | Outcomes of changes, rule by rule | [`outcomes`] |
 //! | Publication of a preview: the rules created for it, and comparison with the controller's answer | [`publish`] |
-//! | Commands that explain why pods are pending | `pending_pods` |
 
 pub mod add;
 pub mod approval;
@@ -61,7 +60,6 @@ pub mod others;
 pub mod outcomes;
 pub mod owner;
 pub mod pending_evictions;
-mod pending_pods;
 pub mod plan;
 pub mod proposal;
 pub mod publish;

@@ -239,7 +239,8 @@ fn key_of(id: &DeviceId) -> DeviceKey<'_> {
 }
 
 /// The slices of each pool's newest generation, by name.
-pub(super) fn current_slices(slices: &[ResourceSlice]) -> Vec<&ResourceSlice> {
+#[must_use]
+pub fn current_slices(slices: &[ResourceSlice]) -> Vec<&ResourceSlice> {
     let mut newest: HashMap<(&str, &str), i64> = HashMap::new();
     for slice in slices {
         let generation = newest

@@ -73,7 +73,7 @@ pub mod workloads;
 pub use condition::Condition;
 pub use defects::{Defect, Presence};
 pub use device_filter::{DeviceCondition, FilteredDevices, filter_devices};
-pub use devices::{PoolSlices, complete_pools, pool_slices};
+pub use devices::{PoolSlices, complete_pools, current_slices, pool_slices};
 pub use disruption::{Disruption, disruption};
 pub use impact::{
     Cause, ClaimUse, Counts, DeviceImpact, DeviceTaint, Impact, NotEvicted, Origin, PodImpact,

@@ -108,6 +108,7 @@ pub fn pod(namespace: &str, pod: &str) -> Pod {
         deletion: None,
         claims: Vec::new(),
         extended_resource_claim: None,
+        extended_resources: Vec::new(),
         pod_group: None,
         controller: Some(controller("ReplicaSet", "train-6d")),
         qos_class: Some(QosClass::Burstable),

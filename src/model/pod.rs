@@ -9,7 +9,8 @@ use super::ids::{NamespacedName, NodeName, ObjectName, Uid};
 use super::terms::NodeSelector;
 use super::toleration::Toleration;
 
-/// A pod that uses at least one claim; others are of no interest and never kept.
+/// A pod that uses at least one claim, or that waits for extended resources, which a device class may serve; others are
+/// never kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pod {
     /// Namespace and name.
@@ -42,6 +43,8 @@ pub struct Pod {
     pub claims: Vec<PodClaim>,
     /// The claim that was made for its extended resources, if any; in the pod's namespace.
     pub extended_resource_claim: Option<ObjectName>,
+    /// The extended resources that its containers request, each with its amount; none once it has a node.
+    pub extended_resources: Vec<(Arc<str>, i64)>,
     /// The PodGroup it is scheduled with, if any; in the pod's namespace.
     pub pod_group: Option<ObjectName>,
     /// What manages it; absent for a bare pod.
@@ -143,6 +146,12 @@ impl Pod {
             }
             _ => None,
         })
+    }
+
+    /// The scheduling gates that are left.
+    #[must_use]
+    pub fn gates(&self) -> &[Arc<str>] {
+        self.scheduling.as_ref().map_or(&[], |it| &it.gates)
     }
 
     /// What the scheduler says of the pod where it has found no node for it.

@@ -161,6 +161,8 @@ pub struct DeviceClass {
     pub name: ObjectName,
     /// CEL expressions; a device must satisfy all of them.
     pub expressions: Vec<String>,
+    /// The extended resource that its devices serve, if any.
+    pub extended_resource: Option<String>,
 }
 
 impl RuleMetadata {

@@ -1,38 +1,47 @@
-//! What is to be explained: a pod, a device or a rule, as it is typed and as commands print it.
+//! Targets of `explain`: a pod, a claim or a device, as it is typed and as commands print it.
 
 use super::error::NamingError;
 use super::{device, rule};
-use crate::model::{DeviceId, Namespace, NamespacedName, ObjectName};
+use crate::model::{DeviceId, Namespace, ObjectName};
 
-/// What an argument of `explain` names.
+/// A target of `explain`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// A pod with its namespace.
-    Pod(NamespacedName),
-    /// A pod in the namespace that is asked for, or in whichever has it.
-    PodSomewhere(ObjectName),
+    /// A pod.
+    Pod(TypedName),
+    /// A claim.
+    Claim(TypedName),
     /// A device.
     Device(DeviceId),
-    /// A rule.
+    /// A rule, which `describe` shows.
     Rule(String),
-    /// A pod or a rule of that name.
-    Either(String),
+}
+
+/// The name of an object in a namespace, as it is typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypedName {
+    /// The namespace, if it is typed beside the name.
+    pub namespace: Option<Namespace>,
+    /// The name.
+    pub name: ObjectName,
 }
 
 impl Subject {
-    /// Reads `pod/NAME`, `pod/NAMESPACE/NAME`, `device/DRIVER/POOL/DEVICE` or `rule/NAME`, with the types
-    /// that kubectl takes for them.
-    ///
-    /// Nothing where the argument has no type.
+    /// Reads `pod/NAME`, `claim/NAME`, `device/DRIVER/POOL/DEVICE` or `rule/NAME`, with the types that kubectl takes for
+    /// them and with `NAMESPACE/NAME` for pods and claims; nothing if the argument has no type.
     ///
     /// # Errors
     ///
-    /// A type with what can be no name of it.
+    /// A type with a name that is invalid for it.
     pub fn typed(text: &str) -> Option<Result<Self, NamingError>> {
         let (kind, name) = text.split_once('/')?;
         let kind = kind.to_ascii_lowercase();
-        match kind.as_str() {
-            "pod" | "pods" | "po" => Some(pod(name, text)),
+        let plain = kind.strip_suffix(".resource.k8s.io").unwrap_or(&kind);
+        match plain {
+            "pod" | "pods" | "po" => Some(typed_name("pod", name, text).map(Self::Pod)),
+            "claim" | "claims" | "resourceclaim" | "resourceclaims" => {
+                Some(typed_name("claim", name, text).map(Self::Claim))
+            }
             "device" | "devices" => Some(one_device(name)),
             "rule" | "rules" => Some(rule::parse_name(name).map(Self::Rule)),
             _ => rule::parse_name(text).ok().map(|name| Ok(Self::Rule(name))),
@@ -45,28 +54,27 @@ impl Subject {
         Self::typed(&format!("{word}/name")).is_some()
     }
 
-    /// As [`Subject::typed`], and what names print that have no type: `NAMESPACE/NAME` is a pod,
-    /// `DRIVER/POOL/DEVICE` a device, and a bare name a pod or a rule.
+    /// As [`Subject::typed`], and names that are printed without a type: `NAMESPACE/NAME` and a bare name are a pod,
+    /// `DRIVER/POOL/DEVICE` is a device.
     ///
     /// # Errors
     ///
-    /// What can be no name.
+    /// An invalid name.
     pub fn parse(text: &str) -> Result<Self, NamingError> {
         if let Some(typed) = Self::typed(text) {
             return typed;
         }
         match text.split('/').count() {
-            1 => Ok(Self::Either(rule::parse_name(text)?)),
             // A namespace has no dots, and a driver has. `None` is less than any place, so that a text without a
             // dot has to be ruled out.
             2 if text.find('.') < text.find('/') && text.contains('.') => one_device(text),
-            2 => pod(text, text),
+            1 | 2 => typed_name("pod", text, text).map(Self::Pod),
             _ => one_device(text),
         }
     }
 }
 
-fn pod(name: &str, whole: &str) -> Result<Subject, NamingError> {
+fn typed_name(kind: &'static str, name: &str, whole: &str) -> Result<TypedName, NamingError> {
     let is_name = |part: &str| {
         !part.is_empty() && !matches!(part, "." | "..") && !part.contains(['/', '%', '=', ':', '*'])
     };
@@ -76,18 +84,14 @@ fn pod(name: &str, whole: &str) -> Result<Subject, NamingError> {
     };
     if !is_name(name) || !namespace.is_none_or(is_name) {
         return Err(NamingError::Invalid {
-            field: "pod",
+            field: kind,
             value: whole.to_owned(),
-            problem: "write pod/NAME or NAMESPACE/NAME".to_owned(),
+            problem: format!("write {kind}/NAME or {kind}/NAMESPACE/NAME"),
         });
     }
-    let name = ObjectName::from(name);
-    Ok(match namespace {
-        Some(namespace) => Subject::Pod(NamespacedName {
-            namespace: Namespace::from(namespace),
-            name,
-        }),
-        None => Subject::PodSomewhere(name),
+    Ok(TypedName {
+        namespace: namespace.map(Namespace::from),
+        name: ObjectName::from(name),
     })
 }
 
@@ -112,12 +116,15 @@ mod tests {
     use super::*;
 
     fn describe(text: &str) -> String {
+        let of = |kind: &str, target: TypedName| match target.namespace {
+            Some(namespace) => format!("{kind} {namespace}/{}", target.name),
+            None => format!("some {kind} {}", target.name),
+        };
         match Subject::parse(text) {
-            Ok(Subject::Pod(name)) => format!("pod {name}"),
-            Ok(Subject::PodSomewhere(name)) => format!("some pod {name}"),
+            Ok(Subject::Pod(target)) => of("pod", target),
+            Ok(Subject::Claim(target)) => of("claim", target),
             Ok(Subject::Device(id)) => format!("device {id}"),
             Ok(Subject::Rule(name)) => format!("rule {name}"),
-            Ok(Subject::Either(name)) => format!("either {name}"),
             Err(_) => "wrong".to_owned(),
         }
     }
@@ -138,7 +145,10 @@ mod tests {
             ),
             ("rule/drain", "rule drain"),
             ("devicetaintrule.resource.k8s.io/drain", "rule drain"),
-            ("drain", "either drain"),
+            ("drain", "some pod drain"),
+            ("claim/gpus", "some claim gpus"),
+            ("resourceclaim.resource.k8s.io/gpus", "some claim gpus"),
+            ("resourceclaims/ml/gpus", "claim ml/gpus"),
             ("pod/", "wrong"),
             ("pod/a/b/c", "wrong"),
             ("device/gpu.example.com", "wrong"),

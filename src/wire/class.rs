@@ -22,6 +22,8 @@ message! {
     pub struct DeviceClassSpec {
         /// All must hold.
         selectors: repeated DeviceSelector = 1,
+        /// The extended resource that the devices serve; since 1.34.
+        extended_resource_name: optional string = 4,
     }
 
     /// A condition on a device.
@@ -57,10 +59,13 @@ impl ToObject for DeviceClass {
         metadata: &ObjectMeta,
         context: &mut Context,
     ) -> Result<Option<Object>, FieldError> {
-        let selectors = self.spec.as_ref().map_or(&[][..], |spec| &spec.selectors);
+        let spec = self.spec.as_ref();
+        let selectors = spec.map_or(&[][..], |spec| &spec.selectors);
+        let extended = spec.and_then(|spec| spec.extended_resource_name.clone());
         Ok(Some(Object::DeviceClass(model::DeviceClass {
             name: metadata.object_name(context)?,
             expressions: expressions(selectors),
+            extended_resource: extended.filter(|name| !name.is_empty()),
         })))
     }
 }

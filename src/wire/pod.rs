@@ -14,6 +14,7 @@ use super::meta::ObjectMeta;
 use super::node_selector::NodeSelector;
 use super::nullable::unique;
 use super::object::{Object, ToObject};
+use super::quantity::Quantity;
 use super::taint::DeviceToleration;
 use super::time::Time;
 use crate::model::{self, ClaimSource, PodClaim};
@@ -32,10 +33,12 @@ message! {
         status: optional PodStatus = 3,
     }
 
-    /// What a pod wants; containers are not needed.
+    /// What a pod wants.
     pub struct PodSpec {
         /// Where it keeps data.
         volumes: repeated Volume = 1,
+        /// The containers, as far as they request extended resources.
+        containers: repeated Container = 2,
         /// How long it gets to stop.
         termination_grace_period_seconds: optional int64 = 4,
         /// Labels that its node has to have.
@@ -58,6 +61,20 @@ message! {
         resource_claims: repeated PodResourceClaim = 39,
         /// With whom it is scheduled; since 1.36, behind a feature gate.
         scheduling_group: optional PodSchedulingGroup = 43,
+    }
+
+    /// A container.
+    pub struct Container {
+        /// The resources that it requests.
+        resources: optional ContainerResources = 8,
+    }
+
+    /// Resources of a container; the API server sets requests of extended resources to their limits.
+    pub struct ContainerResources {
+        /// The amounts, by resource.
+        #[prost(btree_map = "string, message", tag = "2")]
+        #[serde(default, deserialize_with = "unique")]
+        pub requests: BTreeMap<String, Quantity>,
     }
 
     /// Which nodes a pod wants; beside whom it wants to be is not needed.
@@ -192,9 +209,10 @@ impl ToObject for Pod {
             return Ok(None);
         };
         let extended = status.and_then(|status| status.extended_resource_claim_status.as_ref());
-        // A pod without `resourceClaims` may still hold devices: since 1.34 the
+        let extended_resources = extended_resources(spec, context);
+        // A pod without `resourceClaims` may still hold devices, or wait for some: since 1.34 the
         // scheduler creates a claim for its extended resources (`DRAExtendedResource`).
-        if spec.resource_claims.is_empty() && extended.is_none() {
+        if spec.resource_claims.is_empty() && extended.is_none() && extended_resources.is_empty() {
             return Ok(None);
         }
         let extended = extended.and_then(|extended| extended.resource_claim_name.as_deref());
@@ -217,6 +235,7 @@ impl ToObject for Pod {
             deletion: metadata.deletion(context),
             claims: self.claims(context),
             extended_resource_claim: context.optional(extended),
+            extended_resources,
             pod_group: context.optional(group),
             controller: metadata.controller(context),
             qos_class: qos_class(status, context),
@@ -287,6 +306,37 @@ impl Pod {
             generated: generated.map(|name| context.intern(name)),
         }
     }
+}
+
+/// The extended resources that the containers of a pod without a node request, in their order.
+///
+/// Upstream: `IsDRAExtendedResourceName` in `pkg/scheduler/util/utils.go`.
+fn extended_resources(spec: &PodSpec, context: &mut Context) -> Vec<(Arc<str>, i64)> {
+    let is_extended = |name: &str| {
+        name.starts_with("deviceclass.resource.kubernetes.io/")
+            || (name.contains('/')
+                && !name.contains("kubernetes.io/")
+                && !name.starts_with("requests."))
+    };
+    if spec
+        .node_name
+        .as_deref()
+        .is_some_and(|node| !node.is_empty())
+    {
+        return Vec::new();
+    }
+    let resources = spec
+        .containers
+        .iter()
+        .filter_map(|it| it.resources.as_ref());
+    let requests = resources.flat_map(|resources| &resources.requests);
+    let extended = requests.filter(|(name, _)| is_extended(name));
+    extended
+        // Extended resources are whole numbers; upstream ignores zero.
+        .filter_map(|(name, amount)| Some((name, amount.as_written().parse().ok()?)))
+        .filter(|(_, count)| *count > 0_i64)
+        .map(|(name, count)| (context.intern(name), count))
+        .collect()
 }
 
 fn labels(metadata: &ObjectMeta, context: &mut Context) -> Vec<(Arc<str>, Arc<str>)> {

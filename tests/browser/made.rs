@@ -12,7 +12,7 @@ pub struct Pages {
 }
 
 /// What is asked for each page: its name, and the arguments.
-pub const ASKED: [(&str, &str); 10] = [
+pub const ASKED: [(&str, &str); 9] = [
     (
         "preview",
         "preview gpu.example.com example.com/maintenance:NoExecute --abort-if pods.evicted>2 --abort-if pods.critical>9",
@@ -29,10 +29,6 @@ pub const ASKED: [(&str, &str); 10] = [
         "explain device/gpu.example.com/node-10/gpu-0",
     ),
     ("explain-waiting", "explain pod/llm-2 -n training"),
-    (
-        "explain-rule",
-        "explain rule/node-10-decommission rule/node-8-power",
-    ),
     ("list", "list"),
     ("describe", "describe node-10-decommission node-6-firmware"),
 ];

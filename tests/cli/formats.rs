@@ -69,7 +69,6 @@ fn a_page_says_what_is_odd_and_what_is_not_known_and_ends_as_every_format_does()
         "preview --rule node-6-firmware",
         "list",
         "describe node-6-firmware",
-        "explain rule/node-6-firmware",
     ] {
         let line = format!("{command} --now 2026-11-20T10:30:00Z --from rules.json -o html");
         let run = folder.devicetaint(&line);

@@ -117,7 +117,7 @@ fn a_word_that_is_no_hardware_id_is_a_name() {
     let folder = cluster();
     for (line, said) in [
         ("describe nothing", "no rule nothing"),
-        ("explain nothing", "rule nothing does not exist"),
+        ("explain nothing", "no pod \"nothing\""),
         ("devices node-7", "'*/node-7/*'"),
         ("devices uuid=GPU-77", "no device with uuid=GPU-77"),
         (

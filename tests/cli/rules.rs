@@ -315,7 +315,6 @@ fn in_1_34_commands_that_predict_no_evictions_warn_and_others_are_refused() {
         "preview gpu.example.com",
         "list",
         "describe node-6-firmware",
-        "explain rule/node-6-firmware",
         "explain pod/notebook-anna -n research gpu.example.com",
     ] {
         let run = read(line);

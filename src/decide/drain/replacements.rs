@@ -117,6 +117,7 @@ mod tests {
         snapshot.classes = vec![DeviceClass {
             name: "gpu".into(),
             expressions: vec!["device.driver == 'gpu.example.com'".to_owned()],
+            extended_resource: None,
         }];
         snapshot.slices = vec![slice(vec![published("gpu-0", &[])])];
         snapshot.claims = vec![claim];

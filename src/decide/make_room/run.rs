@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::plan::RoomPlan;
 use super::rules::kept_for;
-use crate::decide::pending_pods::explain_pod;
+use super::waiting_pod::explain_pod;
 use crate::decide::refused_evictions::{EvictionReply, RefusedEvictions};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{

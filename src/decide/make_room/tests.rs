@@ -403,6 +403,7 @@ fn one_device() -> Reading {
     snapshot.classes = vec![DeviceClass {
         name: "gpu".into(),
         expressions: vec!["device.driver == 'gpu.example.com'".to_owned()],
+        extended_resource: None,
     }];
     reading
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use crate::assess::{DeviceBasis, completeness};
-use crate::decide::pending_pods::explain_pod;
 use crate::engine::allocator::{Completeness, PendingClaim, RootCause, SearchBasis, diagnose};
 use crate::engine::closed_nodes::{ClosedNode, closed_nodes, other_nodes};
 use crate::engine::explain::explain_input::taints_of;
@@ -231,9 +230,9 @@ fn refuse_other_causes(
     let why = match found.root_cause {
         RootCause::Devices
         | RootCause::Taints(_)
-        | RootCause::TaintCombination(_)
-        | RootCause::Constraints(_)
-        | RootCause::ConstraintsAndTaints(_) => return Ok(()),
+        | RootCause::SeveralTaints
+        | RootCause::Constraints(_) => return Ok(()),
+        RootCause::Never => "fits on no node, even if all devices are free".to_owned(),
         RootCause::Elsewhere => {
             "does not wait for devices that other pods hold: a node has enough free devices; the scheduler has not tried this node yet, or the pod cannot run there for another reason"
                 .to_owned()
@@ -250,6 +249,12 @@ fn refuse_other_causes(
     };
     let explain = explain_pod(&pod.name);
     Err(with_scheduler(refused(pod, &why), pod).hint(format!("for details, use `{explain}`")))
+}
+
+/// The command that shows why the pod is pending.
+pub(super) fn explain_pod(pod: &NamespacedName) -> String {
+    let NamespacedName { namespace, name } = pod;
+    format!("kubectl devicetaint explain pod/{name} -n {namespace}")
 }
 
 fn joined(reasons: impl Iterator<Item = String>) -> String {

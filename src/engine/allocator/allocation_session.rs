@@ -424,7 +424,6 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
             spec: group.spec,
             demands,
             steps: &steps,
-            required: None,
         });
         // What a search used is taken from the budget of all, whatever it came to.
         let taken = allowed.saturating_sub(steps.get());

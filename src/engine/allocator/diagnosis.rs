@@ -111,7 +111,7 @@ mod tests {
             panic!("{found:?}");
         };
         assert_eq!(choice.usable, [id("1")]);
-        let held = Exclusion::Held(vec![name("held")]);
+        let held = Exclusion::Held;
         let tainted = Exclusion::Tainted(taint("drain"), TaintOwner::Proposed(0));
         let expected = [(id("0"), vec![held]), (id("2"), vec![tainted])];
         assert_eq!(choice.excluded, expected);
@@ -142,14 +142,16 @@ mod tests {
                 "two on one device",
                 &taken,
                 vec![b, other],
-                RootCause::TaintCombination(vec![TaintOwner::Proposed(0), TaintOwner::Proposed(1)]),
+                RootCause::SeveralTaints,
             ),
         ] {
             let found = asked(snapshot, asks(terms(1)), &proposed, &[]);
             assert_eq!(found.root_cause, root_cause, "{called}");
         }
         let found = asked(&free, asks(terms(3)), &[on_pool("a", "drain")], &[]);
-        assert_eq!(found.root_cause, RootCause::Devices, "no node has three");
+        assert_eq!(found.root_cause, RootCause::Never, "no node has three");
+        let found = asked(&taken, asks(terms(2)), &[], &[]);
+        assert_eq!(found.root_cause, RootCause::Devices, "both are held");
     }
 
     #[test]
@@ -175,24 +177,10 @@ mod tests {
             (2, vec![same()], RootCause::Constraints(vec![0])),
             (2, vec![distinct(), same()], RootCause::Constraints(vec![1])),
             (2, vec![distinct()], RootCause::Elsewhere),
-            (3, vec![same()], RootCause::Devices),
+            (3, vec![same()], RootCause::Never),
         ] {
             let found = asked(&snapshot, constrained(count, &rules), &[], &[]);
             assert_eq!(found.root_cause, root_cause, "{count} {rules:?}");
-        }
-        // Neither of both alone: with the taint too few are left, and without it they differ.
-        let tainted = [on_pool("a", "drain")];
-        for (count, rules, root_cause) in [
-            (2, vec![same()], RootCause::ConstraintsAndTaints(vec![0])),
-            (
-                2,
-                vec![distinct(), same()],
-                RootCause::ConstraintsAndTaints(vec![1]),
-            ),
-            (3, vec![same()], RootCause::Devices),
-        ] {
-            let found = asked(&snapshot, constrained(count, &rules), &tainted, &[]);
-            assert_eq!(found.root_cause, root_cause, "tainted: {count} {rules:?}");
         }
     }
 
@@ -287,53 +275,11 @@ mod tests {
                 .iter()
                 .all(|(_, why)| *why == [Exclusion::Selector(0)])
         );
-        assert_eq!(found.root_cause, RootCause::Devices);
+        assert_eq!(found.root_cause, RootCause::Never);
         let found = asked(&world(), asks(terms(1)), &[], &["b".into()]);
         assert_eq!(found.choices[0].usable, [id("2")]);
         let node = (id("0"), vec![Exclusion::Node]);
         assert!(found.choices[0].excluded.contains(&node));
-    }
-
-    /// A taint on one device of pool a.
-    fn on_device(device: &str, key: &str) -> ProposedTaint {
-        let mut taint = on_pool("a", key);
-        let selector = taint.selector.as_mut().expect("a selector");
-        selector.device = Some(device.into());
-        taint
-    }
-
-    #[test]
-    fn of_taints_that_have_to_go_together_the_fewest_are_told() {
-        let together = |snapshot: &Snapshot, proposed: &[ProposedTaint], count| {
-            let found = asked(snapshot, asks(terms(count)), proposed, &[]);
-            let RootCause::TaintCombination(places) = found.root_cause else {
-                panic!("{found:?}");
-            };
-            let places = places.into_iter().map(|owner| match owner {
-                TaintOwner::Proposed(place) => place,
-                TaintOwner::Rule(_) | TaintOwner::Driver(..) => panic!("{owner:?}"),
-            });
-            places.collect::<Vec<usize>>()
-        };
-        let free = world();
-        // Whoever drops one after the other keeps the three of device 0.
-        let devices = ["1", "1", "0", "0", "0"];
-        let keys = ["a", "b", "c", "d", "e"];
-        let on_a = devices.iter().zip(keys);
-        let on_a: Vec<_> = on_a.map(|(device, key)| on_device(device, key)).collect();
-        let on_b = ["p", "q", "r"].map(|key| on_pool("b", key));
-        let all = [on_a, on_b.to_vec()].concat();
-        assert_eq!(together(&free, &all, 1), [0, 1]);
-        assert_eq!(together(&free, &all, 2), [0, 1, 2, 3, 4]);
-        let held = world().with_claim("held", &["0", "1"], asks(terms(2)));
-        assert_eq!(together(&held, &all, 1), [5, 6, 7], "those of the free one");
-        // One device needs one rule more than the other: both are of one node.
-        let common = [on_pool("a", "x"), on_device("0", "y"), on_device("1", "z")];
-        let only_a = Snapshot {
-            slices: vec![free.slices[0].clone()],
-            ..free
-        };
-        assert_eq!(together(&only_a, &common, 1), [0, 2]);
     }
 
     #[test]
@@ -342,9 +288,7 @@ mod tests {
         snapshot.slices.remove(0);
         snapshot.slices[0].devices[0].taints = ["ecc", "fan"].map(taint).into();
         let found = asked(&snapshot, asks(terms(1)), &[], &[]);
-        let of_driver = |key: &str| TaintOwner::Driver(id("2"), taint(key).into());
-        let both = RootCause::TaintCombination(vec![of_driver("ecc"), of_driver("fan")]);
-        assert_eq!(found.root_cause, both);
+        assert_eq!(found.root_cause, RootCause::SeveralTaints);
     }
 
     #[test]

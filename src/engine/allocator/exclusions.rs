@@ -12,7 +12,7 @@ use super::pool::{Pool, PoolStatus, is_for};
 use super::taint_owner::TaintOwner;
 use super::usage::{Holdings, Usage};
 use crate::engine::devices::{complete_pools, current_slices};
-use crate::model::{DeviceAmount, DeviceId, NamespacedName, SliceNodes, Snapshot, Taint};
+use crate::model::{DeviceAmount, DeviceId, SliceNodes, Snapshot, Taint};
 
 /// What there is for one choice of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,39 +29,34 @@ pub struct ChoiceDiagnosis {
     pub excluded: Vec<(DeviceId, Vec<Exclusion>)>,
 }
 
-/// What speaks against a device.
+/// A reason against a device, in the order in which reasons are reported: the first of a device is the one to name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exclusion {
     /// A selector of the device class does not choose it, by its place.
     Class(usize),
     /// A selector of the request does not choose it, by its place.
     Selector(usize),
-    /// No node can use it on which the claim could be placed.
-    Node,
-    /// A taint keeps it from the claim.
-    Tainted(Taint, TaintOwner),
-    /// Others have it.
-    Held(Vec<NamespacedName>),
-    /// Too little is left of its capacity, or of what it shares with others.
-    Amount,
-    /// It never has so much, whoever holds what.
-    TooSmall,
-    /// What else the claim needs beside it is not free.
-    OtherDevices,
-    /// The scheduler gives the claim up with this error, which comes from another device.
-    Failing(String),
     /// A selector of the device class fails for it, by its place, with this error: the scheduler gives
     /// up every attempt in which it comes to that device.
     ClassFails(usize, String),
     /// As [`Exclusion::ClassFails`], a selector of the request.
     SelectorFails(usize, String),
-    /// Something else than devices keeps the claim's pod from the device's node.
-    PodUnschedulable(String),
+    /// No node can use it on which the claim could be placed.
+    Node,
     /// Its pool is not published whole.
     Incomplete,
     /// Its pool contradicts itself.
     Invalid,
-    /// Whether it could be used is unknown, for this reason.
+    /// It never has so much, whoever holds what.
+    TooSmall,
+    /// Others have it.
+    Held,
+    /// Too little is left of its capacity, or of what it shares with others.
+    Amount,
+    /// A taint keeps it from the claim. Last of the known reasons: only where nothing else is against the device,
+    /// it helps that the taint goes.
+    Tainted(Taint, TaintOwner),
+    /// Unknown whether it could be used, for this reason.
     Unknown(String),
 }
 
@@ -69,44 +64,15 @@ impl Exclusion {
     /// The taint that it is, and whose; absent for all else.
     #[must_use]
     pub fn taint(&self) -> Option<(&Taint, &TaintOwner)> {
-        match self {
-            Self::Tainted(taint, owner) => Some((taint, owner)),
-            Self::Class(_)
-            | Self::Selector(_)
-            | Self::Node
-            | Self::Held(_)
-            | Self::Amount
-            | Self::TooSmall
-            | Self::OtherDevices
-            | Self::Failing(_)
-            | Self::ClassFails(..)
-            | Self::SelectorFails(..)
-            | Self::PodUnschedulable(_)
-            | Self::Incomplete
-            | Self::Invalid
-            | Self::Unknown(_) => None,
-        }
+        let Self::Tainted(taint, owner) = self else {
+            return None;
+        };
+        Some((taint, owner))
     }
 
-    /// Whether it is because of what the device is, which nobody changes.
-    pub(super) fn is_lasting(&self) -> bool {
-        match self {
-            Self::Class(_)
-            | Self::Selector(_)
-            | Self::TooSmall
-            | Self::ClassFails(..)
-            | Self::SelectorFails(..) => true,
-            Self::Node
-            | Self::Tainted(..)
-            | Self::Held(_)
-            | Self::Amount
-            | Self::OtherDevices
-            | Self::Failing(_)
-            | Self::PodUnschedulable(_)
-            | Self::Incomplete
-            | Self::Invalid
-            | Self::Unknown(_) => false,
-        }
+    /// Whether the device may serve the request once its driver has published all, or something unknown is known.
+    pub(super) fn is_doubtful(&self) -> bool {
+        matches!(self, Self::Incomplete | Self::Invalid | Self::Unknown(_))
     }
 }
 
@@ -118,7 +84,6 @@ pub(super) struct ExclusionFinder<'s, 'a> {
     incomplete: BTreeSet<u32>,
     /// The pool in which some node sees a device, and whether the node can use it.
     seen: HashMap<u32, (Rc<Pool<'a>>, Candidacy)>,
-    holders: HashMap<u32, Vec<NamespacedName>>,
     all: Holdings<'a>,
     nothing: Holdings<'a>,
 }
@@ -135,7 +100,6 @@ impl<'s, 'a> ExclusionFinder<'s, 'a> {
             places: Vec::new(),
             incomplete: BTreeSet::new(),
             seen: HashMap::default(),
-            holders: HashMap::default(),
             all: Holdings::of(&snapshot.claims, state),
             nothing: Holdings::default(),
         };
@@ -150,14 +114,6 @@ impl<'s, 'a> ExclusionFinder<'s, 'a> {
             }
         }
         finder.look();
-        for claim in &snapshot.claims {
-            for result in claim.exclusive_results() {
-                if let Some(identity) = state.identity(&result.device) {
-                    let holders = finder.holders.entry(identity).or_default();
-                    holders.push(claim.name.clone());
-                }
-            }
-        }
         finder
     }
 
@@ -191,14 +147,6 @@ impl<'s, 'a> ExclusionFinder<'s, 'a> {
                 }
             }
         }
-    }
-
-    /// The place of a device that counts.
-    pub(super) fn find(&self, device: &DeviceId) -> Option<u32> {
-        self.places
-            .iter()
-            .copied()
-            .find(|place| self.id(*place) == *device)
     }
 
     fn id(&self, place: u32) -> DeviceId {
@@ -236,7 +184,7 @@ impl<'s, 'a> ExclusionFinder<'s, 'a> {
     }
 
     /// Everything that speaks against the device; of one that is not chosen, that alone.
-    pub(super) fn exclusions(&self, choice: &Choice<'_>, place: u32) -> Vec<Exclusion> {
+    fn exclusions(&self, choice: &Choice<'_>, place: u32) -> Vec<Exclusion> {
         let state = self.state;
         let mut found = Vec::new();
         match choice.refusal(place, state) {
@@ -304,7 +252,7 @@ impl<'s, 'a> ExclusionFinder<'s, 'a> {
                 let is_held = !choice.terms.admin_access
                     && usage.is_unavailable(identity, device, self.state);
                 Some(if is_held {
-                    Exclusion::Held(self.holders.get(&identity).cloned().unwrap_or_default())
+                    Exclusion::Held
                 } else {
                     Exclusion::Amount
                 })

@@ -36,7 +36,6 @@
 //! | Reasons why a device cannot serve a request | `exclusions` |
 //! | The root cause that keeps a claim waiting, as far as devices go | `root_cause` |
 //! | Diagnosis of a waiting claim: usable devices, exclusions of all others, and the root cause | [`mod@diagnosis`] |
-//! | Waiting claims that a device fits | [`mod@candidate_claims`] |
 //! | Owners of taints that keep a device from a claim | `taint_owner` |
 //! | Devices in use on the same hardware | [`mod@siblings`] |
 //! | Pods whose eviction makes room for a waiting claim | [`room`] |
@@ -49,7 +48,6 @@
 mod allocation_session;
 mod available;
 mod blocked_partitions;
-pub mod candidate_claims;
 mod candidate_devices;
 mod capacity;
 mod claim_group;
@@ -82,7 +80,6 @@ mod tests;
 pub use allocation_session::replacement;
 pub use available::Available;
 pub use blocked_partitions::{PartitionedPools, blocked_partitions};
-pub use candidate_claims::{CandidateClaim, candidate_claims};
 pub use completeness::{Completeness, Range, SearchBasis, Unknown};
 pub use diagnosis::{Diagnosis, diagnose};
 pub use exclusions::{ChoiceDiagnosis, Exclusion};

@@ -1,7 +1,7 @@
 //! A claim that waits for devices, and whether it can be allocated now.
 
 use super::allocation_session::AllocationSession;
-use super::cluster_state::{ClusterState, IgnoredTaints};
+use super::cluster_state::ClusterState;
 use super::completeness::SearchBasis;
 use super::nodes::{NodeFacts, selects};
 use super::replacement::Placeability;
@@ -33,13 +33,7 @@ pub struct PendingClaim<'a> {
 /// Whether there is a node with all that the claim needs; where nobody knows, there is none that is known.
 #[must_use]
 pub fn is_placeable(waiting: &PendingClaim<'_>) -> bool {
-    is_placeable_without(IgnoredTaints::NOTHING, waiting)
-}
-
-/// As [`is_placeable`], if those taints were not there.
-pub(super) fn is_placeable_without<'a>(ignored: IgnoredTaints, waiting: &PendingClaim<'a>) -> bool {
-    let mut state = waiting.state();
-    state.ignored = ignored;
+    let state = waiting.state();
     let all = Holdings::of(&waiting.snapshot.claims, &state);
     placeability(waiting, &state, &all) == Placeability::Placeable
 }

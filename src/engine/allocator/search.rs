@@ -26,19 +26,6 @@ pub(super) struct SearchTask<'s, 'a> {
     pub(super) demands: &'s [Demand<'a>],
     /// How many more steps may be taken; every search takes some.
     pub(super) steps: &'s Cell<u64>,
-    /// A device that has to be among those that are chosen.
-    pub(super) required: Option<RequiredDevice>,
-}
-
-/// A device for a request.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RequiredDevice {
-    /// The request, by its place.
-    pub(super) request: usize,
-    /// Which choice of it, by its place.
-    pub(super) choice: usize,
-    /// The device, by its place.
-    pub(super) device: u32,
 }
 
 /// The devices that were chosen so far.
@@ -149,14 +136,6 @@ impl<'s, 'a> Search<'s, 'a> {
             pool: 0,
             device: 0,
         };
-        if let Some(required) = self
-            .task
-            .required
-            .filter(|required| required.request == request)
-        {
-            // The question is about this choice; what another alternative could do would answer another one.
-            return self.choose(start(required.choice));
-        }
         let [choice] = demand.choices.as_slice() else {
             return self.first_available(demand.choices.len(), start);
         };
@@ -192,22 +171,11 @@ impl<'s, 'a> Search<'s, 'a> {
     fn choose(&mut self, at: SearchPosition) -> Result<bool, SearchStop> {
         let task = self.task;
         let needed = &self.needed[at.request][at.choice];
-        let first = task
-            .required
-            .filter(|required| required.request == at.request && at.done == 0);
-        let (count, required, first) = match needed {
-            NeededDevices::Some(count) => (*count, None, first),
+        let (count, required) = match needed {
+            NeededDevices::Some(count) => (*count, None),
             // The API promises at least one device to a request for all of them.
             NeededDevices::All(devices) if devices.is_empty() => return Ok(false),
-            NeededDevices::All(devices) => {
-                let has = |required: RequiredDevice| {
-                    devices.iter().any(|(_, place)| *place == required.device)
-                };
-                if !first.is_none_or(has) {
-                    return Ok(false);
-                }
-                (devices.len(), devices.get(at.done).copied(), None)
-            }
+            NeededDevices::All(devices) => (devices.len(), devices.get(at.done).copied()),
         };
         if at.done >= count {
             return self.request(at.request.saturating_add(1));
@@ -217,17 +185,9 @@ impl<'s, 'a> Search<'s, 'a> {
         if self.results.saturating_add(count.saturating_sub(at.done)) > MOST_DEVICES {
             return Err(SearchStop::TooMany);
         }
-        if let Some(first) = first {
-            return self.begin_with(at, first.device);
-        }
         if let Some((number, place)) = required {
             return self.with(at, number, place, Obligation::Must);
         }
-        // What the request has begun with is not taken again: one that is shared stays available.
-        let begun = task
-            .required
-            .filter(|required| required.request == at.request)
-            .map(|required| required.device);
         // The devices of one choice stand for one another, so that they are taken in ascending order: each
         // combination is tried once and not in every order, with the same verdict.
         for number in at.pool..task.view.pools.len() {
@@ -238,7 +198,7 @@ impl<'s, 'a> Search<'s, 'a> {
             let first = if number == at.pool { at.device } else { 0 };
             for (device, place) in pool.devices.iter().enumerate().skip(first) {
                 self.step()?;
-                if begun == Some(*place) || !self.is_candidate(at, *place)? {
+                if !self.is_candidate(at, *place)? {
                     continue;
                 }
                 let next = SearchPosition {
@@ -252,22 +212,6 @@ impl<'s, 'a> Search<'s, 'a> {
             }
         }
         Ok(false)
-    }
-
-    /// Chooses the device at `place` as the first of its request, and all that come after it.
-    fn begin_with(&mut self, at: SearchPosition, place: u32) -> Result<bool, SearchStop> {
-        let pools = self.task.view.pools.iter();
-        let mut usable = pools
-            .enumerate()
-            .filter(|(_, pool)| pool.status == PoolStatus::Usable);
-        let found = usable.find(|(_, pool)| pool.devices.contains(&place));
-        match found {
-            Some((number, _)) if self.is_candidate(at, place)? => {
-                // `at` stays at the first device: the others of the request may come before the required one.
-                self.with(at, number, place, Obligation::May)
-            }
-            Some(_) | None => Ok(false),
-        }
     }
 
     /// Chooses the device in that pool and at that place, if it can be chosen, and goes on at `at`.

@@ -27,6 +27,7 @@ pub(super) fn world() -> Snapshot {
         classes: vec![DeviceClass {
             name: "gpu".into(),
             expressions: vec![format!("device.driver == '{DRIVER}'")],
+            extended_resource: None,
         }],
         slices: vec![slice("a", &["0", "1"]), slice("b", &["2"])],
         ..Snapshot::default()
@@ -151,6 +152,7 @@ impl Snapshot {
                 source: ClaimSource::Claim(called.into()),
             }],
             extended_resource_claim: None,
+            extended_resources: Vec::new(),
             pod_group: None,
             controller: None,
             qos_class: None,

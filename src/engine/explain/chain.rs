@@ -9,6 +9,7 @@ use crate::engine::select::RuleIndex;
 use crate::engine::tolerate::{
     Deadline, TolerationDecision, TolerationMismatch, decision, differences, eviction_differences,
 };
+use crate::engine::usage::claim_names;
 use crate::model::{
     AllocationResult, ClaimSource, DeviceId, Effect, ObjectName, Pod, ResourceClaim, ResourceSlice,
     Taint, Toleration,
@@ -45,6 +46,9 @@ pub struct ClaimLink<'a> {
     pub validity: Option<Option<NotEvicted>>,
     /// What it holds, in the order of the allocation.
     pub devices: Vec<HeldDevice<'a>>,
+    /// The claim that was generated for the pod, but that the pod's status does not name: the eviction controller
+    /// ignores it.
+    pub unlisted: Option<&'a ResourceClaim>,
 }
 
 impl<'a> ClaimLink<'a> {
@@ -205,8 +209,10 @@ impl<'a> ChainBuilder<'a, '_> {
             reservation: Reservation::Absent,
             validity: None,
             devices: Vec::new(),
+            unlisted: None,
         };
         let Some((name, reference)) = meant else {
+            link.unlisted = self.unlisted(pod, place);
             return link;
         };
         let mut claims = self.input.snapshot.claims.iter();
@@ -232,6 +238,25 @@ impl<'a> ChainBuilder<'a, '_> {
             .map(|(place, allocated)| self.device(place, allocated))
             .collect();
         link
+    }
+
+    /// The claim that the pod owns and that none of its entries names.
+    //
+    // A patch of the pod's status may drop `resourceClaimStatuses`; the claim controller adds the entry again when it
+    // syncs the pod.
+    fn unlisted(&self, pod: &Pod, entry: ClaimEntry<'_>) -> Option<&'a ResourceClaim> {
+        let ClaimEntry::Entry(index, ClaimSource::Template { .. }) = entry else {
+            return None;
+        };
+        let owned = self.input.snapshot.claims.iter().filter(|claim| {
+            let owner = claim.controller.as_ref();
+            owner.is_some_and(|owner| owner.uid == pod.uid)
+                && claim.name.namespace == pod.name.namespace
+                && !claim_names(pod).any(|name| name == claim.name.name.as_str())
+        });
+        // Upstream: `handleClaim` generates the name from both; of long names only a part is left.
+        let prefix = format!("{}-{}-", pod.name.name, pod.claims.get(index)?.name);
+        owned.max_by_key(|claim| claim.name.name.as_str().starts_with(&prefix))
     }
 
     fn device(&self, place: usize, allocated: &Allocated<'a>) -> HeldDevice<'a> {

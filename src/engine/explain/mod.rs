@@ -1,8 +1,7 @@
-//! Why is a pod evicted, or not?
+//! Reasons for the verdict on a pod.
 //!
-//! The whole chain of one pod, link by link, each judged by what judges it in a preview: nothing is
-//! decided a second time here. Which single change would alter the verdict is found by making the change
-//! in what is around the pod, and asking again.
+//! The chain of one pod, link by link, each judged by the code that judges it in a preview. A single change is
+//! found by making it in the objects around the pod, and judging again.
 //!
 //! ```text
 //! pod ─▶ entry ─▶ claim ─▶ reservation      ─┐
@@ -16,7 +15,7 @@
 //! | The chain of references from a pod to its taints, link by link | [`chain`] |
 //! | The verdict on a pod, in the detail that explanations need | [`pod_verdict`] |
 //! | All claims a pending pod waits for, merged into one, since one node has to serve them all | [`pending_pod`] |
-//! | Single changes that would alter what happens to a pod | [`mod@alterations`] |
+//! | Single changes that spare a pod its eviction, or delay it | [`mod@alterations`] |
 
 pub mod alterations;
 pub mod chain;
@@ -25,11 +24,11 @@ pub mod pending_pod;
 pub mod pod_verdict;
 pub mod related_objects;
 
-pub use alterations::{Alteration, VerdictChange, alterations, combined_alteration};
+pub use alterations::{Alteration, RequestToleration, VerdictChange, alterations};
 pub use chain::{
     Chain, ClaimEntry, ClaimLink, EvaluatedTaint, HeldDevice, Publication, Reservation, on_device,
 };
 pub use explain_input::ExplainInput;
-pub use pending_pod::PendingPod;
+pub use pending_pod::{PendingPod, RequestOrigin};
 pub use pod_verdict::PodVerdict;
 pub use related_objects::{related_claims, related_objects};

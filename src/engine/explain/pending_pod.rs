@@ -1,56 +1,84 @@
-//! All claims a pending pod waits for, merged into one, since one node has to serve them all.
+//! All claims that a pending pod waits for, merged into one, since one node has to serve them all.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::chain::{Chain, ClaimLink};
 use crate::engine::devices::current_slices;
 use crate::model::{
-    ClaimSpec, DeviceRequest, NamespacedName, NodeName, NodeSelector, ObjectName, ResourceClaim,
-    ResourceSlice, Snapshot, Uid,
+    ClaimSpec, DeviceAmount, DeviceClass, DeviceRequest, NamespacedName, NodeName, NodeSelector,
+    ObjectName, Pod, RequestKind, RequestTerms, ResourceClaim, ResourceSlice, Snapshot, Uid,
 };
+
+/// Prefix of the extended resource that each device class has, followed by the name of the class.
+///
+/// Upstream: `ResourceDeviceClassPrefix` in `k8s.io/api/resource/v1`.
+const CLASS_PREFIX: &str = "deviceclass.resource.kubernetes.io/";
 
 /// All that a pod waits for, as one claim: its claims have to be served on the same node.
 #[derive(Clone, Debug)]
 pub struct PendingPod {
     /// The claim that stands for all.
     pub claim: ResourceClaim,
-    /// For each of its requests the claim that it is of, and its place there.
-    pub origins: Vec<(NamespacedName, usize)>,
-    /// The templates that its claims were generated from, by claim.
-    pub templates: BTreeMap<NamespacedName, ObjectName>,
+    /// The origin of each of its requests.
+    pub origins: Vec<RequestOrigin>,
     /// The nodes to which the pod is bound by claims that hold devices already.
     pub nodes: Vec<NodeName>,
-    /// Which nodes the pod insists on, all of which have to hold.
+    /// Required node selectors of the pod, all of which have to hold.
     pub selectors: Vec<NodeSelector>,
 }
 
+/// The origin of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestOrigin {
+    /// The claim; absent for an extended resource of a container, for which the scheduler creates a claim.
+    pub claim: Option<NamespacedName>,
+    /// The template that the claim was generated from, if it was.
+    pub template: Option<ObjectName>,
+    /// The name of the request, or of the extended resource.
+    pub name: Arc<str>,
+    /// The index of the request in the claim.
+    pub index: usize,
+}
+
 impl PendingPod {
-    /// What the pod of the chain waits for; absent where no claim of it waits, or where what one asks
-    /// for was not read.
+    /// Whether the pod waits for devices: for a claim without an allocation, or for extended resources of a device class.
+    /// A terminating pod is not scheduled any more.
+    #[must_use]
+    pub fn waits(chain: &Chain<'_>, snapshot: &Snapshot) -> bool {
+        let mut claims = chain.links.iter().filter_map(|link| link.claim);
+        chain.pod.deletion.is_none()
+            && (claims.any(|claim| claim.allocation.is_none())
+                || !extended(chain.pod, snapshot).is_empty())
+    }
+
+    /// What the pod of the chain waits for; absent if it waits for nothing, or if the requests of a claim were not
+    /// read.
     #[must_use]
     pub fn of(chain: &Chain<'_>, snapshot: &Snapshot) -> Option<Self> {
-        let claims: Vec<&ResourceClaim> = chain
-            .links
-            .iter()
-            .filter_map(|link| link.claim)
-            .filter(|claim| claim.allocation.is_none())
+        let links = chain.links.iter();
+        let waiting: Vec<(&ClaimLink<'_>, &ResourceClaim)> = links
+            .filter_map(|link| Some((link, link.claim?)))
+            .filter(|(_, claim)| claim.allocation.is_none())
             .collect();
         let mut spec = ClaimSpec::default();
         let mut origins = Vec::new();
-        for (number, claim) in claims.iter().enumerate() {
+        for (number, (link, claim)) in waiting.iter().enumerate() {
             let own = claim.spec.as_deref()?;
             // Requests of different claims may have the same name, and constraints refer to requests by name. A
-            // number keeps them apart; a single claim keeps its names, which are printed.
+            // single claim keeps its names, which are printed.
             let named = |name: &str| -> Arc<str> {
-                if claims.len() == 1 {
-                    name.into()
-                } else {
-                    format!("{number}:{name}").into()
+                match waiting.len() {
+                    1 => name.into(),
+                    _ => format!("{number}:{name}").into(),
                 }
             };
-            for (place, request) in own.requests.iter().enumerate() {
-                origins.push((claim.name.clone(), place));
+            for (index, request) in own.requests.iter().enumerate() {
+                origins.push(RequestOrigin {
+                    claim: Some(claim.name.clone()),
+                    template: link.template().cloned(),
+                    name: Arc::clone(&request.name),
+                    index,
+                });
                 spec.requests.push(DeviceRequest {
                     name: named(&request.name),
                     kind: request.kind.clone(),
@@ -70,17 +98,24 @@ impl PendingPod {
                 spec.constraints.push(constraint);
             }
         }
-        if claims.is_empty() {
+        for request in extended(chain.pod, snapshot) {
+            origins.push(RequestOrigin {
+                claim: None,
+                template: None,
+                name: Arc::clone(&request.name),
+                index: origins.len(),
+            });
+            spec.requests.push(request);
+        }
+        if spec.requests.is_empty() && waiting.is_empty() {
             return None;
         }
         let current = current_slices(&snapshot.slices);
-        let mut nodes: Vec<NodeName> = chain
-            .links
-            .iter()
-            .flat_map(|link| nodes_of(link, &current))
-            .collect();
+        let links = chain.links.iter();
+        let mut nodes: Vec<NodeName> = links.flat_map(|link| nodes_of(link, &current)).collect();
         nodes.sort();
         nodes.dedup();
+        let scheduling = chain.pod.scheduling.as_ref();
         Some(Self {
             claim: ResourceClaim {
                 name: chain.pod.name.clone(),
@@ -91,19 +126,40 @@ impl PendingPod {
                 reserved_for: Vec::new(),
             },
             origins,
-            templates: chain
-                .links
-                .iter()
-                .filter_map(|link| Some((link.claim?.name.clone(), link.template()?.clone())))
-                .collect(),
             nodes,
-            selectors: chain
-                .pod
-                .scheduling
-                .as_ref()
-                .map_or_else(Vec::new, |scheduling| scheduling.nodes.clone()),
+            selectors: scheduling.map_or_else(Vec::new, |scheduling| scheduling.nodes.clone()),
         })
     }
+}
+
+/// The requests that the scheduler makes of a pod's extended resources, one for each of a container that a device class
+/// serves; none once it has made the claim.
+///
+/// Upstream: `createRequestsAndMappings` in `pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresources.go`.
+fn extended(pod: &Pod, snapshot: &Snapshot) -> Vec<DeviceRequest> {
+    if pod.node.is_some() || pod.extended_resource_claim.is_some() {
+        return Vec::new();
+    }
+    let requests = pod.extended_resources.iter().filter_map(|(name, count)| {
+        let serves = |class: &&DeviceClass| {
+            class.extended_resource.as_deref() == Some(&**name)
+                || name.strip_prefix(CLASS_PREFIX) == Some(class.name.as_str())
+        };
+        let class = snapshot.classes.iter().find(serves)?;
+        Some(DeviceRequest {
+            name: Arc::clone(name),
+            kind: RequestKind::Exactly(RequestTerms {
+                class: class.name.clone(),
+                expressions: Vec::new(),
+                amount: DeviceAmount::Exactly(*count),
+                admin_access: false,
+                tolerations: Vec::new(),
+                capacity: Default::default(),
+                is_more: false,
+            }),
+        })
+    });
+    requests.collect()
 }
 
 /// The nodes of the devices that a claim holds, as far as each is local to one.

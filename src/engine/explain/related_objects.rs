@@ -54,7 +54,7 @@ pub fn related_objects(snapshot: &Snapshot, pod: &Pod) -> Snapshot {
     }
 }
 
-/// The claims of `pod`, and those that are reserved for it.
+/// The claims of `pod`, and those that it owns or that are reserved for it.
 pub fn related_claims<'a>(
     snapshot: &'a Snapshot,
     pod: &Pod,
@@ -79,5 +79,9 @@ fn concerns(claim: &ResourceClaim, pod: &Pod) -> bool {
     let mut reserved = claim.reserved_for.iter();
     *namespace == pod.name.namespace
         && (claims_of(pod).any(|own| own == name)
-            || reserved.any(|consumer| consumer.uid == pod.uid))
+            || reserved.any(|consumer| consumer.uid == pod.uid)
+            || claim
+                .controller
+                .as_ref()
+                .is_some_and(|owner| owner.uid == pod.uid))
 }

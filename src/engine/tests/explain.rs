@@ -1,14 +1,16 @@
-//! Chains, and changes that alter what becomes of a pod.
+//! Chains, and changes that keep a pod.
 
-use super::world::{GPU_0, NOW, World, at, one_pod, proposed, semantics};
+use super::world::{GPU_0, NOW, World, at, one_pod, proposed};
 use crate::engine::explain::explain_input::taints_of;
 use crate::engine::explain::{
     Chain, ExplainInput, PendingPod, PodVerdict, Publication, Reservation, VerdictChange,
-    alterations, combined_alteration, related_objects,
+    alterations, related_objects,
 };
 use crate::engine::tolerate::{Deadline, TolerationMismatch};
 use crate::engine::{NotEvicted, ProposedTaint, Semantics, Verdict};
-use crate::model::{ClaimSpec, Snapshot};
+use crate::model::{
+    ClaimSource, ClaimSpec, Controller, DeviceAmount, DeviceClass, RequestKind, Snapshot,
+};
 
 const TAINT: &str = "example.com/drain=x:NoExecute";
 
@@ -49,15 +51,9 @@ fn asked<T>(
 
 fn word(change: &VerdictChange) -> String {
     match change {
-        VerdictChange::WithoutRule(place) => format!("without rule {place}"),
+        VerdictChange::WithoutRule(index) => format!("without rule {index}"),
         VerdictChange::WithoutDriverTaint { taint, .. } => format!("without {taint} of the driver"),
         VerdictChange::WithToleration(wanted) => format!("with {}", wanted.toleration),
-        VerdictChange::WithoutToleration(wanted) => format!("without {}", wanted.toleration),
-        VerdictChange::WithNoExecute(place) => format!("with NoExecute of {place}"),
-        VerdictChange::WithTaint(device) => format!("with a taint on {device}"),
-        VerdictChange::Scheduled => "scheduled".to_owned(),
-        VerdictChange::Reserved(claim) => format!("{claim} reserved"),
-        VerdictChange::Owned(claim) => format!("{claim} owned"),
     }
 }
 
@@ -110,27 +106,21 @@ fn what_becomes_of_a_pod_and_what_would_alter_that() {
             held(&["example.com/drain:NoExecute", "example.com/fan:NoExecute"]),
             vec![proposed(GPU_0, TAINT)],
             PodVerdict::Tolerates,
-            vec![
-                ("without example.com/drain:NoExecute", NOW_EVICTED),
-                ("with a taint on gpu.example.com/node-a/gpu-0", NOW_EVICTED),
-            ],
+            vec![],
+        ),
+        (
+            "a taint that is asked about is no fix",
+            held(&[]),
+            vec![proposed(GPU_0, TAINT)],
+            NOW_EVICTED,
+            vec![("with example.com/drain=x:NoExecute", PodVerdict::Tolerates)],
         ),
         (
             "a rule with an effect that does not evict",
             held(&[]).rule("drain", GPU_0, "example.com/drain:NoSchedule"),
             vec![],
             stays,
-            vec![
-                ("with NoExecute of 0", NOW_EVICTED),
-                ("with a taint on gpu.example.com/node-a/gpu-0", NOW_EVICTED),
-            ],
-        ),
-        (
-            "a taint that is asked about is elsewhere",
-            held(&[]),
-            vec![proposed("gpu.example.com/node-b/*", TAINT)],
-            PodVerdict::Untouched,
-            vec![("with a taint on gpu.example.com/node-a/gpu-0", NOW_EVICTED)],
+            vec![],
         ),
         (
             "a pod without a node",
@@ -139,7 +129,7 @@ fn what_becomes_of_a_pod_and_what_would_alter_that() {
                 .but_pod(|pod| pod.node = None),
             vec![],
             PodVerdict::NotEvicted(NotEvicted::NotScheduled),
-            vec![("scheduled", NOW_EVICTED)],
+            vec![],
         ),
     ] {
         let found = describe(&world, &assumed, &Semantics::assumed());
@@ -166,98 +156,10 @@ fn of_two_causes_one_that_goes_only_moves_the_moment() {
     assert_eq!(
         found.changes,
         [
-            ("with *:NoExecute".to_owned(), PodVerdict::Tolerates),
             ("without rule 0".to_owned(), later),
             ("with example.com/early:NoExecute".to_owned(), later),
         ]
     );
-}
-
-#[test]
-fn an_effect_that_changes_counts_from_now_however_old_the_rule_is() {
-    let old = NOW - 600;
-    let taint = |effect: &str| format!("example.com/drain:{effect}@{old}");
-    let world = |effect: &str| {
-        World::default()
-            .slice("gpu.example.com/node-a", &[("gpu-0", &[])])
-            .claim("team/claim", &[GPU_0], &["example.com/drain:NoExecute@900"])
-            .pod("team/pod", &["claim"])
-            .rule("drain", GPU_0, &taint(effect))
-    };
-    let changed = ("with NoExecute of 0".to_owned(), evicted(NOW + 900));
-    for minor in 35..=37 {
-        for effect in ["None", "NoSchedule"] {
-            let found = describe(&world(effect), &[], &semantics(minor));
-            assert_eq!(found.changes[0], changed, "{effect} in 1.{minor}");
-        }
-        let evicting = describe(&world("NoExecute"), &[], &semantics(minor));
-        assert_eq!(evicting.verdict, evicted(old + 900), "1.{minor}");
-    }
-    // What no rule has yet is made with the time that its manifest says.
-    let manifest = ProposedTaint {
-        rule: None,
-        ..proposed(GPU_0, &taint("NoSchedule"))
-    };
-    let found = describe(&world("NoSchedule"), &[manifest], &Semantics::assumed());
-    let changed = ("with NoExecute of 0".to_owned(), evicted(old + 900));
-    assert_eq!(found.changes[0], changed);
-}
-
-#[test]
-fn where_no_single_change_spares_a_pod_all_taints_that_evict_it_go_together() {
-    let together = |world: &World| {
-        asked(
-            &world.snapshot,
-            &[],
-            &Semantics::assumed(),
-            |chain, input| {
-                let found = combined_alteration(input, chain, &alterations(input, chain));
-                found.map(|(changes, verdict)| {
-                    (changes.iter().map(word).collect::<Vec<_>>(), verdict)
-                })
-            },
-        )
-    };
-    let world = |tolerations: &[&str]| {
-        World::default()
-            .slice(
-                "gpu.example.com/node-a",
-                &[("gpu-0", &[]), ("gpu-1", &["example.com/ecc:NoExecute"])],
-            )
-            .claim("team/claim", &[GPU_0], tolerations)
-            .claim("team/other", &["gpu.example.com/node-a/gpu-1"], &[])
-            .pod("team/pod", &["claim", "other"])
-            .rule("drain", GPU_0, TAINT)
-            .rule("fan", GPU_0, "example.com/fan:NoExecute")
-            .rule("mark", GPU_0, "example.com/mark:NoSchedule")
-    };
-    let all = [
-        "without rule 0",
-        "without rule 1",
-        "without example.com/ecc:NoExecute of the driver",
-    ];
-    let stays = PodVerdict::NotEvicted(NotEvicted::EffectDoesNotEvict);
-    assert_eq!(
-        together(&world(&[])),
-        Some((all.map(str::to_owned).into(), stays))
-    );
-    let tolerant = world(&["example.com/drain:NoExecute"]);
-    let fewer = [all[1], all[2]].map(str::to_owned);
-    assert_eq!(
-        together(&tolerant),
-        Some((fewer.into(), PodVerdict::Tolerates)),
-        "what is tolerated may stay"
-    );
-    assert_eq!(
-        together(&one_pod().rule("drain", GPU_0, TAINT)),
-        None,
-        "one change does"
-    );
-    assert_eq!(together(&one_pod()), None, "it stays");
-}
-
-fn evicted(second: i64) -> PodVerdict {
-    PodVerdict::Evicted { at: at(second) }
 }
 
 #[test]
@@ -306,14 +208,89 @@ fn a_reservation_is_current_or_it_is_said_whose_it_is() {
     assert_eq!(reservation(renamed), (Reservation::Renamed(0), Some(None)));
     let absent = one_pod().but_claim(|claim| claim.reserved_for.clear());
     assert_eq!(reservation(absent), (Reservation::Absent, None));
-    let unreserved = one_pod()
-        .rule("drain", GPU_0, TAINT)
-        .but_claim(|claim| claim.reserved_for.clear());
-    let found = describe(&unreserved, &[], &Semantics::assumed());
-    assert_eq!(found.verdict, PodVerdict::Untouched);
+}
+
+/// A patch of the pod's status may drop `resourceClaimStatuses`.
+#[test]
+fn a_claim_that_the_status_does_not_name_is_found_by_its_owner() {
+    let world = one_pod()
+        .but_claim(|claim| {
+            claim.controller = Some(Controller {
+                api_version: "v1".into(),
+                kind: "Pod".into(),
+                name: "pod".into(),
+                uid: "uid-team/pod".into(),
+            });
+        })
+        .but_pod(|pod| {
+            pod.claims[0].source = ClaimSource::Template {
+                template: "gpu".into(),
+                generated: None,
+            };
+        });
+    let found = |world: &World| {
+        asked(&world.snapshot, &[], &Semantics::assumed(), |chain, _| {
+            let link = &chain.links[0];
+            (
+                link.claim.is_some(),
+                link.unlisted.map(|claim| claim.name.to_string()),
+            )
+        })
+    };
+    assert_eq!(found(&world), (false, Some("team/claim".to_owned())));
+    let other = world.but_claim(|claim| claim.controller = None);
+    assert_eq!(found(&other), (false, None), "of another pod");
+}
+
+#[test]
+fn extended_resources_are_requests_for_the_devices_of_their_class() {
+    let class = |name: &str, extended: Option<&str>| DeviceClass {
+        name: name.into(),
+        expressions: Vec::new(),
+        extended_resource: extended.map(str::to_owned),
+    };
+    let requests = |resource: &str, node: Option<&str>| {
+        let mut world = World::default().pod("team/pod", &[]).but_pod(|pod| {
+            pod.node = node.map(Into::into);
+            pod.extended_resources = vec![(resource.into(), 2)];
+        });
+        world.snapshot.classes = vec![class("gpu", Some("example.com/gpu")), class("nic", None)];
+        asked(
+            &world.snapshot,
+            &[],
+            &Semantics::assumed(),
+            |chain, input| {
+                let found = PendingPod::of(chain, input.snapshot)?;
+                assert!(PendingPod::waits(chain, input.snapshot));
+                let spec = found.claim.spec.expect("its requests");
+                let [request] = spec.requests.as_slice() else {
+                    panic!("{spec:?}");
+                };
+                match &request.kind {
+                    RequestKind::Exactly(terms) => {
+                        Some((terms.class.to_string(), terms.amount.clone()))
+                    }
+                    RequestKind::FirstAvailable(_) | RequestKind::Unknown => None,
+                }
+            },
+        )
+    };
+    let two = DeviceAmount::Exactly(2);
     assert_eq!(
-        found.changes,
-        [("team/claim reserved".to_owned(), NOW_EVICTED)]
+        requests("example.com/gpu", None),
+        Some(("gpu".to_owned(), two.clone()))
+    );
+    let implicit = "deviceclass.resource.kubernetes.io/nic";
+    assert_eq!(requests(implicit, None), Some(("nic".to_owned(), two)));
+    assert_eq!(
+        requests("example.com/gpu", Some("node-a")),
+        None,
+        "it has a node"
+    );
+    assert_eq!(
+        requests("example.com/disk", None),
+        None,
+        "no class serves it"
     );
 }
 

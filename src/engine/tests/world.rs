@@ -224,6 +224,7 @@ impl World {
                 })
                 .collect(),
             extended_resource_claim: None,
+            extended_resources: Vec::new(),
             pod_group: None,
             controller: None,
             qos_class: None,
@@ -356,6 +357,7 @@ pub(crate) fn with_template(mut world: World, spec: Arc<ClaimSpec>) -> World {
     let class = |driver: &str| DeviceClass {
         name: driver.into(),
         expressions: vec![format!("device.driver == {driver:?}")],
+        extended_resource: None,
     };
     world.snapshot.classes = vec![class("gpu.example.com"), class("nic.example.com")];
     world.snapshot.templates.push(ResourceClaimTemplate {

@@ -1,19 +1,13 @@
-//! Explanation of a device: its users, its taints, and claims that could get it.
+//! Explanation of a device: its taints and users, and devices that share counters with it.
 
 use std::collections::BTreeSet;
 
-use super::origin::{origin, published, since};
-use super::pod_context::verdict_of;
-use super::request_text::{terms_of, terms_path};
-use super::step::{FieldReference, Step, StepType};
+use super::pod::judged;
+use super::step::{FieldReference, Step, StepType, origin, published, since};
 use super::verdict::describe_in;
 use super::view::Explained;
 use crate::assess::Basis;
-use crate::assess::completeness;
-use crate::engine::allocator::{
-    CandidateClaim, Exclusion, SearchBasis, TaintOwner, candidate_claims, sharing_counters,
-    users_beside,
-};
+use crate::engine::allocator::{sharing_counters, users_beside};
 use crate::engine::explain::explain_input::taints_of;
 use crate::engine::explain::{ExplainInput, PodVerdict, Publication, on_device};
 use crate::engine::{ProposedTaint, complete_pools};
@@ -23,7 +17,7 @@ use crate::model::{
 };
 use crate::naming::phrase::counted;
 
-/// Everything about a device; absent where no slice publishes it and no claim holds it.
+/// The explanation of a device; absent if no slice publishes it and no claim holds it.
 #[must_use]
 pub fn explain_device(
     id: &DeviceId,
@@ -40,37 +34,20 @@ pub fn explain_device(
         semantics: basis.semantics,
     };
     let (publication, taints) = on_device(id, &input)?;
-    let teller = DeviceSteps { id, assumed, basis };
-    let holders = teller.holders();
-    let known = SearchBasis {
-        semantics: basis.semantics,
-        completeness: completeness(basis.reading),
-    };
-    let candidates = candidate_claims(snapshot, id, assumed, known);
-    let answer = format!(
-        "{}; {}; {}",
+    let steps = DeviceSteps { id, assumed, basis };
+    let holders = steps.holders();
+    let message = format!(
+        "{}; {}",
         match holders.len() {
-            0 if teller.is_unread(Kind::ResourceClaim) => "its allocation is unknown".to_owned(),
-            0 => teller.not_allocated(),
+            0 if steps.is_unread(Kind::ResourceClaim) => "its allocation is unknown".to_owned(),
+            0 => steps.not_allocated(),
             count => format!("allocated to {}", counted(count, "claim")),
         },
         match taints.len() {
-            0 if !teller.knows_taints() => "not all of its taints are known".to_owned(),
+            0 if !steps.knows_taints() => "not all of its taints are known".to_owned(),
             0 => "no taint".to_owned(),
             count => counted(count, "taint"),
         },
-        match () {
-            () if teller.is_unread(Kind::ResourceClaim) =>
-                "requests of pending claims are unknown".to_owned(),
-            () if teller.is_unread(Kind::ResourceSlice) =>
-                "unknown whether a request of a pending claim matches the device".to_owned(),
-            // Which devices a request can get is known from its class.
-            () if candidates.is_empty() && teller.is_unread(Kind::DeviceClass) =>
-                "unknown whether a request of a pending claim matches the device".to_owned(),
-            () if !teller.knows_taints() && !candidates.is_empty() =>
-                "unknown whether a request of a pending claim could get the device".to_owned(),
-            () => queue(&candidates),
-        }
     );
     let tainted = taints.iter().map(|evaluated| {
         let (whose, source) = origin(evaluated.origin, evaluated.place, publication, &input);
@@ -92,19 +69,14 @@ pub fn explain_device(
         let evicts = evaluated.taint.effect == Effect::NoExecute;
         Step::new(StepType::Taint, text, source).satisfied(evicts)
     });
-    let steps = [teller.published(publication)]
+    let all = [steps.published(publication)]
         .into_iter()
         .chain(tainted)
         .chain(holders)
-        .chain(teller.siblings())
-        .chain(
-            candidates
-                .iter()
-                .map(|candidate| candidate_step(candidate, &teller)),
-        );
+        .chain(steps.siblings());
     Some(Explained {
-        message: answer,
-        steps: steps.collect(),
+        message,
+        steps: all.collect(),
         ..Explained::of_device(id)
     })
 }
@@ -176,7 +148,7 @@ impl<'t> DeviceSteps<'t> {
         }
     }
 
-    /// What it is if no claim holds it: its hardware may be in use all the same.
+    /// The use of its hardware if no claim holds it.
     fn not_allocated(&self) -> String {
         let snapshot = &self.basis.reading.snapshot;
         let asked = BTreeSet::from([self.id]);
@@ -243,7 +215,9 @@ impl<'t> DeviceSteps<'t> {
         // By UID: a later pod of the name has no reservation, and its verdict would be that of another pod.
         let text = match pods.find(|pod| pod.uid == consumer.uid) {
             Some(pod) => {
-                let verdict = verdict_of(pod, self.assumed, self.basis);
+                let verdict = judged(pod, self.assumed, self.basis, |chain, input| {
+                    input.verdict(pod, chain)
+                });
                 let predicts = self.basis.semantics.predicts_evictions();
                 let is_known = match verdict {
                     // A taint that was not read may evict it.
@@ -292,95 +266,5 @@ impl<'t> DeviceSteps<'t> {
                 Step::new(StepType::Sibling, text, published(&device, snapshot))
             })
             .collect()
-    }
-}
-
-/// How many requests wait for such a device, and how many of them could have it now.
-fn queue(candidates: &[CandidateClaim<'_>]) -> String {
-    let requests = |is_meant: &dyn Fn(&CandidateClaim<'_>) -> bool| {
-        let meant = candidates.iter().filter(|candidate| is_meant(candidate));
-        // Each alternative of a request is a candidate of its own, and the request waits once.
-        let requests: BTreeSet<_> = meant
-            .map(|candidate| (&candidate.claim.name, candidate.request))
-            .collect();
-        requests.len()
-    };
-    match (
-        requests(&|_| true),
-        requests(&|candidate| candidate.exclusions.is_empty()),
-    ) {
-        (0, _) => "no request of a pending claim matches the device".to_owned(),
-        (1, 0) => {
-            "1 request of a pending claim matches the device, but cannot get it now".to_owned()
-        }
-        (1, _) => {
-            "1 request of a pending claim could get the device now (the pod's other requirements were not checked)"
-                .to_owned()
-        }
-        (all, 0) => {
-            format!("{all} requests of pending claims match the device, but none can get it now")
-        }
-        (all, now) => {
-            format!(
-                "{all} requests of pending claims match the device; {now} of them could get it now \
-                 (the pod's other requirements were not checked)"
-            )
-        }
-    }
-}
-
-/// Who could get it next, and what speaks against that for now.
-fn candidate_step(candidate: &CandidateClaim<'_>, teller: &DeviceSteps<'_>) -> Step {
-    let claim = candidate.claim;
-    let against: Vec<String> = candidate.exclusions.iter().map(against).collect();
-    let could = if !against.is_empty() {
-        format!("matches the device, but {}", against.join(", "))
-    } else if teller.knows_taints() {
-        "could get the device now (the pod's other requirements were not checked)".to_owned()
-    } else {
-        "matches the device, but not all taints of the device are known".to_owned()
-    };
-    let spec = claim.spec.as_deref();
-    let asked = spec.and_then(|spec| {
-        let (name, _) = terms_of(spec, candidate.request, candidate.alternative)?;
-        let kind = &spec.requests.get(candidate.request)?.kind;
-        Some((
-            name,
-            terms_path(kind, candidate.request, candidate.alternative),
-        ))
-    });
-    let (name, path) = asked.unwrap_or_default();
-    let text = format!("request {name} of unallocated claim {} {could}", claim.name);
-    let source = FieldReference::new("ResourceClaim", &claim.name, path);
-    let could = (teller.knows_taints() || !against.is_empty()).then_some(against.is_empty());
-    Step::new(StepType::Candidate, text, source).satisfied(could)
-}
-
-fn against(exclusion: &Exclusion) -> String {
-    match exclusion {
-        Exclusion::Class(_) | Exclusion::Selector(_) => "a selector excludes it".to_owned(),
-        Exclusion::ClassFails(_, why) | Exclusion::SelectorFails(_, why) => {
-            format!("a selector fails with an error for the device: {why}")
-        }
-        Exclusion::Node => "its nodes do not exist".to_owned(),
-        Exclusion::Tainted(taint, owner) => {
-            let owner = match owner {
-                TaintOwner::Rule(name) => format!("rule {name}"),
-                TaintOwner::Proposed(_) => "the proposed taint".to_owned(),
-                TaintOwner::Driver(..) => "the driver".to_owned(),
-            };
-            format!("the request does not tolerate {taint} of {owner}")
-        }
-        Exclusion::Held(_) => "it is allocated to another claim".to_owned(),
-        Exclusion::Amount => "too little of its capacity is left".to_owned(),
-        Exclusion::TooSmall => "its capacity is too small".to_owned(),
-        Exclusion::Failing(why) => format!("the scheduler fails with an error: {why}"),
-        Exclusion::OtherDevices => {
-            "other devices that the claim needs are not available".to_owned()
-        }
-        Exclusion::PodUnschedulable(why) => why.clone(),
-        Exclusion::Incomplete => "its pool is incomplete".to_owned(),
-        Exclusion::Invalid => "the slices of its pool contradict each other".to_owned(),
-        Exclusion::Unknown(why) => format!("unknown: {why}"),
     }
 }

@@ -1,96 +1,65 @@
-//! Explanation of a pod's verdict.
+//! Explanation of a pod: its verdict, the deciding taints and the chain to them.
 
-use super::deciding::deciding_links;
 use super::fixes::SingleChange;
-use super::origin::{origin, since};
-use super::pod_context::PodContext;
-use super::request_text::request_step;
-use super::root_cause::{scheduler_message, ungenerated};
-use super::step::{FieldReference, Step, StepType};
-use super::toleration;
+use super::root_cause::scheduler_message;
+use super::step::{FieldReference, Step, StepType, origin, since};
 use super::verdict::{ExplainedVerdict, describe, describe_in, eviction, past_eviction};
 use super::view::Explained;
-use super::waiting::{self, PendingReasons};
+use super::waiting::{self, PendingReasons, terms_path};
 use crate::assess::Basis;
+use crate::engine::explain::explain_input::taints_of;
 use crate::engine::explain::{
     Chain, ClaimEntry, ClaimLink, EvaluatedTaint, ExplainInput, HeldDevice, PodVerdict,
-    Publication, Reservation, VerdictChange, alterations, combined_alteration,
+    Publication, Reservation, alterations, related_objects,
 };
-use crate::engine::tolerate::Deadline;
-use crate::engine::{NotEvicted, ProposedTaint, complete_pools};
-use crate::model::{ClaimSource, Effect, Kind, NamespacedName, Pod, ResourceClaim};
+use crate::engine::tolerate::{Deadline, TolerationDecision, TolerationMismatch, tolerates};
+use crate::engine::{Origin, ProposedTaint, complete_pools};
+use crate::model::{
+    ClaimSource, DeviceAmount, DeviceRequest, Effect, Kind, NamespacedName, ObjectName, Pod,
+    RequestKind, RequestTerms, ResourceClaim, Toleration,
+};
+use crate::naming::phrase::counted;
 use crate::report::impact::note::not_evicted;
 
-/// The whole chain of a pod: as things are, or with the taints that are asked about.
+/// Number of deciding taints that are named, each with what the claim has against it.
+const SHOWN: usize = 3;
+
+/// Judges a pod by the objects around it: as things are, or with the `assumed` taints.
+//
+// Only these objects, since the snapshot is copied for each change that is tried as a fix.
+pub(super) fn judged<T>(
+    pod: &Pod,
+    assumed: &[ProposedTaint],
+    basis: &Basis<'_>,
+    judge: impl FnOnce(&Chain<'_>, &ExplainInput<'_>) -> T,
+) -> T {
+    let snapshot = related_objects(&basis.reading.snapshot, pod);
+    let taints = taints_of(&snapshot, assumed, basis.now);
+    let input = ExplainInput {
+        snapshot: &snapshot,
+        assumed: assumed.len(),
+        taints: &taints,
+        now: basis.now,
+        semantics: basis.semantics,
+    };
+    judge(&Chain::new(pod, &input), &input)
+}
+
+/// The explanation of a pod: as things are, or with the `assumed` taints.
 #[must_use]
 pub fn explain_pod(pod: &Pod, assumed: &[ProposedTaint], basis: &Basis<'_>) -> Explained {
-    let context = PodContext::new(pod, assumed, basis);
-    let input = context.input(basis);
-    let chain = Chain::new(pod, &input);
-    let teller = PodSteps {
-        input: &input,
-        chain: &chain,
-        basis,
-    };
-    let outcome = input.verdict(pod, &chain);
-    let mut waits = waiting::of(&chain, assumed, basis);
-    let is_waiting =
-        outcome == PodVerdict::Untouched && (waits.is_some() || teller.lacks_a_claim());
-    let is_predicted =
-        basis.semantics.predicts_evictions() || is_waiting || outcome == PodVerdict::Terminating;
-    let verdict = if !is_predicted || !teller.knows(outcome) {
-        ExplainedVerdict::UNKNOWN
-    } else if is_waiting {
-        ExplainedVerdict::WAITING
-    } else {
-        ExplainedVerdict::new(outcome, basis.now)
-    };
-    let (mut fixes, mut combined_fix, mut messages) = Default::default();
-    // Fixes and deciding links would be those of a verdict that may not be true.
-    if verdict != ExplainedVerdict::UNKNOWN {
-        (fixes, combined_fix) = self::fixes(&chain, &input);
-        messages = deciding_links(outcome, &chain, &input);
-    }
-    let links = chain.links.iter();
-    let steps = links
-        .map(|link| teller.link(link, waits.as_ref()))
-        .collect();
-    let answer = teller.answer(outcome, &verdict, waits.as_ref());
-    // What the pod waits for replaces the taints on claims that it holds already: without it the pod does not run.
-    if let Some(waits) = &mut waits {
-        fixes.append(&mut waits.fixes);
-        combined_fix.append(&mut waits.combined_fix);
-        messages = std::mem::take(&mut waits.why);
-    } else if is_waiting {
-        messages.extend(scheduler_message(&chain));
-    }
-    Explained {
-        message: answer,
-        messages,
-        verdict: Some(verdict),
-        blocked_by: waits.as_ref().map(|waits| waits.code),
-        steps,
-        fixes,
-        combined_fix,
-        waiting_requests: waits.map_or_else(Vec::new, |waits| waits.requests),
-        ..Explained::of_pod(pod.into())
-    }
+    judged(pod, assumed, basis, |chain, input| {
+        let waits = waiting::of(chain, assumed, basis);
+        let steps = PodSteps {
+            input,
+            chain,
+            basis,
+        };
+        steps.explained(waits)
+    })
 }
 
-/// What would alter what becomes of the pod: each by itself, or only all together.
-fn fixes(chain: &Chain<'_>, input: &ExplainInput<'_>) -> (Vec<SingleChange>, Vec<SingleChange>) {
-    let altering = alterations(input, chain);
-    let combined = combined_alteration(input, chain, &altering);
-    let told = |change: &VerdictChange, verdict| SingleChange::new(change, verdict, chain, input);
-    let single = altering.iter().map(|one| told(&one.change, one.verdict));
-    let combined = combined.iter().flat_map(|(changes, verdict)| {
-        let changes = changes.iter();
-        changes.map(|change| told(change, *verdict))
-    });
-    (single.collect(), combined.collect())
-}
-
-/// What can still be said of a pod that may not be read: the claims that are reserved for its name.
+/// The explanation of a pod that may not be read: the claims that are reserved for its name.
 #[must_use]
 pub fn explain_unread_pod(name: &NamespacedName, why: &str, basis: &Basis<'_>) -> Explained {
     let claims = basis.reading.snapshot.claims.iter();
@@ -135,7 +104,7 @@ pub fn explain_unread_pod(name: &NamespacedName, why: &str, basis: &Basis<'_>) -
     }
 }
 
-/// A pod that refers to no claim at all.
+/// The explanation of a pod that references no claim.
 #[must_use]
 pub fn explain_pod_without_claims(name: &NamespacedName) -> Explained {
     let text = "the pod references no claim, so it uses no device";
@@ -148,7 +117,7 @@ pub fn explain_pod_without_claims(name: &NamespacedName) -> Explained {
     }
 }
 
-/// Tells the links of one chain.
+/// The links of one chain as steps.
 struct PodSteps<'t, 'a> {
     input: &'t ExplainInput<'a>,
     chain: &'t Chain<'a>,
@@ -156,8 +125,146 @@ struct PodSteps<'t, 'a> {
 }
 
 impl PodSteps<'_, '_> {
-    /// Whether what was read suffices to say what becomes of the pod: what is evicted for a reason that
-    /// is known goes whatever else there is.
+    fn explained(&self, waits: Option<PendingReasons>) -> Explained {
+        let pod = self.chain.pod;
+        let is_idle = self.chain.links.is_empty() && waits.is_none();
+        // Without classes it is unknown whether one of them serves an extended resource.
+        let may_wait = !pod.extended_resources.is_empty() && self.is_unread(Kind::DeviceClass);
+        if is_idle && !may_wait {
+            return explain_pod_without_claims(&pod.name);
+        }
+        let outcome = self.input.verdict(pod, self.chain);
+        let is_waiting =
+            outcome == PodVerdict::Untouched && (waits.is_some() || self.lacks_a_claim());
+        let is_predicted = self.basis.semantics.predicts_evictions()
+            || is_waiting
+            || outcome == PodVerdict::Terminating;
+        let verdict = if is_waiting && waits.is_some() {
+            // The pod waits, even if the cause is unknown.
+            ExplainedVerdict::WAITING
+        } else if !is_predicted || !self.knows(outcome) || is_idle {
+            ExplainedVerdict::UNKNOWN
+        } else if is_waiting {
+            ExplainedVerdict::WAITING
+        } else {
+            ExplainedVerdict::new(outcome, self.basis.now)
+        };
+        let (mut fixes, mut messages) = (Vec::new(), Vec::new());
+        // Fixes and deciding links would be those of a verdict that may not be true.
+        if verdict != ExplainedVerdict::UNKNOWN {
+            let snapshot = &self.basis.reading.snapshot;
+            let altering = alterations(self.input, self.chain);
+            let altering = altering.iter();
+            fixes.extend(
+                altering.filter_map(|one| {
+                    SingleChange::altering(one, self.chain, self.input, snapshot)
+                }),
+            );
+            messages = self.deciding(outcome);
+        }
+        let message = self.answer(outcome, &verdict, waits.as_ref());
+        let mut explained = Explained {
+            message,
+            verdict: Some(verdict),
+            steps: self
+                .chain
+                .links
+                .iter()
+                .map(|link| self.link(link))
+                .collect(),
+            ..Explained::of_pod(pod.into())
+        };
+        // What the pod waits for replaces the taints on claims that it holds already: without it the pod does not run.
+        if let Some(waits) = waits {
+            fixes.extend(waits.fixes);
+            messages = waits.why;
+            explained.blocked_by = Some(waits.code);
+            explained.waiting_requests = waits.requests;
+        } else if is_waiting {
+            messages.extend(scheduler_message(self.chain));
+        }
+        Explained {
+            messages,
+            fixes,
+            ..explained
+        }
+    }
+
+    /// The taints that decide about the pod, each with the toleration that decides about it; empty if the verdict does
+    /// not come from a taint.
+    fn deciding(&self, outcome: PodVerdict) -> Vec<String> {
+        let decides = |decision: TolerationDecision| match outcome {
+            PodVerdict::Evicted { at } => decision.deadline == Deadline::At(at),
+            PodVerdict::Tolerates => decision.deadline == Deadline::Never,
+            PodVerdict::Terminating | PodVerdict::NotEvicted(_) | PodVerdict::Untouched => false,
+        };
+        let mut found = Vec::new();
+        // A claim that does not count for the pod decides nothing, whatever taints its devices have.
+        let links = self.chain.links.iter();
+        for link in links.filter(|link| link.validity == Some(None)) {
+            let Some(claim) = link.claim else { continue };
+            for held in &link.devices {
+                for taint in &held.taints {
+                    if let Some(decision) = taint.decision.filter(|it| decides(*it)) {
+                        found.push([
+                            self.tainted(taint, held),
+                            self.tolerated(decision, taint, held, claim),
+                        ]);
+                    }
+                }
+            }
+        }
+        let more = found.len().saturating_sub(SHOWN);
+        let more = (more > 0).then(|| format!("and {more} more (all: -o json)"));
+        let shown = found.into_iter().take(SHOWN).flatten();
+        shown.chain(more).collect()
+    }
+
+    fn tainted(&self, evaluated: &EvaluatedTaint<'_>, held: &HeldDevice<'_>) -> String {
+        let (device, taint) = (&held.result.device, evaluated.taint);
+        let rule = match evaluated.origin {
+            Origin::Rule(name) => Some(name),
+            Origin::Proposed(number) => {
+                let proposed: Option<&ProposedTaint> = self.input.taints.get(number);
+                match proposed.and_then(|proposed| proposed.rule.as_ref()) {
+                    Some(rule) => Some(rule),
+                    None => return format!("the proposed taint {taint} is on {device}"),
+                }
+            }
+            Origin::ResourceSlice(_) => None,
+        };
+        match rule {
+            Some(rule) => format!("rule {rule} taints {device} with {taint}"),
+            None => format!("the driver taints {device} with {taint}"),
+        }
+    }
+
+    fn tolerated(
+        &self,
+        decision: TolerationDecision,
+        evaluated: &EvaluatedTaint<'_>,
+        held: &HeldDevice<'_>,
+        claim: &ResourceClaim,
+    ) -> String {
+        let name = &claim.name.name;
+        let tolerations = &held.result.tolerations;
+        let by = decision.by.and_then(|index| tolerations.get(index));
+        match (by, decision.deadline) {
+            (Some(toleration), Deadline::Never) => {
+                format!("claim {name} tolerates this taint forever: {toleration}")
+            }
+            (Some(toleration), Deadline::At(at)) => {
+                let seconds = toleration.seconds.unwrap_or_default();
+                format!("claim {name} tolerates this taint for {seconds}s, until {at}")
+            }
+            (None, _) if tolerations.iter().any(|it| tolerates(it, evaluated.taint)) => {
+                format!("claim {name} tolerates this taint for scheduling only")
+            }
+            (None, _) => format!("claim {name} does not tolerate this taint"),
+        }
+    }
+
+    /// Whether what was read suffices for the verdict: a known reason for an eviction suffices.
     fn knows(&self, verdict: PodVerdict) -> bool {
         match verdict {
             PodVerdict::Evicted { .. } | PodVerdict::Terminating => return true,
@@ -196,52 +303,72 @@ impl PodSteps<'_, '_> {
         if verdict == &ExplainedVerdict::UNKNOWN {
             return "outcome unknown: the data is incomplete".to_owned();
         }
-        let told = describe_in(self.basis.reading, outcome, self.chain.pod, now);
         if let Some(waits) = waits {
             return waits.message.clone();
         }
         if outcome == PodVerdict::Untouched && self.lacks_a_claim() {
-            return self.absent_claim();
+            return format!("waits for a claim: {}", self.absent_claim());
+        }
+        let described = describe_in(self.basis.reading, outcome, self.chain.pod, now);
+        let mut links = self.chain.links.iter();
+        if let Some(claim) = links.find_map(|link| link.unlisted)
+            && outcome == PodVerdict::Untouched
+        {
+            return format!(
+                "stays for now: the eviction controller ignores claim {}, which is missing in the \
+                 pod's status",
+                claim.name.name
+            );
         }
         if self.input.assumed == 0 || outcome != PodVerdict::Untouched {
-            return told;
+            return described;
         }
         let present = self.input.present(self.chain.pod, self.chain);
         let present = if present == PodVerdict::Untouched {
             ", and none has another taint that affects the pod".to_owned()
         } else {
-            let told = self::describe(present, self.chain.pod, now);
-            format!("; with the existing taints: {told}")
+            let described = describe(present, self.chain.pod, now);
+            format!("; with the existing taints: {described}")
         };
         format!("not affected: none of its devices is selected by the proposed taint{present}")
     }
 
-    /// The first claim that the pod waits for and that is not there.
+    /// The first claim that the pod waits for, and why there is none.
     fn absent_claim(&self) -> String {
         let absent = self.chain.links.iter().filter(|link| link.claim.is_none());
-        let mut templates = absent.filter_map(|link| match link.place {
-            ClaimEntry::Entry(
-                _,
-                ClaimSource::Template {
-                    template,
-                    generated: None,
-                },
-            ) => Some(template),
-            ClaimEntry::Entry(..) | ClaimEntry::ExtendedResource(_) => None,
-        });
-        match templates.next() {
-            Some(template) => {
-                let pod = &self.chain.pod.name;
-                format!(
-                    "waits for a claim that does not exist: {}",
-                    ungenerated(pod, template, self.basis.reading)
-                )
+        let mut texts = absent.map(|link| match (link.unlisted, link.place) {
+            (Some(claim), _) => unlisted(claim),
+            (
+                None,
+                ClaimEntry::Entry(
+                    _,
+                    ClaimSource::Template {
+                        template,
+                        generated: None,
+                    },
+                ),
+            ) => self.ungenerated(template),
+            (None, ClaimEntry::Entry(..) | ClaimEntry::ExtendedResource(_)) => {
+                "it does not exist".to_owned()
             }
-            None => "waits for a claim that does not exist".to_owned(),
-        }
+        });
+        texts.next().unwrap_or_default()
     }
 
-    fn link(&self, link: &ClaimLink<'_>, waits: Option<&PendingReasons>) -> Step {
+    /// The absence of a claim of the template, with that of the template where it is known.
+    fn ungenerated(&self, template: &ObjectName) -> String {
+        let reading = self.basis.reading;
+        let namespace = &self.chain.pod.name.namespace;
+        let mut templates = reading.snapshot.templates.iter();
+        let exists = templates
+            .any(|known| known.name.namespace == *namespace && known.name.name == *template);
+        if exists || reading.without(Kind::ResourceClaimTemplate).is_some() {
+            return format!("no claim has been created from ResourceClaimTemplate {template}");
+        }
+        format!("ResourceClaimTemplate {template} does not exist in namespace {namespace}")
+    }
+
+    fn link(&self, link: &ClaimLink<'_>) -> Step {
         let pod = &self.chain.pod.name;
         let (text, path) = match link.place {
             ClaimEntry::Entry(place, ClaimSource::Claim(name)) => (
@@ -265,12 +392,14 @@ impl PodSteps<'_, '_> {
                     generated: None,
                 },
             ) => {
-                // Without a name it is not known which: not generated yet, or found to be unnecessary.
-                let text = format!(
-                    "{}; or kube-controller-manager's resource claim controller decided that the pod needs no \
-                     claim from this template",
-                    ungenerated(pod, template, self.basis.reading)
-                );
+                let text = match link.unlisted {
+                    Some(claim) => unlisted(claim),
+                    // Without a name it is unknown which: not generated yet, or found to be unnecessary.
+                    None => format!(
+                        "{}, or the pod needs none from this template",
+                        self.ungenerated(template)
+                    ),
+                };
                 return self.missing(&text, &format!(".spec.resourceClaims[{place}]"));
             }
             ClaimEntry::Entry(place, ClaimSource::Unknown) => {
@@ -291,7 +420,7 @@ impl PodSteps<'_, '_> {
             };
             return step.with([Step::new(StepType::Missing, text, None).satisfied(false)]);
         };
-        let requests = self.requests(link, claim, waits);
+        let requests = self.requests(link, claim);
         let is_reserved = claim.allocation.is_some() || !claim.reserved_for.is_empty();
         let reservation = is_reserved.then(|| self.reservation(link, claim));
         step.with(reservation).with(requests)
@@ -323,57 +452,43 @@ impl PodSteps<'_, '_> {
                 FieldReference::new("ResourceClaim", &claim.name, ".status.reservedFor"),
             ),
         };
-        let obstacle = link.validity.flatten();
-        let text = match obstacle {
-            Some(obstacle) => format!("{text}; ignored: {}", because(obstacle)),
+        let text = match link.validity.flatten() {
+            Some(obstacle) => format!("{text}; ignored: {}", not_evicted(obstacle).message),
             None => text,
         };
         Step::new(StepType::Reservation, text, source).satisfied(link.validity == Some(None))
     }
 
-    /// What the claim asks for, each with the devices that it got.
-    fn requests(
-        &self,
-        link: &ClaimLink<'_>,
-        claim: &ResourceClaim,
-        waits: Option<&PendingReasons>,
-    ) -> Vec<Step> {
+    /// The requests of the claim, each with its devices.
+    fn requests(&self, link: &ClaimLink<'_>, claim: &ResourceClaim) -> Vec<Step> {
         if claim.allocation.is_none() {
             let source = FieldReference::new("ResourceClaim", &claim.name, ".status.allocation");
             let text = "not allocated: the claim has no device";
-            let mut waiting = waits.map_or_else(Vec::new, |waits| waits.steps_of(claim));
-            if waiting.is_empty() {
-                let spec = claim.spec.iter().flat_map(|spec| &spec.requests);
-                let requests = spec.enumerate();
-                waiting
-                    .extend(requests.map(|(place, request)| request_step(claim, place, request)));
-            }
+            let requests = claim.spec.iter().flat_map(|spec| &spec.requests);
+            let requests = requests.enumerate();
             return vec![
                 Step::new(StepType::Missing, text, source)
                     .satisfied(false)
-                    .with(waiting),
+                    .with(requests.map(|(index, request)| request_step(claim, index, request))),
             ];
         }
         let spec = claim.spec.iter().flat_map(|spec| &spec.requests);
-        let mut told = vec![false; link.devices.len()];
-        let mut steps = Vec::new();
-        for (place, request) in spec.enumerate() {
-            let mut step = request_step(claim, place, request);
-            for (number, held) in link.devices.iter().enumerate() {
-                // An alternative is named as REQUEST/ALTERNATIVE, and belongs below its request.
-                let of = held.result.request.split('/').next();
-                if of == Some(&*request.name) {
-                    step.steps.push(self.device(held, claim));
-                    if let Some(told) = told.get_mut(number) {
-                        *told = true;
-                    }
-                }
-            }
-            steps.push(step);
-        }
+        let mut steps: Vec<Step> = spec
+            .clone()
+            .enumerate()
+            .map(|(index, request)| {
+                let devices = link.devices.iter();
+                let own = devices.filter(|held| request_of(held) == &*request.name);
+                request_step(claim, index, request).with(own.map(|held| self.device(held, claim)))
+            })
+            .collect();
         // Devices have to be shown also where the claim's spec was not read, so that no request names them.
-        let rest = link.devices.iter().zip(&told).filter(|(_, told)| !**told);
-        steps.extend(rest.map(|(held, _)| self.device(held, claim)));
+        let is_named = |held: &&HeldDevice<'_>| {
+            let mut names = spec.clone().map(|request| &*request.name);
+            names.any(|name| name == request_of(held))
+        };
+        let rest = link.devices.iter().filter(|held| !is_named(held));
+        steps.extend(rest.map(|held| self.device(held, claim)));
         steps
     }
 
@@ -495,7 +610,7 @@ impl PodSteps<'_, '_> {
             .enumerate()
             .map(|(place, (toleration, differences))| {
                 let decides = evaluated.decision.and_then(|decision| decision.by) == Some(place);
-                let text = toleration::describe(toleration, differences, decides);
+                let text = toleration_text(toleration, differences, decides);
                 let path = format!("{path}[{place}]");
                 let source = FieldReference::new("ResourceClaim", &claim.name, path);
                 Step::new(StepType::Toleration, text, source).satisfied(differences.is_empty())
@@ -512,6 +627,82 @@ impl PodSteps<'_, '_> {
     }
 }
 
-fn because(obstacle: NotEvicted) -> String {
-    not_evicted(obstacle).message
+/// A claim that the pod's status does not name.
+fn unlisted(claim: &ResourceClaim) -> String {
+    format!(
+        "claim {} is owned by the pod, but its entry in status.resourceClaimStatuses is missing (the claim controller \
+         adds it again)",
+        claim.name.name
+    )
+}
+
+/// The request that a device is for; an alternative is named as REQUEST/ALTERNATIVE, and belongs below its request.
+fn request_of<'h>(held: &'h HeldDevice<'_>) -> &'h str {
+    let request: &str = &held.result.request;
+    request.split('/').next().unwrap_or(request)
+}
+
+fn request_step(claim: &ResourceClaim, index: usize, request: &DeviceRequest) -> Step {
+    let text = match &request.kind {
+        RequestKind::Exactly(terms) => wanted(terms),
+        RequestKind::FirstAvailable(all) => {
+            let all = all.iter();
+            let all = all.map(|(name, terms)| format!("{name}: {}", wanted(terms)));
+            format!(
+                "the first available of {}",
+                all.collect::<Vec<_>>().join("; ")
+            )
+        }
+        RequestKind::Unknown => "of a kind that this plugin does not know".to_owned(),
+    };
+    let path = terms_path(&request.kind, index, None);
+    let source = FieldReference::new("ResourceClaim", &claim.name, path);
+    Step::new(
+        StepType::Request,
+        format!("request {}: {text}", request.name),
+        source,
+    )
+}
+
+/// The number of devices and their class.
+fn wanted(terms: &RequestTerms) -> String {
+    let devices = match &terms.amount {
+        // The API server refuses a count below 1; only a saved file can have one.
+        DeviceAmount::Exactly(count) => {
+            counted(usize::try_from(*count).unwrap_or_default(), "device")
+        }
+        DeviceAmount::All => "all matching devices of a node".to_owned(),
+        DeviceAmount::Unknown(mode) => format!("devices with allocationMode {mode}"),
+    };
+    format!("{devices} of class {}", terms.class)
+}
+
+/// A toleration beside the taint, and if it does not cover it, the fields that differ.
+fn toleration_text(
+    toleration: &Toleration,
+    differences: &[TolerationMismatch],
+    decides: bool,
+) -> String {
+    if differences.is_empty() {
+        let decides = match (decides, toleration.seconds) {
+            (false, _) => "",
+            (true, None) => ", so the taint does not evict",
+            (true, Some(_)) => ", and determines when the taint evicts",
+        };
+        return format!("toleration {toleration} matches{decides}");
+    }
+    let fields = differences.iter().map(|difference| match difference {
+        TolerationMismatch::Key => "key",
+        TolerationMismatch::Value => "value",
+        TolerationMismatch::Operator => "operator",
+        TolerationMismatch::Effect => "effect",
+        TolerationMismatch::NoEffect => {
+            "no effect, which tolerates NoExecute since Kubernetes 1.38"
+        }
+    });
+    let fields: Vec<&str> = fields.collect();
+    format!(
+        "toleration {toleration} does not match: {}",
+        fields.join(", ")
+    )
 }

@@ -1,318 +1,237 @@
-//! What keeps a claim from devices, in words.
+//! The root cause that keeps a pod pending, in words, and the single changes that help.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::fixes::SingleChange;
+use super::waiting::{RootCauseCode, terms_of};
 use crate::engine::allocator::{
-    PendingClaim, RootCause, TaintOwner, is_placeable, sufficient_uncordons,
+    Diagnosis, Exclusion, PendingClaim, RootCause, TaintOwner, is_placeable, sufficient_uncordons,
 };
 use crate::engine::closed_nodes::{ClosedNode, are_known};
-use crate::engine::explain::Chain;
+use crate::engine::explain::{Chain, PendingPod};
+use crate::engine::unpublished_devices::away;
 use crate::model::{
-    ClaimSpec, ConstraintRule, Kind, NamespacedName, NodeName, ObjectName, Pod, Reading, Snapshot,
+    ClaimSpec, ConstraintRule, DriverName, NodeName, Pod, Reading, RequestKind, ResourceClaim,
+    RuleMetadata, Snapshot, Taint, Toleration,
 };
+use crate::naming::phrase::few;
 
-/// What else keeps pods from nodes and was not evaluated: a node that has the devices may have no memory left.
-const NOT_CHECKED: &str = "not checked: free CPU and memory, pod affinity";
+/// Number of tolerations that are tried.
+//
+// Each trial is a search for devices on all nodes, and a pod may have many requests with many taints.
+const TRIED: usize = 8;
 
-/// What else keeps pods from nodes and was not evaluated, where only the metadata of nodes is known, or nothing.
-const NOT_CHECKED_WITHOUT_NODES: &str =
-    "not checked: cordoned nodes, node taints, free CPU and memory, pod affinity";
+/// The index of a request of the merged claim, and that of its alternative.
+type RequestIndex = (usize, Option<usize>);
 
-/// The nodes that were searched for devices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SearchedNodes {
-    /// All that there are.
-    All,
-    /// Those that the pod's node selector and affinity allow.
-    Selected,
-    /// Of these, the ones that are not cordoned and have no taint that the pod does not tolerate.
-    Open,
-}
-
-impl SearchedNodes {
-    /// By what the pod demands of its node, and the nodes that are closed to it.
-    pub(super) fn of(pod: &Pod, closed: &[ClosedNode]) -> Self {
-        let selects = pod
-            .scheduling
-            .as_ref()
-            .is_some_and(|it| !it.nodes.is_empty());
-        match closed {
-            [] if selects => Self::Selected,
-            [] => Self::All,
-            _ => Self::Open,
-        }
-    }
-
-    /// That none of them has something, as the beginning of a sentence.
-    fn none(self) -> &'static str {
-        match self {
-            Self::All => "no node",
-            Self::Selected => "of the nodes that its node selector or affinity allows, none",
-            Self::Open => "of the nodes on which it can be scheduled, none",
-        }
-    }
-}
-
-/// So many devices are named as examples.
-const NAMED: usize = 3;
-
-/// The first of the names, and how many more there are.
-pub(super) fn some(names: &[String]) -> String {
-    let shown: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
-    let more = names.len().saturating_sub(NAMED);
-    match more {
-        0 => shown.join(", "),
-        more => format!("{} (+{more})", shown.join(", ")),
-    }
-}
-
-/// One of two words by how many there are.
-pub(super) fn plural(number: usize, one: &'static str, many: &'static str) -> &'static str {
-    if number == 1 { one } else { many }
-}
-
-/// What keeps a pod from the nodes that have its devices.
-pub(super) struct SchedulingExclusion {
-    /// What it is, in words.
+/// What keeps the pod from the nodes that have its devices.
+pub(super) struct NodeExclusion {
     pub(super) message: String,
     /// The cordoned nodes of which each has all devices for the pod, and is closed to it only because it is cordoned.
     pub(super) cordoned: Vec<NodeName>,
 }
 
-impl SchedulingExclusion {
-    fn other(message: String) -> Self {
-        Self {
-            message,
-            cordoned: Vec::new(),
-        }
-    }
-
-    fn by_closed_nodes(cordoned: Vec<NodeName>) -> Self {
-        let names: Vec<String> = cordoned.iter().map(ToString::to_string).collect();
-        let others = match names.as_slice() {
-            [] => "another node has them".to_owned(),
-            [only] => format!("node {only} has them, but is cordoned"),
-            several => format!("nodes {} have them, but are cordoned", some(several)),
-        };
-        Self {
-            message: format!(
-                "waits for devices: of the nodes on which it can be scheduled, none has free devices \
-                 that meet all requests of the pod; {others}"
-            ),
-            cordoned,
-        }
-    }
-}
-
-/// What keeps the pod from the nodes that have its devices, where that was evaluated: gates, the nodes that it
-/// insists on, and nodes that are `closed` to it.
+/// What keeps the pod from the nodes that have its devices: gates, its node selector and affinity, and nodes that are
+/// `closed` to it.
 ///
 /// `question` is about all nodes that the pod insists on, closed ones too.
-pub(super) fn scheduling_exclusion(
-    found: &RootCause,
+pub(super) fn node_exclusion(
+    cause: &RootCause,
     pod: &Pod,
     question: &PendingClaim<'_>,
     closed: &[ClosedNode],
-) -> Option<SchedulingExclusion> {
+) -> Option<NodeExclusion> {
     let scheduling = pod.scheduling.as_ref()?;
     // Gates come first: the scheduler does not look at the pod at all, so that nothing else keeps it yet.
     if !scheduling.gates.is_empty() {
         let gates = scheduling.gates.join(", ");
-        let (noun, are) = if scheduling.gates.len() == 1 {
-            ("gate", "gate is")
-        } else {
-            ("gates", "gates are")
+        return Some(NodeExclusion {
+            message: format!("waits for scheduling gates, which the scheduler respects: {gates}"),
+            cordoned: Vec::new(),
+        });
+    }
+    let lacks_devices = match cause {
+        RootCause::Devices | RootCause::Never | RootCause::Constraints(_) => true,
+        RootCause::Elsewhere
+        | RootCause::Taints(_)
+        | RootCause::SeveralTaints
+        | RootCause::NoClass(_)
+        | RootCause::Fails(_)
+        | RootCause::Unknown(_) => false,
+    };
+    if !lacks_devices {
+        return None;
+    }
+    if !closed.is_empty() && is_placeable(question) {
+        let cordoned = sufficient_uncordons(pod, question, closed);
+        let names: Vec<String> = cordoned.iter().map(ToString::to_string).collect();
+        let others = match names.as_slice() {
+            [] => "on nodes with taints that the pod does not tolerate".to_owned(),
+            names => format!("on cordoned nodes: {}", few(names)),
         };
-        return Some(SchedulingExclusion::other(format!(
-            "waits for scheduling {noun} {gates}: the scheduler ignores the pod until the {are} removed"
-        )));
+        return Some(NodeExclusion {
+            message: format!("waits for devices, which are free only {others}"),
+            cordoned,
+        });
     }
     // The same question without the pod's own node selector and affinity tells whether these keep it.
     let anywhere = PendingClaim {
         selectors: &[],
         ..*question
     };
-    let lacks_devices = match found {
-        RootCause::Devices | RootCause::Constraints(_) | RootCause::ConstraintsAndTaints(_) => true,
-        RootCause::Elsewhere
-        | RootCause::Taints(_)
-        | RootCause::TaintCombination(_)
-        | RootCause::NoClass(_)
-        | RootCause::Fails(_)
-        | RootCause::Unknown(_) => false,
-    };
-    if lacks_devices && !closed.is_empty() && is_placeable(question) {
-        return Some(SchedulingExclusion::by_closed_nodes(sufficient_uncordons(
-            pod, question, closed,
-        )));
-    }
-    let is_bound = lacks_devices && !scheduling.nodes.is_empty() && is_placeable(&anywhere);
-    is_bound.then(|| {
-        SchedulingExclusion::other(
-        "waits for devices: of the nodes that its node selector or affinity allows, none has free \
-         devices that meet all requests of the pod; another node has them"
-            .to_owned())
+    let is_bound = !scheduling.nodes.is_empty() && is_placeable(&anywhere);
+    is_bound.then(|| NodeExclusion {
+        message:
+            "waits for devices, which are free only on nodes that its node selector or affinity \
+                  excludes"
+                .to_owned(),
+        cordoned: Vec::new(),
     })
 }
 
-/// What the scheduler itself last said of the pod.
+/// The drivers that publish nothing on nodes where claims hold their devices, if the pod may wait for these.
+pub(super) fn away_drivers(found: &Diagnosis, pod: &Pod, reading: &Reading) -> Option<String> {
+    if !matches!(found.root_cause, RootCause::Devices | RootCause::Never) {
+        return None;
+    }
+    let allocations = reading.snapshot.claims.iter();
+    let allocations = allocations.filter_map(|claim| claim.allocation.as_ref());
+    let held = allocations.flat_map(|allocation| {
+        let devices = allocation.results.iter().map(|result| &result.device);
+        devices.filter_map(|device| Some((device, allocation.node.as_ref()?)))
+    });
+    let only = pod.only_node();
+    let unpublished = away(reading, held).into_iter();
+    let mut named: BTreeSet<String> = BTreeSet::new();
+    for one in unpublished.filter(|one| only.as_ref().is_none_or(|only| *only == one.node)) {
+        if may_serve(&one.driver, found) {
+            named.insert(format!("driver {} on node {}", one.driver, one.node));
+        }
+    }
+    let named: Vec<String> = named.into_iter().collect();
+    let text = || {
+        format!(
+            "waits for devices; no devices are published, although claims hold some, by {}",
+            few(&named)
+        )
+    };
+    (!named.is_empty()).then(text)
+}
+
+/// Whether devices of the driver match a request, or none of its devices is published.
+fn may_serve(driver: &DriverName, found: &Diagnosis) -> bool {
+    let choices = || found.choices.iter();
+    let usable = choices().flat_map(|choice| &choice.usable);
+    let excluded = choices().flat_map(|choice| &choice.excluded);
+    let mut matching = usable
+        .map(|id| (id, true))
+        .chain(excluded.map(|(id, exclusions)| {
+            let first = exclusions.first();
+            (
+                id,
+                !matches!(first, Some(Exclusion::Class(_) | Exclusion::Selector(_))),
+            )
+        }));
+    let mut is_published = false;
+    let has_match = matching.any(|(id, matches)| {
+        is_published |= id.driver == *driver;
+        id.driver == *driver && matches
+    });
+    has_match || !is_published
+}
+
+/// The last message of the scheduler about the pod.
 pub(super) fn scheduler_message(chain: &Chain<'_>) -> Option<String> {
     let said = chain.pod.scheduling.as_ref()?.said.as_ref()?;
     let parts = [&said.message, &said.reason];
-    let told = parts.into_iter().find(|part| !part.is_empty())?;
-    (!said.is_scheduled).then(|| format!("scheduler message: {told}"))
+    let message = parts.into_iter().find(|part| !part.is_empty())?;
+    (!said.is_scheduled).then(|| format!("scheduler message: {message}"))
 }
 
-/// What was not looked at and may keep the pod although a node has its devices, or would have them.
-pub(super) fn not_checked(found: &RootCause, snapshot: &Snapshot) -> Option<&'static str> {
+/// What was not evaluated, and may keep the pod from a node that has its devices, or would have them.
+pub(super) fn not_checked(code: RootCauseCode, snapshot: &Snapshot) -> Option<&'static str> {
     let unchecked = if !snapshot.nodes.is_empty() && are_known(snapshot) {
-        NOT_CHECKED
+        "not checked: free CPU and memory, pod affinity"
     } else {
-        NOT_CHECKED_WITHOUT_NODES
+        "not checked: cordoned nodes, node taints, free CPU and memory, pod affinity"
     };
-    match found {
-        RootCause::Elsewhere | RootCause::Taints(_) => Some(unchecked),
-        RootCause::TaintCombination(owners) => (!owners.is_empty()).then_some(unchecked),
-        RootCause::Constraints(_)
-        | RootCause::ConstraintsAndTaints(_)
-        | RootCause::Devices
-        | RootCause::NoClass(_)
-        | RootCause::Fails(_)
-        | RootCause::Unknown(_) => None,
+    match code {
+        RootCauseCode::Elsewhere | RootCauseCode::Taint => Some(unchecked),
+        RootCauseCode::Taints
+        | RootCauseCode::Constraint
+        | RootCauseCode::Pod
+        | RootCauseCode::Driver
+        | RootCauseCode::Devices
+        | RootCauseCode::Never
+        | RootCauseCode::Class
+        | RootCauseCode::Fails
+        | RootCauseCode::Unknown => None,
     }
 }
 
-/// A claim that there is not, although a pod has a template for it: whether the template is there, where that is
-/// known.
-pub(super) fn ungenerated(
-    pod: &NamespacedName,
-    template: &ObjectName,
-    reading: &Reading,
-) -> String {
-    let namespace = &pod.namespace;
-    // Without the templates, a missing one and a controller that has not come to it look the same.
-    if reading.without(Kind::ResourceClaimTemplate).is_some() {
-        return format!(
-            "no claim has been created from ResourceClaimTemplate {template}; the template may not exist (check \
-             with `kubectl get resourceclaimtemplate {template} -n {namespace}`)"
-        );
-    }
-    let mut templates = reading.snapshot.templates.iter();
-    if templates.any(|known| known.name.namespace == *namespace && known.name.name == *template) {
-        return format!("no claim has been created from ResourceClaimTemplate {template} yet");
-    }
-    format!(
-        "ResourceClaimTemplate {template} does not exist in namespace {namespace}: no claim is created until the \
-         template exists"
-    )
-}
-
-/// The constraints at these places, as the claim has them.
-pub(super) fn constraints(places: &[usize], spec: Option<&ClaimSpec>) -> String {
-    let named = places.iter().filter_map(|place| {
-        let constraint = spec?.constraints.get(*place)?;
-        let rule = match &constraint.rule {
+/// The constraints with these indices, as the claim has them.
+fn constraints(indices: &[usize], spec: Option<&ClaimSpec>) -> String {
+    let named = indices.iter().filter_map(|index| {
+        let rule = &spec?.constraints.get(*index)?.rule;
+        Some(match rule {
             ConstraintRule::Same(attribute) => format!("matchAttribute {attribute}"),
             ConstraintRule::Distinct(attribute) => format!("distinctAttribute {attribute}"),
             ConstraintRule::Unknown => "a constraint that this plugin does not know".to_owned(),
-        };
-        // The claims of a pod are searched as one, in which requests are called NUMBER:NAME.
-        let own = |request: &std::sync::Arc<str>| match request.split_once(':') {
-            Some((_, name)) => name.to_owned(),
-            None => request.to_string(),
-        };
-        let requests: Vec<String> = constraint.requests.iter().map(own).collect();
-        let requests = match requests.as_slice() {
-            [] => "all requests".to_owned(),
-            [one] => format!("request {one}"),
-            several => format!("requests {}", several.join(", ")),
-        };
-        Some(format!("{rule} of {requests}"))
+        })
     });
     named.collect::<Vec<_>>().join(", or ")
 }
 
-/// What keeps the pod, in words that say first whether it is a taint.
-pub(super) fn root_cause(
-    blame: &RootCause,
-    spec: Option<&ClaimSpec>,
-    searched: SearchedNodes,
-) -> String {
-    let listed = |owners: &[TaintOwner]| some(&owners.iter().map(owner).collect::<Vec<_>>());
-    let which = |places: &[usize]| {
-        plural(
-            places.len(),
-            "that constraint",
-            "any one of these constraints",
-        )
+/// The root cause in words.
+pub(super) fn message(cause: &RootCause, spec: Option<&ClaimSpec>) -> String {
+    let joined = |reasons: &BTreeSet<_>| {
+        let reasons = reasons.iter().map(ToString::to_string);
+        reasons.collect::<Vec<String>>().join("; ")
     };
-    match blame {
+    match cause {
         RootCause::Elsewhere => {
             "waits, but not for devices: a node has free devices for all requests of the pod"
                 .to_owned()
         }
-        RootCause::Constraints(places) => format!(
-            "waits for devices that are excluded by {}; a node has enough devices if {} is removed",
-            constraints(places, spec),
-            which(places)
-        ),
-        RootCause::ConstraintsAndTaints(places) => format!(
-            "waits for devices, some of which are excluded by {}, others by taints; a node has enough devices if \
-             {} and all taints are removed",
-            constraints(places, spec),
-            which(places)
-        ),
-        RootCause::Taints(owners) => match owners.as_slice() {
-            [only] => format!(
-                "waits for devices that are excluded by {}; without that taint a node has enough devices",
-                owner(only)
-            ),
-            several => format!(
-                "waits for devices that are excluded by taints; a node has enough devices if one of these taints is \
-                 removed: {}",
-                listed(several)
-            ),
-        },
-        RootCause::TaintCombination(owners) if owners.is_empty() => {
-            "waits for devices that are excluded by taints; a node has enough devices if all taints are \
-             removed; fewer taints may be enough, but this was not computed"
-                .to_owned()
+        RootCause::Constraints(indices) => {
+            let named = constraints(indices, spec);
+            format!("waits for devices: a node has enough of them without the constraint {named}")
         }
-        RootCause::TaintCombination(owners) => format!(
-            "waits for devices that are excluded by taints; a node has enough devices if all of these {} are \
-             removed: {}",
-            owners.len(),
-            listed(owners)
-        ),
-        RootCause::Devices => {
-            let constrained = match spec.map_or(0, |spec| spec.constraints.len()) {
-                0 => "",
-                1 => " and the only constraint",
-                _ => " and any one constraint",
+        RootCause::Taints(owners) => {
+            let named: Vec<String> = owners.iter().map(owner).collect();
+            let any = if named.len() > 1 {
+                "any one of these: "
+            } else {
+                ""
             };
             format!(
-                "waits for devices: {} has free devices that meet all requests of the pod, even if all \
-                 taints{constrained} are ignored",
-                searched.none()
+                "waits for devices: a node has enough of them without {any}{}",
+                few(&named)
             )
+        }
+        RootCause::SeveralTaints => {
+            "waits for devices: a node has enough of them without several taints".to_owned()
+        }
+        RootCause::Devices => "waits for devices: no node has enough free devices".to_owned(),
+        RootCause::Never => {
+            "never scheduled: no node has enough devices, even if all are free and not tainted"
+                .to_owned()
         }
         RootCause::NoClass(class) => {
             format!("waits for devices: DeviceClass {class} does not exist")
         }
-        RootCause::Fails(why) => {
-            let why: Vec<String> = why.iter().map(ToString::to_string).collect();
-            format!(
-                "waits for devices, because the scheduler fails to evaluate a CEL expression: {}",
-                why.join("; ")
-            )
-        }
+        RootCause::Fails(why) => format!(
+            "waits for devices, because the scheduler fails to evaluate a CEL expression: {}",
+            joined(why)
+        ),
         RootCause::Unknown(why) => {
-            let why: Vec<String> = why.iter().map(ToString::to_string).collect();
-            format!("waits for devices; the cause is unknown: {}", why.join("; "))
+            format!("waits for devices; the cause is unknown: {}", joined(why))
         }
     }
 }
 
-/// Whose taint it is.
-pub(super) fn owner(owner: &TaintOwner) -> String {
+fn owner(owner: &TaintOwner) -> String {
     match owner {
         TaintOwner::Rule(name) => format!("the taint of rule {name}"),
         TaintOwner::Proposed(_) => "the proposed taint".to_owned(),
@@ -320,26 +239,90 @@ pub(super) fn owner(owner: &TaintOwner) -> String {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The changes each of which gives the pod devices: a toleration in one request, which was tried, then the removal of
+/// a taint.
+pub(super) fn pending_fixes(
+    found: &Diagnosis,
+    wanted: &PendingPod,
+    question: &PendingClaim<'_>,
+) -> Vec<SingleChange> {
+    let owners = match &found.root_cause {
+        RootCause::Taints(owners) => owners.as_slice(),
+        RootCause::SeveralTaints => &[],
+        RootCause::Elsewhere
+        | RootCause::Constraints(_)
+        | RootCause::Devices
+        | RootCause::Never
+        | RootCause::NoClass(_)
+        | RootCause::Fails(_)
+        | RootCause::Unknown(_) => return Vec::new(),
+    };
+    let removals = owners
+        .iter()
+        .filter_map(|owner| SingleChange::releasing(owner, question.snapshot));
+    let mut fixes: Vec<SingleChange> = tolerations(found, question.snapshot)
+        .into_iter()
+        .take(TRIED)
+        .filter_map(|(index, toleration)| {
+            let mut claim = wanted.claim.clone();
+            add(&mut claim, index, &toleration);
+            let changed = PendingClaim {
+                claim: &claim,
+                ..*question
+            };
+            // Tried and not derived: other taints or constraints may keep the devices all the same.
+            if !is_placeable(&changed) {
+                return None;
+            }
+            let (origin, name, _, path) = terms_of(wanted, index.0, index.1)?;
+            SingleChange::tolerating(origin, (&name, &path), &toleration)
+        })
+        .chain(removals)
+        .collect();
+    // A rule was created on purpose: a change that needs no decision about it comes first.
+    fixes.sort_by_key(|change| change.rule.is_some());
+    fixes
+}
 
-    #[test]
-    fn cordoned_nodes_that_alone_keep_a_pod_from_devices_are_named() {
-        for (nodes, end) in [
-            (&[][..], "; another node has them"),
-            (&["node-3"], "; node node-3 has them, but is cordoned"),
-            (
-                &["node-3", "node-4"],
-                "; nodes node-3, node-4 have them, but are cordoned",
-            ),
-        ] {
-            let nodes: Vec<NodeName> = nodes.iter().map(|name| NodeName::from(*name)).collect();
-            let found = SchedulingExclusion::by_closed_nodes(nodes.clone());
-            assert!(found.message.ends_with(end), "{}", found.message);
-            assert_eq!(found.cordoned, nodes);
+/// The tolerations of taints that alone keep devices from a request, without those that an admission policy of a
+/// dedication may refuse.
+fn tolerations(found: &Diagnosis, snapshot: &Snapshot) -> BTreeSet<(RequestIndex, Toleration)> {
+    let choices = found.choices.iter().flat_map(|choice| {
+        let index = (choice.request, choice.alternative);
+        choice.excluded.iter().map(move |(_, all)| (index, all))
+    });
+    let tainted = choices.filter_map(|(index, exclusions)| {
+        // A taint comes after all that else is against a device.
+        let (taint, owner) = exclusions.first()?.taint()?;
+        (!is_of_dedication(owner, snapshot)).then_some((index, taint))
+    });
+    tainted
+        .map(|(index, taint): (_, &Taint)| (index, Toleration::covering(taint)))
+        .collect()
+}
+
+fn is_of_dedication(owner: &TaintOwner, snapshot: &Snapshot) -> bool {
+    let TaintOwner::Rule(name) = owner else {
+        return false;
+    };
+    let mut rules = snapshot.rules.iter();
+    let rule = rules.find(|rule| rule.name == *name);
+    rule.is_some_and(|rule| rule.metadata.labels.contains_key(RuleMetadata::DEDICATION))
+}
+
+/// Adds the toleration to a request, or to one alternative of it.
+fn add(claim: &mut ResourceClaim, (request, alternative): RequestIndex, toleration: &Toleration) {
+    let specs = claim.spec.iter_mut().map(Arc::make_mut);
+    let requests = specs.flat_map(|spec| &mut spec.requests);
+    for request in requests.skip(request).take(1) {
+        match &mut request.kind {
+            RequestKind::Exactly(terms) => terms.tolerations.push(toleration.clone()),
+            RequestKind::FirstAvailable(all) => {
+                if let Some((_, terms)) = alternative.and_then(|index| all.get_mut(index)) {
+                    terms.tolerations.push(toleration.clone());
+                }
+            }
+            RequestKind::Unknown => {}
         }
-        let fix = super::super::fixes::SingleChange::uncordoning(&"node-3".into());
-        assert_eq!(fix.fix.as_deref(), Some("kubectl uncordon node-3"));
     }
 }

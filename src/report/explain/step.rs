@@ -1,14 +1,16 @@
 //! A step of an explanation, with the field it comes from.
 
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::engine::explain::{ExplainInput, Publication};
+use crate::engine::{Origin, ProposedTaint};
+use crate::model::{DeviceId, Snapshot, Taint};
+use crate::naming::age::human_duration;
 use crate::report::table::ChainLine;
 
-/// The way to all lines, at the end of one that counts those that are left out.
-pub(super) const ALL: &str = " (all: -o wide)";
-
-/// So many steps of one kind are shown to people at one place; programs get all.
+/// Number of steps of one type that text shows below one step; JSON has all.
 const SHOWN: usize = 8;
 
 /// One fact, with the facts that follow from it.
@@ -47,22 +49,10 @@ pub enum StepType {
     Taint,
     /// A toleration.
     Toleration,
-    /// The selector of a rule.
-    Selector,
-    /// The condition EvictionInProgress of a rule.
-    Condition,
     /// A pod and its outcome.
     Pod,
-    /// Devices that could serve a request.
-    Usable,
-    /// Why devices are excluded from a request.
-    Excluded,
-    /// A claim that could get the device next.
-    Candidate,
     /// Other devices on the same hardware.
     Sibling,
-    /// A change that would alter the outcome of a pod.
-    Change,
     /// An object that is missing.
     Missing,
     /// Anything else.
@@ -94,7 +84,7 @@ impl FieldReference {
         })
     }
 
-    /// What was asked about.
+    /// The taint that was proposed on the command line.
     pub(super) fn question() -> Option<Self> {
         Some(Self {
             object: "proposed taint".to_owned(),
@@ -112,7 +102,7 @@ impl FieldReference {
 }
 
 impl Step {
-    /// A fact that stands there.
+    /// A fact with the field that states it.
     pub(super) fn new(
         step_type: StepType,
         message: impl Into<String>,
@@ -127,13 +117,13 @@ impl Step {
         }
     }
 
-    /// Whether it is as needed.
+    /// Sets whether the requirement of the step is met.
     pub(super) fn satisfied(mut self, satisfied: impl Into<Option<bool>>) -> Self {
         self.satisfied = satisfied.into();
         self
     }
 
-    /// With what leads on from it.
+    /// Adds steps that follow from it.
     pub(super) fn with(mut self, steps: impl IntoIterator<Item = Self>) -> Self {
         self.steps.extend(steps);
         self
@@ -171,4 +161,73 @@ pub(super) fn lines(steps: &[Step], depth: usize) -> Vec<ChainLine> {
         lines.extend(self::lines(&step.steps, depth.saturating_add(1)));
     }
     lines
+}
+
+/// The setter of a taint in words, and the field of the taint; `index` is that of a driver's taint on its device.
+pub(super) fn origin(
+    origin: Origin<'_>,
+    index: Option<usize>,
+    publication: Publication<'_>,
+    input: &ExplainInput<'_>,
+) -> (String, Option<FieldReference>) {
+    let of_rule = |name: &dyn std::fmt::Display, assumed: &str| {
+        let field = FieldReference::new("DeviceTaintRule", name, ".spec.taint");
+        (format!("rule {name}{assumed}"), field)
+    };
+    match origin {
+        Origin::Proposed(number) => {
+            let proposed: Option<&ProposedTaint> = input.taints.get(number);
+            let assumed = if number < input.assumed {
+                ", as proposed"
+            } else {
+                ""
+            };
+            match proposed.and_then(|proposed| proposed.rule.as_ref()) {
+                Some(rule) => of_rule(rule, assumed),
+                None => ("a proposed rule".to_owned(), FieldReference::question()),
+            }
+        }
+        Origin::Rule(name) => of_rule(name, ""),
+        Origin::ResourceSlice(slice) => {
+            // Without a current slice there is no field that a path could name.
+            let path = match (publication, index) {
+                (Publication::Current(_, device), Some(taint)) => {
+                    format!(".spec.devices[{device}].taints[{taint}]")
+                }
+                (
+                    Publication::Current(..) | Publication::Outdated(..) | Publication::Nowhere,
+                    _,
+                ) => String::new(),
+            };
+            let field = FieldReference::new("ResourceSlice", slice, path);
+            ("the driver".to_owned(), field)
+        }
+    }
+}
+
+/// The field in which a device is published, in the newest generation of its pool.
+pub(super) fn published(id: &DeviceId, snapshot: &Snapshot) -> Option<FieldReference> {
+    let slices = snapshot.slices.iter();
+    let slices = slices.filter(|slice| slice.driver == id.driver && slice.pool.name == id.pool);
+    // Slices of an older generation may still be listed while the driver replaces them, and count for nothing.
+    let newest = slices.clone().map(|slice| slice.pool.generation).max();
+    let mut current = slices.filter(|slice| Some(slice.pool.generation) == newest);
+    current.find_map(|slice| {
+        let mut devices = slice.devices.iter();
+        let index = devices.position(|device| device.name == id.device)?;
+        let path = format!(".spec.devices[{index}]");
+        FieldReference::new("ResourceSlice", &slice.name, path)
+    })
+}
+
+/// The time since which a taint is there.
+pub(super) fn since(taint: &Taint, now: Timestamp) -> String {
+    match taint.time_added {
+        Some(at) if at == now => "from now on".to_owned(),
+        Some(at) => {
+            let ago = human_duration(now.duration_since(at));
+            format!("since {at} ({ago} ago)")
+        }
+        None => "since an unknown time".to_owned(),
+    }
 }

@@ -32,28 +32,6 @@ pub struct ExplainedVerdict {
     pub eviction_time: Option<Time>,
 }
 
-impl ExplainedVerdict {
-    /// Whether the pod keeps its devices.
-    pub(super) fn is_spared(&self) -> bool {
-        match self.outcome {
-            PodOutcome::Tolerates | PodOutcome::NotEvicted | PodOutcome::Untouched => true,
-            PodOutcome::EvictedNow
-            | PodOutcome::EvictedLater
-            | PodOutcome::Terminating
-            | PodOutcome::Waiting
-            | PodOutcome::Unknown => false,
-        }
-    }
-
-    /// Whether somebody wants it to be otherwise: the pod is evicted, or waits for devices.
-    pub(super) fn is_to_mend(&self) -> bool {
-        matches!(
-            self.outcome,
-            PodOutcome::EvictedNow | PodOutcome::EvictedLater | PodOutcome::Waiting
-        )
-    }
-}
-
 /// Outcome of a pod. The outcomes in an ImpactReport are the same, but without Untouched, Waiting and Unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum PodOutcome {

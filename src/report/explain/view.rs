@@ -6,21 +6,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::fixes::SingleChange;
-use super::step::{ALL, Step, lines};
+use super::step::{Step, lines};
 use super::verdict::{ExplainedVerdict, PodOutcome};
 use super::waiting::{RootCauseCode, WaitingRequest};
 use crate::assess::{Basis, ReportCompleteness};
-use crate::model::{self, DeviceId, ObjectName};
+use crate::model::{self, DeviceId};
 use crate::naming::phrase::counted;
 use crate::naming::pod::arguments;
-use crate::naming::rule::qualified;
 use crate::report::answer::{Answer, beside};
 use crate::report::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
 use crate::report::reference::ObjectReference;
 use crate::report::table::{ChainLine, Heading, Section, Shown, Tone, View};
 
-/// Report of `explain`: why a pod is evicted, stays or waits for devices; what tainted or allocated a device;
-/// which pods a rule evicts. Each result has the steps that lead to it.
+/// Report of `explain`: why a pod is evicted, stays or waits for devices; what tainted or allocated a device. Each result
+/// has the steps that lead to it.
 ///
 /// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -43,62 +42,35 @@ pub struct Explanation {
     pub incomplete: Vec<Incomplete>,
 }
 
-/// Whether lines that count what is left out name the way to all of it, or all of it is shown below.
-#[derive(Clone, Copy)]
-enum WayToAll {
-    Named,
-    Shown,
-}
-
-/// Kind of an explained object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum SubjectKind {
-    /// A pod.
-    Pod,
-    /// A device.
-    Device,
-    /// A rule.
-    Rule,
-}
-
-/// One pod, device or rule.
+/// One pod or device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Explained {
-    /// Kind of the explained object.
-    pub subject: SubjectKind,
-    /// The pod; null for devices and rules.
+    /// The pod; null for devices.
     pub pod: Option<ObjectReference>,
-    /// The device, as DRIVER/POOL/DEVICE; null for pods and rules.
+    /// The device, as DRIVER/POOL/DEVICE; null for pods.
     pub device: Option<String>,
-    /// The name of the rule; null for pods and devices.
-    pub rule: Option<String>,
     /// The result in one sentence.
     pub message: String,
     /// The facts that decide the outcome of the pod. For a pod that is evicted or that tolerates a taint: the taint
     /// and the toleration. For a pod that waits for devices: what the pod waits for. Otherwise empty.
     pub messages: Vec<String>,
-    /// Outcome of the pod; null for devices and rules.
+    /// Outcome of the pod; null for devices.
     pub verdict: Option<ExplainedVerdict>,
     /// Why the pod waits for devices: the root cause. Null if the explained object is not a pod that waits
     /// for devices.
     pub blocked_by: Option<RootCauseCode>,
     /// Steps that lead to the result; each step has the steps that follow from it.
     pub steps: Vec<Step>,
-    /// Single changes that would alter the outcome of the pod; those that affect the eviction come first. Empty if
-    /// the explained object is a device or a rule.
+    /// Single changes after which an evicted pod stays, then those that only delay its eviction; for a pod that waits,
+    /// those that make devices available. Empty for other pods and for devices.
     pub fixes: Vec<SingleChange>,
-    /// The smallest set of taints whose removal prevents the eviction, or gives devices to a waiting pod.
-    /// Empty if a change in `fixes` suffices, if there is no such set, or if too many taints are involved to
-    /// compute it.
-    #[serde(default)]
-    pub combined_fix: Vec<SingleChange>,
     /// The requests of the pod, each with its usable and excluded devices. Empty if the explained object is
     /// not a pod that waits for devices.
     pub waiting_requests: Vec<WaitingRequest>,
 }
 
-/// So many fixes stand in the short form.
+/// Number of fixes in text.
 const FIXES: usize = 3;
 
 impl Explanation {
@@ -125,7 +97,7 @@ impl Explanation {
 }
 
 impl Explained {
-    /// How the answer about a pod stands out: only what is known to be well is.
+    /// The tone of the result on a pod: only a pod that is known to stay and to run is good.
     fn tone(&self) -> Option<Tone> {
         let verdict = self.verdict.as_ref()?;
         Some(match verdict.outcome {
@@ -141,69 +113,52 @@ impl Explained {
         })
     }
 
-    /// What it is, of which nothing is said yet.
-    fn of(subject: SubjectKind) -> Self {
+    fn empty() -> Self {
         Self {
-            subject,
             pod: None,
             device: None,
-            rule: None,
             message: String::new(),
             messages: Vec::new(),
             verdict: None,
             blocked_by: None,
             steps: Vec::new(),
             fixes: Vec::new(),
-            combined_fix: Vec::new(),
             waiting_requests: Vec::new(),
         }
     }
 
-    /// A pod, of which nothing is said yet.
+    /// An explanation of a pod without content.
     pub(super) fn of_pod(pod: ObjectReference) -> Self {
         Self {
             pod: Some(pod),
-            ..Self::of(SubjectKind::Pod)
+            ..Self::empty()
         }
     }
 
-    /// A device, of which nothing is said yet.
+    /// An explanation of a device without content.
     pub(super) fn of_device(device: &DeviceId) -> Self {
         Self {
             device: Some(device.to_string()),
-            ..Self::of(SubjectKind::Device)
+            ..Self::empty()
         }
     }
 
-    /// A rule, of which nothing is said yet.
-    pub(super) fn of_rule(rule: &ObjectName) -> Self {
-        Self {
-            rule: Some(rule.to_string()),
-            ..Self::of(SubjectKind::Rule)
-        }
-    }
-
-    /// What it is called, as `-o name` prints it.
+    /// The name, as `-o name` prints it.
     #[must_use]
     pub fn name(&self) -> String {
         let pod = self.pod.as_ref();
         let pod = pod.map(|pod| arguments(&pod.namespace, &pod.name));
-        let rule = self.rule.as_deref().map(qualified);
-        let name = pod.or(rule).or_else(|| self.device.clone());
+        let name = pod.or_else(|| self.device.clone());
         name.unwrap_or_default()
     }
 
-    /// The deciding links and the fixes, with the way to those that are left out, or where all are shown below.
-    fn short(&self, way: WayToAll) -> Vec<ChainLine> {
+    /// The reasons and the fixes, a line each.
+    fn short(&self) -> Vec<ChainLine> {
         let labelled = |label: &'static str, lines: Vec<String>| {
             let lines = lines.into_iter().enumerate();
             lines.map(move |(place, line)| {
                 // As wide as a label, and as far as the second line of a long one is indented.
                 let label = if place == 0 { label } else { "   " };
-                let line = match way {
-                    WayToAll::Named => &line,
-                    WayToAll::Shown => line.strip_suffix(ALL).unwrap_or(&line),
-                };
                 ChainLine {
                     depth: 0,
                     text: format!("{label} {line}"),
@@ -211,77 +166,29 @@ impl Explained {
                 }
             })
         };
+        let fixes = self.fixes.iter().map(SingleChange::line).take(FIXES);
+        let more = self.fixes.len().saturating_sub(FIXES);
+        let more = (more > 0).then(|| format!("{more} more (all: -o json)"));
+        let fixes = fixes.chain(more).enumerate();
+        let fixes = fixes.map(|(place, fix)| match place {
+            0 => fix,
+            _ => format!("or {fix}"),
+        });
         let why = labelled("WHY", self.messages.clone());
-        why.chain(labelled("FIX", self.fixes())).collect()
+        why.chain(labelled("FIX", fixes.collect())).collect()
     }
 
-    /// What would spare the pod, or give it devices: any one of these, or all of the last.
-    fn fixes(&self) -> Vec<String> {
-        let is_to_mend = self
-            .verdict
-            .as_ref()
-            .is_some_and(ExplainedVerdict::is_to_mend);
-        // A pod that is well needs no fix; what would change its verdict stands in wide output.
-        if !is_to_mend {
-            return Vec::new();
-        }
-        let helps = |change: &&SingleChange| match &change.verdict {
-            Some(verdict) => verdict.is_spared(),
-            // Without a verdict it gives devices to a pod that waits, which is what is wanted.
-            None => true,
-        };
-        let single: Vec<&str> = self
-            .fixes
-            .iter()
-            .filter(helps)
-            .filter_map(|change| change.fix.as_deref())
-            .collect();
-        let more = single.len().saturating_sub(FIXES);
-        let shown = single
-            .iter()
-            .take(FIXES)
-            .enumerate()
-            .map(|(place, fix)| match place {
-                0 => (*fix).to_owned(),
-                _ => format!("or {fix}"),
-            });
-        let more = (more > 0).then(|| format!("or {more} more{ALL}"));
-        // All or none: a single step that nothing can be done for makes the others useless.
-        let together: Option<Vec<&str>> = self
-            .combined_fix
-            .iter()
-            .map(|one| one.fix.as_deref())
-            .collect();
-        let together = together
-            .filter(|all| !all.is_empty())
-            .map(|all| format!("all of: {}", all.join("; ")));
-        shown.chain(more).chain(together).collect()
-    }
-
-    /// The answer and how it comes about; in a page below this title.
+    /// The result and its reasons; in a page below this title.
     fn sections(&self, title: Option<&str>) -> Vec<Section> {
         let headline = format!("{}: {}", self.name(), self.message);
-        let fixes: Vec<Step> = self.fixes.iter().map(SingleChange::step).collect();
-        let is_short = !self.messages.is_empty();
-        let is_to_mend = self
-            .verdict
-            .as_ref()
-            .is_some_and(ExplainedVerdict::is_to_mend);
-        let alterations = if is_to_mend {
-            "Possible fixes"
-        } else {
-            "Changes that lead to another outcome"
-        };
         let chain = lines(&self.steps, 0);
-        let plain = chain.iter().map(|line| ChainLine {
+        let without_fields = chain.iter().map(|line| ChainLine {
             source: None,
             ..line.clone()
         });
-        let plain = if is_short {
-            Vec::new()
-        } else {
-            plain.collect()
-        };
+        // The reasons are the part of the chain that decides.
+        let is_short = !self.messages.is_empty();
+        let without_fields = without_fields.filter(|_| !is_short).collect();
         vec![
             Section::sentences(vec![headline]).shown(Shown::Unpaged),
             Section {
@@ -289,19 +196,10 @@ impl Explained {
                 shown: Shown::Page,
                 ..Section::sentences(vec![self.message.clone()]).toned(self.tone())
             },
-            Section::chain(self.short(WayToAll::Named)).shown(Shown::Narrow),
-            Section::chain(self.short(WayToAll::Shown))
-                .captioned("In short")
-                .shown(Shown::Wide),
-            Section::chain(plain).shown(Shown::Narrow),
+            Section::chain(self.short()).captioned("In short"),
+            Section::chain(without_fields).shown(Shown::Narrow),
             Section::chain(chain)
                 .captioned("Explanation")
-                .shown(Shown::Wide),
-            Section::chain(lines(&fixes, 0))
-                .titled(alterations.to_owned())
-                .shown(Shown::Wide),
-            Section::chain(lines(&SingleChange::steps(&self.combined_fix), 0))
-                .titled("Possible fix, which needs all of these changes".to_owned())
                 .shown(Shown::Wide),
         ]
     }

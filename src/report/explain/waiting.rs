@@ -1,4 +1,4 @@
-//! Explanation of a pending pod: its requests, and what keeps devices from them.
+//! Explanation of a pending pod: its requests, and what excludes devices from them.
 
 use std::collections::BTreeMap;
 
@@ -6,101 +6,138 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::fixes::SingleChange;
-use super::origin::{published, published_taint};
-use super::pending_fixes::changes;
-use super::request_text::{terms_of, terms_path};
 use super::root_cause::{
-    SearchedNodes, not_checked, plural, root_cause, scheduler_message, scheduling_exclusion, some,
+    away_drivers, message, node_exclusion, not_checked, pending_fixes, scheduler_message,
 };
-use super::step::{ALL, FieldReference, Step, StepType};
+use super::step::{FieldReference, published};
 use crate::assess::{Basis, closed_line, completeness};
 use crate::engine::ProposedTaint;
 use crate::engine::allocator::{
     ChoiceDiagnosis, Exclusion, PendingClaim, RootCause, SearchBasis, TaintOwner, diagnose,
 };
 use crate::engine::closed_nodes::{closed_nodes, other_nodes};
-use crate::engine::explain::{Chain, PendingPod};
-use crate::model::{
-    self, DeviceClass, DeviceId, Kind, NamespacedName, RequestTerms, ResourceClaim, Snapshot,
-};
+use crate::engine::current_slices;
+use crate::engine::explain::{Chain, PendingPod, RequestOrigin};
+use crate::model::{DeviceClass, DeviceId, Kind, NodeName, RequestKind, RequestTerms, Snapshot};
 use crate::naming::phrase::counted;
-use crate::report::casing::pascal_case;
 use crate::report::reference::ObjectReference;
 use crate::report::taint::Taint;
 
-/// So many reasons stand below a request in short.
+/// Number of reasons that text shows below a request; the first selector and taint are shown beside them.
 const SHOWN: usize = 2;
 
-/// So many of them are in JSON.
+/// Number of devices of one reason in JSON.
 const LISTED: usize = 100;
 
-/// A request that waits for devices, or one alternative of it, with its usable and excluded devices.
+/// A request of a pending pod, or one alternative of it, with its usable and excluded devices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WaitingRequest {
-    /// The claim.
-    pub claim: ObjectReference,
-    /// The request, as REQUEST or REQUEST/SUBREQUEST.
+    /// The claim; null for an extended resource, for which the scheduler creates a claim.
+    pub claim: Option<ObjectReference>,
+    /// The request, as REQUEST or REQUEST/SUBREQUEST, or the extended resource.
     pub request: String,
     /// The device class of the request.
     pub device_class_name: String,
     /// Devices that the request needs; null if it requests all devices of a node.
     pub needed_device_count: Option<i64>,
+    /// Number of devices that match the device class.
+    pub class_device_count: usize,
+    /// Number of devices that match the device class and the selectors of the request, on nodes where the pod can be
+    /// scheduled.
+    pub matching_device_count: usize,
+    /// The devices on the node that has most of what the pod needs; null if no matching device is local to a node.
+    pub best_node: Option<BestNode>,
     /// Devices that match the request and are available to it, ordered by name. For a request with admin
     /// access, these include devices in use.
     pub usable_devices: Vec<String>,
-    /// Reasons why devices are not usable for the request. A device counts for each reason that excludes it.
+    /// Reasons why the other devices are not usable, those of most devices first. A device counts once, for its first
+    /// reason.
     pub excluded: Vec<Excluded>,
+}
+
+/// Devices for a request on one node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BestNode {
+    /// Name of the node.
+    pub name: String,
+    /// Number of devices of the node that match the request and are available to it.
+    pub usable_device_count: usize,
+    /// Number of devices of the node that match the request.
+    pub matching_device_count: usize,
 }
 
 /// A reason why devices cannot be allocated to a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Excluded {
-    /// Code of the reason. `Class`: a selector of the device class does not match. `Selector`: a selector of
-    /// the request does not match. `Fails`: a selector fails with an error, so the scheduler cannot schedule
-    /// the pod. `Node`: the device is on a node that does not exist, or on which the pod cannot run. `Taint`: the
-    /// request does not tolerate a taint. `Held`: the device is allocated to another claim. `Amount`: too
-    /// little of the capacity is left. `TooSmall`: the total capacity is less than requested.
-    /// `IncompletePool`: not all ResourceSlices of the pool are published. `InvalidPool`: the ResourceSlices
-    /// of the pool contradict each other. `Unknown`: the device may match, but data is missing.
-    pub reason: String,
+    /// Code of the reason.
+    pub reason: ExclusionReason,
     /// The reason as text.
     pub message: String,
-    /// Object and field that state the reason; null if no single object does.
+    /// Object and field that state the reason for the first of the devices; null if no single object does.
     pub field_ref: Option<FieldReference>,
-    /// The expression that is false (Class, Selector) or fails (Fails); null for other reasons.
-    pub expression: Option<String>,
     /// The taint that excludes the devices; null if the reason is not Taint.
     pub taint: Option<Taint>,
-    /// Number of devices that this reason excludes.
+    /// Number of devices that this reason excludes first.
     pub device_count: usize,
-    /// Number of devices that only `reason` excludes.
-    pub solely_excluded_device_count: usize,
-    /// The devices that this reason excludes, ordered by name; at most 100.
+    /// These devices, ordered by name; at most 100.
     pub devices: Vec<String>,
 }
 
-/// Root cause for a pod that waits for devices.
+/// Why a device cannot be allocated, in the order in which reasons are reported.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub enum ExclusionReason {
+    /// A selector of the device class does not match.
+    Class,
+    /// A selector of the request does not match.
+    Selector,
+    /// A selector fails with an error, so the scheduler cannot schedule the pod.
+    Fails,
+    /// The device is on a node that does not exist, or on which the pod cannot be scheduled.
+    Node,
+    /// Not all ResourceSlices of the pool are published.
+    IncompletePool,
+    /// The ResourceSlices of the pool contradict each other.
+    InvalidPool,
+    /// The total capacity is less than requested.
+    TooSmall,
+    /// The device is allocated to another claim.
+    Held,
+    /// Too little of the capacity is left.
+    Amount,
+    /// The request does not tolerate a taint.
+    Taint,
+    /// The device may match, but data is missing.
+    Unknown,
+}
+
+/// Root cause for a pending pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum RootCauseCode {
     /// Devices are not the cause: a node has all the devices that the pod needs, and nothing that was evaluated
     /// keeps the pod off that node. Either the scheduler has not tried yet, or the cause is something else, such
     /// as too little free CPU or memory.
     Elsewhere,
-    /// A taint: it is enough to remove any one of the taints in `fixes`.
+    /// A taint: it is enough to remove any one of the taints in `fixes`, or to tolerate it.
     Taint,
-    /// Several taints: it is not enough to remove only one of them. `combinedFix` lists the taints to remove together.
+    /// Several taints: it is not enough to remove only one of them.
     Taints,
     /// A constraint of the claim: without it, some node has enough devices.
     Constraint,
-    /// A constraint of the claim together with taints: without both, some node has enough devices.
-    ConstraintAndTaints,
     /// Some nodes have enough devices, but the pod cannot be scheduled there: it has a scheduling gate, or these nodes
     /// are cordoned or tainted, or excluded by the pod's node selector or node affinity.
     Pod,
-    /// There are too few devices on every node on which the pod can be scheduled; without any taint, there would also be too few.
+    /// A driver publishes no devices on a node where claims hold some.
+    Driver,
+    /// There are too few free devices on every node on which the pod can be scheduled; without any taint, there would also
+    /// be too few.
     Devices,
+    /// No node on which the pod can be scheduled has enough devices, even if all are free and no taint excludes them.
+    Never,
     /// The device class does not exist.
     Class,
     /// A CEL expression fails with an error, so the scheduler cannot schedule the pod.
@@ -110,14 +147,14 @@ pub enum RootCauseCode {
 }
 
 impl From<&RootCause> for RootCauseCode {
-    fn from(blame: &RootCause) -> Self {
-        match blame {
+    fn from(cause: &RootCause) -> Self {
+        match cause {
             RootCause::Elsewhere => Self::Elsewhere,
             RootCause::Taints(_) => Self::Taint,
-            RootCause::TaintCombination(_) => Self::Taints,
+            RootCause::SeveralTaints => Self::Taints,
             RootCause::Constraints(_) => Self::Constraint,
-            RootCause::ConstraintsAndTaints(_) => Self::ConstraintAndTaints,
             RootCause::Devices => Self::Devices,
+            RootCause::Never => Self::Never,
             RootCause::NoClass(_) => Self::Class,
             RootCause::Fails(_) => Self::Fails,
             RootCause::Unknown(_) => Self::Unknown,
@@ -125,40 +162,25 @@ impl From<&RootCause> for RootCauseCode {
     }
 }
 
-/// What a pod waits for.
+/// Why a pod is pending.
 pub(super) struct PendingReasons {
     pub(super) code: RootCauseCode,
-    /// What the pod does, and what keeps it, in words.
+    /// The root cause in words.
     pub(super) message: String,
-    /// What there is for each request, what was not checked, and what the scheduler says, a line each.
+    /// Devices for each request, what was not checked, and the message of the scheduler.
     pub(super) why: Vec<String>,
     pub(super) requests: Vec<WaitingRequest>,
-    /// The changes each of which would give it devices.
     pub(super) fixes: Vec<SingleChange>,
-    /// Those that would only together.
-    pub(super) combined_fix: Vec<SingleChange>,
-    /// For each of the requests its claim and where it stands there.
-    places: Vec<(NamespacedName, String)>,
 }
 
-/// The kinds that say which devices a claim could get.
-const USABLE_BY: [Kind; 3] = [
-    Kind::ResourceSlice,
-    Kind::DeviceTaintRule,
-    Kind::ResourceClaim,
-];
-
-/// What the pod of the chain waits for; absent where it waits for no device.
+/// The reasons for which the pod of the chain waits; absent if it does not wait for devices.
 pub(super) fn of(
     chain: &Chain<'_>,
     assumed: &[ProposedTaint],
     basis: &Basis<'_>,
 ) -> Option<PendingReasons> {
     let snapshot = &basis.reading.snapshot;
-    let unallocated = |claim: &&ResourceClaim| claim.allocation.is_none();
-    let mut waiting = chain.links.iter().filter_map(|link| link.claim);
-    // A pod that is terminating is not scheduled any more, whatever its claims lack.
-    if chain.pod.deletion.is_some() || !waiting.any(|claim| unallocated(&claim)) {
+    if !PendingPod::waits(chain, snapshot) {
         return None;
     }
     let Some(wanted) = PendingPod::of(chain, snapshot) else {
@@ -168,8 +190,6 @@ pub(super) fn of(
             why: scheduler_message(chain).into_iter().collect(),
             requests: Vec::new(),
             fixes: Vec::new(),
-            combined_fix: Vec::new(),
-            places: Vec::new(),
         });
     };
     let closed = closed_nodes(chain.pod, snapshot);
@@ -187,387 +207,398 @@ pub(super) fn of(
         },
     };
     let found = diagnose(&question);
-    let view = |choice: &ChoiceDiagnosis| describe(choice, &wanted, snapshot);
-    let views = found.choices.iter().filter_map(view);
-    let (requests, places): (Vec<_>, Vec<_>) = views.unzip();
-    let (mut fixes, combined_fix) = changes(&found, &wanted, &question);
     let on_closed_too = PendingClaim {
         selectors: &wanted.selectors,
         ..question
     };
-    let scheduling_exclusion =
-        scheduling_exclusion(&found.root_cause, chain.pod, &on_closed_too, &closed);
-    let cordoned = scheduling_exclusion.iter().flat_map(|it| &it.cordoned);
-    fixes.extend(cordoned.map(SingleChange::uncordoning));
-    // Where the pod itself is the cause, what was not checked on nodes explains nothing.
-    let unchecked = match &scheduling_exclusion {
-        Some(_) => None,
-        None => not_checked(&found.root_cause, snapshot),
+    let cause = &found.root_cause;
+    let away = away_drivers(&found, chain.pod, basis.reading);
+    let exclusion = node_exclusion(cause, chain.pod, &on_closed_too, &closed);
+    // On the only node of the pod the driver is the cause, whatever other nodes have.
+    let is_bound = chain.pod.only_node().is_some() && chain.pod.gates().is_empty();
+    let away = away.filter(|_| is_bound || exclusion.is_none());
+    let (code, message, uncordons) = match (away, exclusion) {
+        (Some(away), _) => (RootCauseCode::Driver, away, Vec::new()),
+        (None, Some(exclusion)) => (RootCauseCode::Pod, exclusion.message, exclusion.cordoned),
+        (None, None) => {
+            let message = message(cause, wanted.claim.spec.as_deref());
+            (RootCauseCode::from(cause), message, Vec::new())
+        }
     };
+    let mut fixes = pending_fixes(&found, &wanted, &question);
+    fixes.extend(uncordons.iter().map(SingleChange::uncordoning));
+    let best = best_node(&found.choices, snapshot);
+    let requests: Vec<WaitingRequest> = found
+        .choices
+        .iter()
+        .enumerate()
+        .filter_map(|(number, choice)| {
+            let best = best.as_ref().and_then(|best| best.of(number));
+            request(choice, &wanted, best, snapshot)
+        })
+        .collect();
     let is_known = |kind: &Kind| basis.reading.without(*kind).is_none();
-    let knows_usable = USABLE_BY.iter().all(is_known);
-    let why = requests.iter().flat_map(|one| one.lines(knows_usable));
-    let why = why.chain(closed_line(&closed));
-    let why = why.chain(unchecked.map(str::to_owned));
+    let knows_usable = [
+        Kind::ResourceSlice,
+        Kind::DeviceTaintRule,
+        Kind::ResourceClaim,
+    ]
+    .iter()
+    .all(is_known);
+    let lines = requests.iter().flat_map(|one| one.lines(knows_usable));
+    // Where the pod itself is the cause, what was not checked on nodes explains nothing.
+    let unchecked = not_checked(code, snapshot).map(str::to_owned);
+    let why = lines.chain(closed_line(&closed)).chain(unchecked);
     Some(PendingReasons {
+        code,
+        message,
         why: why.chain(scheduler_message(chain)).collect(),
-        fixes,
-        combined_fix,
-        code: scheduling_exclusion.as_ref().map_or_else(
-            || RootCauseCode::from(&found.root_cause),
-            |_| RootCauseCode::Pod,
-        ),
-        message: match scheduling_exclusion {
-            Some(exclusion) => exclusion.message,
-            None => {
-                let searched = SearchedNodes::of(chain.pod, &closed);
-                root_cause(&found.root_cause, wanted.claim.spec.as_deref(), searched)
-            }
-        },
         requests,
-        places,
+        fixes,
     })
 }
 
-impl PendingReasons {
-    /// What there is for the requests of the claim.
-    pub(super) fn steps_of(&self, claim: &ResourceClaim) -> Vec<Step> {
-        let all = self.requests.iter().zip(&self.places);
-        let own = all.filter(|(_, (name, _))| *name == claim.name);
-        own.map(|(request, (name, path))| request.step(name, path))
-            .collect()
+/// The terms of a request at `index` of the merged claim, and its name, as REQUEST or REQUEST/ALTERNATIVE.
+pub(super) fn terms_of(
+    wanted: &PendingPod,
+    index: usize,
+    alternative: Option<usize>,
+) -> Option<(&RequestOrigin, String, &RequestTerms, String)> {
+    let origin = wanted.origins.get(index)?;
+    let request = wanted.claim.spec.as_deref()?.requests.get(index)?;
+    let (name, terms) = match (&request.kind, alternative) {
+        (RequestKind::Exactly(terms), _) => (origin.name.to_string(), terms),
+        (RequestKind::FirstAvailable(all), Some(alternative)) => {
+            let (name, terms) = all.get(alternative)?;
+            (format!("{}/{name}", origin.name), terms)
+        }
+        (RequestKind::FirstAvailable(_), None) | (RequestKind::Unknown, _) => return None,
+    };
+    let path = terms_path(&request.kind, origin.index, alternative);
+    Some((origin, name, terms, path))
+}
+
+/// The field of a request in its claim: of its terms, of those of one alternative, or of the whole request.
+pub(super) fn terms_path(kind: &RequestKind, index: usize, alternative: Option<usize>) -> String {
+    let path = format!(".spec.devices.requests[{index}]");
+    match (kind, alternative) {
+        (RequestKind::Exactly(_), _) => format!("{path}.exactly"),
+        (RequestKind::FirstAvailable(_), Some(alternative)) => {
+            format!("{path}.firstAvailable[{alternative}]")
+        }
+        (RequestKind::FirstAvailable(_), None) | (RequestKind::Unknown, _) => path,
     }
 }
 
-impl WaitingRequest {
-    /// What there is for it, and what keeps most devices from it, a line each. Without devices, taints or claims
-    /// it is not known which devices it could get.
-    fn lines(&self, knows_usable: bool) -> Vec<String> {
-        let needs = match self.needed_device_count {
-            Some(count) => count.to_string(),
-            None => "all matching devices of a node at once".to_owned(),
-        };
-        let usable = match self.usable_devices.len() {
-            _ if !knows_usable => "the number of matching free devices is unknown".to_owned(),
-            1 => "1 matches and is available".to_owned(),
-            usable => format!("{usable} match and are available"),
-        };
-        let first = format!(
-            "request {} of class {}: needs {needs}; {usable}",
-            self.request, self.device_class_name,
-        );
-        // What an expression excludes was not asked for; one that fails is the answer.
-        let kept = || self.excluded.iter().filter(|one| one.expression.is_none());
-        let more = kept().count().saturating_sub(SHOWN);
-        let more = (more > 0).then(|| format!("  and {}{ALL}", counted(more, "more reason")));
-        let kept = kept()
-            .take(SHOWN)
-            .map(|one| format!("  {} {}", counted(one.device_count, "device"), one.message));
-        [first].into_iter().chain(kept).chain(more).collect()
-    }
-
-    fn step(&self, claim: &NamespacedName, path: &str) -> Step {
-        let needs = match self.needed_device_count {
-            Some(count) => counted(usize::try_from(count).unwrap_or_default(), "device"),
-            None => "all matching devices of a node at once".to_owned(),
-        };
-        let text = format!(
-            "request {}: {needs} of class {}",
-            self.request, self.device_class_name
-        );
-        let usable = match self.usable_devices.as_slice() {
-            [] => "no matching free device".to_owned(),
-            names => format!(
-                "{} {} and {} free: {}",
-                counted(names.len(), "device"),
-                plural(names.len(), "fits", "fit"),
-                plural(names.len(), "is", "are"),
-                some(names)
-            ),
-        };
-        Step::new(
-            StepType::Request,
-            text,
-            FieldReference::new("ResourceClaim", claim, path),
+/// Whether the device matches the request and is where the pod can be scheduled, free or not.
+fn is_matching(exclusions: &[Exclusion]) -> bool {
+    match exclusions.first().map(ExclusionReason::from) {
+        Some(
+            ExclusionReason::Class
+            | ExclusionReason::Selector
+            | ExclusionReason::Fails
+            | ExclusionReason::Node,
+        ) => false,
+        Some(
+            ExclusionReason::IncompletePool
+            | ExclusionReason::InvalidPool
+            | ExclusionReason::TooSmall
+            | ExclusionReason::Held
+            | ExclusionReason::Amount
+            | ExclusionReason::Taint
+            | ExclusionReason::Unknown,
         )
-        .with(
-            [
-                Step::new(StepType::Usable, usable, None)
-                    .satisfied(!self.usable_devices.is_empty()),
-            ],
-        )
-        .with(self.excluded.iter().map(Excluded::step))
+        | None => true,
     }
 }
 
-impl Excluded {
-    fn step(&self) -> Step {
-        let others = match self
-            .device_count
-            .saturating_sub(self.solely_excluded_device_count)
-        {
-            0 => String::new(),
-            others if others == self.device_count => {
-                " (also excluded for other reasons)".to_owned()
+/// The node with most of the devices that the requests need, and for each request its usable and matching devices.
+struct BestNodeCounts {
+    name: NodeName,
+    counts: Vec<(usize, usize)>,
+}
+
+impl BestNodeCounts {
+    fn of(&self, choice: usize) -> Option<BestNode> {
+        let (usable, matching) = *self.counts.get(choice)?;
+        Some(BestNode {
+            name: self.name.to_string(),
+            usable_device_count: usable,
+            matching_device_count: matching,
+        })
+    }
+}
+
+fn best_node(choices: &[ChoiceDiagnosis], snapshot: &Snapshot) -> Option<BestNodeCounts> {
+    let current = current_slices(&snapshot.slices);
+    let devices = current
+        .iter()
+        .flat_map(|slice| slice.devices.iter().map(move |device| (slice, device)));
+    let nodes: BTreeMap<DeviceId, &NodeName> = devices
+        .filter_map(|(slice, device)| Some((slice.id_of(device), slice.node_of(device)?)))
+        .collect();
+    let mut counts: BTreeMap<&NodeName, Vec<(usize, usize)>> = BTreeMap::new();
+    for (number, choice) in choices.iter().enumerate() {
+        let mut add = |id: &DeviceId, usable: usize| {
+            let Some(node) = nodes.get(id) else { return };
+            let counts = counts
+                .entry(node)
+                .or_insert_with(|| vec![(0, 0); choices.len()]);
+            if let Some((free, all)) = counts.get_mut(number) {
+                *free = free.saturating_add(usable);
+                *all = all.saturating_add(1);
             }
-            others => format!(" ({others} of them also excluded for other reasons)"),
         };
-        let text = format!(
-            "{} {}{others}: {}",
-            counted(self.device_count, "device"),
-            self.message,
-            some(&self.devices)
-        );
-        let expression = self
-            .expression
-            .iter()
-            .map(|text| Step::new(StepType::Note, text.clone(), None));
-        Step::new(StepType::Excluded, text, self.field_ref.clone())
-            .satisfied(false)
-            .with(expression)
+        choice.usable.iter().for_each(|id| add(id, 1));
+        let matching = choice.excluded.iter().filter(|(_, why)| is_matching(why));
+        matching.for_each(|(id, _)| add(id, 0));
     }
+    // More free devices than a request needs are no help for the others.
+    let served = |counts: &[(usize, usize)]| -> usize {
+        let each = counts.iter().zip(choices).map(|((free, _), choice)| {
+            let needs = choice.needs.and_then(|needs| usize::try_from(needs).ok());
+            needs.map_or(*free, |needs| needs.min(*free))
+        });
+        each.sum()
+    };
+    let all = |counts: &[(usize, usize)]| -> usize { counts.iter().map(|(_, all)| all).sum() };
+    counts
+        .into_iter()
+        .rev()
+        .max_by_key(|(_, counts)| (served(counts), all(counts)))
+        .map(|(name, counts)| BestNodeCounts {
+            name: name.clone(),
+            counts,
+        })
 }
 
-/// What is asked for, and where that stands.
-struct RequestedItem<'a> {
-    claim: NamespacedName,
-    path: String,
-    terms: &'a RequestTerms,
-    class: Option<&'a DeviceClass>,
-}
-
-fn describe(
+fn request(
     choice: &ChoiceDiagnosis,
     wanted: &PendingPod,
+    best_node: Option<BestNode>,
     snapshot: &Snapshot,
-) -> Option<(WaitingRequest, (NamespacedName, String))> {
-    let (claim, place) = wanted.origins.get(choice.request)?;
-    let mut claims = snapshot.claims.iter();
-    let spec = claims.find(|known| known.name == *claim)?.spec.as_deref()?;
-    let (name, terms) = terms_of(spec, *place, choice.alternative)?;
-    let request = spec.requests.get(*place)?;
+) -> Option<WaitingRequest> {
+    let (origin, name, terms, path) = terms_of(wanted, choice.request, choice.alternative)?;
     let asked = RequestedItem {
-        claim: claim.clone(),
-        path: terms_path(&request.kind, *place, choice.alternative),
+        origin,
+        path,
         terms,
-        class: snapshot
-            .classes
-            .iter()
-            .find(|class| class.name == terms.class),
+        snapshot,
     };
-    type Found<'f> = (
-        usize,
-        usize,
-        Vec<String>,
-        Option<(&'f DeviceId, &'f Exclusion)>,
-    );
-    let stands = |(id, exclusion): (&DeviceId, &Exclusion)| match exclusion.taint() {
-        Some((taint, TaintOwner::Driver(..))) => published_taint(id, taint, snapshot),
-        Some((_, TaintOwner::Rule(_) | TaintOwner::Proposed(_))) | None => published(id, snapshot),
-    };
-    let mut reasons: BTreeMap<Reason, Found<'_>> = BTreeMap::new();
+    let mut excluded: BTreeMap<(ExclusionReason, String), Excluded> = BTreeMap::new();
     for (device, exclusions) in &choice.excluded {
-        for exclusion in exclusions {
-            let found = reasons.entry(reason(exclusion)).or_default();
-            let (devices, alone, names, first) = found;
-            first.get_or_insert((device, exclusion));
-            *devices = devices.saturating_add(1);
-            *alone = alone.saturating_add(usize::from(exclusions.len() == 1));
-            // Most devices of a large cluster may have one reason: the count goes on where the names end.
-            if names.len() < LISTED {
-                names.push(device.to_string());
-            }
+        // Each device counts once, so that the numbers add up.
+        let Some(first) = exclusions.first() else {
+            continue;
+        };
+        let message = asked.message(first);
+        let group = excluded
+            .entry((ExclusionReason::from(first), message.clone()))
+            .or_insert_with(|| asked.excluded(device, first, message));
+        group.device_count = group.device_count.saturating_add(1);
+        // Most devices of a large cluster may have one reason: the count goes on where the names end.
+        if group.devices.len() < LISTED {
+            group.devices.push(device.to_string());
         }
     }
-    let mut excluded: Vec<Excluded> = reasons
-        .into_iter()
-        .map(|(reason, (devices, alone, names, first))| Excluded {
-            solely_excluded_device_count: alone,
-            devices: names,
-            ..asked.excluded(reason, devices, first.and_then(stands))
-        })
-        .collect();
-    // Devices that nothing else keeps away come first: there, one change is enough.
-    excluded
-        .sort_by_key(|one| std::cmp::Reverse((one.solely_excluded_device_count, one.device_count)));
-    let view = WaitingRequest {
-        claim: claim.into(),
+    let count = |is_meant: &dyn Fn(&[Exclusion]) -> bool| {
+        let all = choice.excluded.iter();
+        let meant = all.filter(|(_, exclusions)| is_meant(exclusions)).count();
+        choice.usable.len().saturating_add(meant)
+    };
+    let is_of_class = |all: &[Exclusion]| !matches!(all, [Exclusion::Class(_), ..]);
+    let mut excluded: Vec<Excluded> = excluded.into_values().collect();
+    excluded.sort_by_key(|one| std::cmp::Reverse(one.device_count));
+    Some(WaitingRequest {
+        claim: origin.claim.as_ref().map(ObjectReference::from),
         request: name,
         device_class_name: terms.class.to_string(),
         needed_device_count: choice.needs,
+        class_device_count: count(&is_of_class),
+        matching_device_count: count(&is_matching),
+        best_node,
         usable_devices: choice.usable.iter().map(ToString::to_string).collect(),
         excluded,
-    };
-    Some((view, (asked.claim, asked.path)))
+    })
 }
 
-/// A reason that several devices have in common.
-type Reason = (
-    &'static str,
-    Option<usize>,
-    Option<model::Taint>,
-    String,
-    Option<TaintOwner>,
-);
-
-fn reason(exclusion: &Exclusion) -> Reason {
-    let plain = |code: &'static str| (code, None, None, String::new(), None);
-    let failing = |code: &'static str, place: usize, why: &String| {
-        (code, Some(place), None, why.clone(), None)
-    };
-    match exclusion {
-        Exclusion::Class(place) => ("class", Some(*place), None, String::new(), None),
-        Exclusion::Selector(place) => ("selector", Some(*place), None, String::new(), None),
-        Exclusion::Node => plain("node"),
-        Exclusion::Tainted(taint, owner) => {
-            let owner = match owner {
-                // Those of a driver are much the same on every device.
-                TaintOwner::Driver(..) => None,
-                TaintOwner::Rule(_) | TaintOwner::Proposed(_) => Some(owner.clone()),
-            };
-            let mut taint = taint.clone();
-            if owner.is_none() {
-                // The time differs from device to device, and would make each a reason of its own.
-                taint.time_added = None;
+impl WaitingRequest {
+    /// Numbers of devices, and the reasons that exclude most of them, a line each.
+    fn lines(&self, knows_usable: bool) -> Vec<String> {
+        let needs = match self.needed_device_count {
+            Some(count) => count.to_string(),
+            None => "all matching devices of a node".to_owned(),
+        };
+        let (matching, of_class) = (self.matching_device_count, self.class_device_count);
+        let found = match &self.best_node {
+            _ if !knows_usable => "the number of free devices is unknown".to_owned(),
+            _ if of_class == 0 => "no device matches the class".to_owned(),
+            _ if matching == 0 => format!("0 of {of_class} devices match{}", self.mismatch()),
+            Some(node) => format!(
+                "best node {}: {} of {} devices free",
+                node.name, node.usable_device_count, node.matching_device_count
+            ),
+            None => format!("{} of {matching} devices free", self.usable_devices.len()),
+        };
+        let first = format!(
+            "request {} of class {}: needs {needs}; {found}",
+            self.request, self.device_class_name
+        );
+        // What the class excludes was not requested.
+        let reasons = self.excluded.iter();
+        let reasons: Vec<&Excluded> = reasons
+            .filter(|one| one.reason != ExclusionReason::Class)
+            .collect();
+        let is_first = |place: usize, one: &Excluded| {
+            let mut before = reasons.iter().take(place);
+            !before.any(|other| other.reason == one.reason)
+        };
+        let is_shown = |place: usize, one: &Excluded| match one.reason {
+            ExclusionReason::Selector | ExclusionReason::Taint => {
+                place < SHOWN || is_first(place, one)
             }
-            ("taint", None, Some(taint), String::new(), owner)
-        }
-        Exclusion::Held(_) => plain("held"),
-        Exclusion::Amount => plain("amount"),
-        Exclusion::TooSmall => plain("too-small"),
-        Exclusion::OtherDevices => plain("constraint"),
-        Exclusion::PodUnschedulable(why) => ("pod", None, None, why.clone(), None),
-        Exclusion::Failing(why) => ("failing", None, None, why.clone(), None),
-        Exclusion::ClassFails(place, why) => failing("class-fails", *place, why),
-        Exclusion::SelectorFails(place, why) => failing("selector-fails", *place, why),
-        Exclusion::Incomplete => plain("incomplete-pool"),
-        Exclusion::Invalid => plain("invalid-pool"),
-        Exclusion::Unknown(why) => ("unknown", None, None, why.clone(), None),
+            ExclusionReason::Class
+            | ExclusionReason::Fails
+            | ExclusionReason::Node
+            | ExclusionReason::IncompletePool
+            | ExclusionReason::InvalidPool
+            | ExclusionReason::TooSmall
+            | ExclusionReason::Held
+            | ExclusionReason::Amount
+            | ExclusionReason::Unknown => place < SHOWN,
+        };
+        let shown: Vec<String> = reasons
+            .iter()
+            .enumerate()
+            .filter(|(place, one)| is_shown(*place, one))
+            .map(|(_, one)| format!("  {}: {}", one.message, one.device_count))
+            .collect();
+        let more = reasons.len().saturating_sub(shown.len());
+        let more =
+            (more > 0).then(|| format!("  and {} (all: -o json)", counted(more, "more reason")));
+        [first].into_iter().chain(shown).chain(more).collect()
     }
+
+    /// The only cause for which no device matches, to follow the number.
+    fn mismatch(&self) -> &'static str {
+        let of_class = self.excluded.iter();
+        let mut of_class = of_class.filter(|one| one.reason != ExclusionReason::Class);
+        if of_class.all(|one| one.reason == ExclusionReason::Selector) {
+            " the selector"
+        } else {
+            " where the pod can be scheduled"
+        }
+    }
+}
+
+impl From<&Exclusion> for ExclusionReason {
+    fn from(exclusion: &Exclusion) -> Self {
+        match exclusion {
+            Exclusion::Class(_) => Self::Class,
+            Exclusion::Selector(_) => Self::Selector,
+            Exclusion::ClassFails(..) | Exclusion::SelectorFails(..) => Self::Fails,
+            Exclusion::Node => Self::Node,
+            Exclusion::Incomplete => Self::IncompletePool,
+            Exclusion::Invalid => Self::InvalidPool,
+            Exclusion::TooSmall => Self::TooSmall,
+            Exclusion::Held => Self::Held,
+            Exclusion::Amount => Self::Amount,
+            Exclusion::Tainted(..) => Self::Taint,
+            Exclusion::Unknown(_) => Self::Unknown,
+        }
+    }
+}
+
+/// The terms of a request, and where they stand.
+struct RequestedItem<'a> {
+    origin: &'a RequestOrigin,
+    path: String,
+    terms: &'a RequestTerms,
+    snapshot: &'a Snapshot,
 }
 
 impl RequestedItem<'_> {
-    /// The expression at that place, of the class or of the request, and where it stands.
-    fn expression(&self, code: &str, place: usize) -> (Option<String>, Option<FieldReference>) {
-        // The place counts through the selectors of the class for these codes, and of the request for all others.
-        if code.starts_with("class") {
-            let class = &self.terms.class;
-            let path = format!(".spec.selectors[{place}].cel.expression");
-            let expressions = self.class.map(|class| &class.expressions);
-            return (
-                expressions.and_then(|all| all.get(place).cloned()),
-                FieldReference::new("DeviceClass", class, path),
-            );
-        }
-        let path = format!("{}.selectors[{place}].cel.expression", self.path);
-        (
-            self.terms.expressions.get(place).map(ToString::to_string),
-            FieldReference::new("ResourceClaim", &self.claim, path),
-        )
+    fn class_expression(&self, selector: usize) -> &str {
+        let mut classes = self.snapshot.classes.iter();
+        let class = classes.find(|class| class.name == self.terms.class);
+        let expression = class.and_then(|class: &DeviceClass| class.expressions.get(selector));
+        expression.map_or("", String::as_str)
     }
 
-    /// The reason for which so many devices are out in words, and where it stands.
-    fn excluded(
-        &self,
-        (code, place, taint, why, owner): Reason,
-        devices: usize,
-        published: Option<FieldReference>,
-    ) -> Excluded {
-        let class = &self.terms.class;
-        let verb = |one, many| plural(devices, one, many);
-        let (is, has) = (verb("is", "are"), verb("has", "have"));
-        let (expression, stands) = self.expression(code, place.unwrap_or_default());
-        let plain = |text: String| (text, None, None);
-        let (text, source, expression) = match code {
-            "class" => {
-                let does = verb("does", "do");
-                (
-                    format!("{does} not match class {class}"),
-                    stands,
-                    expression,
-                )
+    fn expression(&self, selector: usize) -> &str {
+        let expression = self.terms.expressions.get(selector);
+        expression.map_or("", |text| &**text)
+    }
+
+    /// The reason as a noun phrase, the same for all devices that have it.
+    fn message(&self, exclusion: &Exclusion) -> String {
+        match exclusion {
+            Exclusion::Class(at) => format!("no match for {}", self.class_expression(*at)),
+            Exclusion::Selector(at) => format!("no match for {}", self.expression(*at)),
+            Exclusion::ClassFails(at, why) => {
+                format!("error in {}: {why}", self.class_expression(*at))
             }
-            "selector" => {
-                let does = verb("does", "do");
-                let text = format!("{does} not match a selector of the request");
-                (text, stands, expression)
+            Exclusion::SelectorFails(at, why) => {
+                format!("error in {}: {why}", self.expression(*at))
             }
-            "class-fails" | "selector-fails" => {
-                let makes = verb("makes", "make");
-                let whose = if code == "class-fails" {
-                    format!("class {class}")
-                } else {
-                    "the request".to_owned()
+            Exclusion::Node => "on nodes where the pod cannot be scheduled".to_owned(),
+            Exclusion::Incomplete => "in incomplete pools, which the scheduler skips".to_owned(),
+            Exclusion::Invalid => {
+                "in pools with contradictory ResourceSlices, which the scheduler skips".to_owned()
+            }
+            Exclusion::TooSmall => "total capacity less than requested".to_owned(),
+            Exclusion::Held => "allocated to other claims".to_owned(),
+            Exclusion::Amount => "too little capacity left".to_owned(),
+            Exclusion::Tainted(taint, owner) => {
+                let owner = match owner {
+                    TaintOwner::Rule(name) => format!("of rule {name}"),
+                    TaintOwner::Proposed(_) => "as proposed".to_owned(),
+                    TaintOwner::Driver(..) => "of the driver".to_owned(),
                 };
-                let text = format!(
-                    "{makes} a selector of {whose} fail, and then the scheduler fails with an \
-                     error ({why})"
-                );
-                (text, stands, expression)
+                format!("taint {taint} {owner}, not tolerated")
             }
-            "taint" => {
-                let (whose, source) = setter(owner.as_ref(), devices, published);
-                let taint = taint.as_ref().map(ToString::to_string).unwrap_or_default();
-                let text = format!(
-                    "{is} excluded by taint {taint} of {whose}, which the request does not tolerate"
-                );
-                (text, source, None)
-            }
-            "node" => {
-                let text = format!("{is} on nodes that do not exist, or where the pod cannot run");
-                (text, published, None)
-            }
-            "held" => plain(format!("{is} allocated to other claims")),
-            "amount" => plain(format!("{has} too little capacity left")),
-            "too-small" => plain(format!("{has} less total capacity than requested")),
-            "incomplete-pool" => plain(format!(
-                "{is} in incomplete pools, which the scheduler skips"
-            )),
-            "invalid-pool" => plain(format!(
-                "{is} in pools with contradictory ResourceSlices, which the scheduler skips"
-            )),
-            _ => plain(format!("may or may not match: {why}")),
-        };
-        let view = |taint: &model::Taint| match &owner {
-            Some(TaintOwner::Rule(name)) => Taint::of_rule(taint, Some(name.as_str())),
-            Some(TaintOwner::Proposed(_)) => Taint::of_rule(taint, None),
-            Some(TaintOwner::Driver(..)) | None => Taint::of_driver(taint),
-        };
-        // One code for both: whose expression it is stands in the field reference.
-        let reason = match code {
-            "class-fails" | "selector-fails" => "fails",
-            other => other,
-        };
-        Excluded {
-            reason: pascal_case(reason),
-            message: text,
-            field_ref: source,
-            expression,
-            taint: taint.as_ref().map(view),
-            device_count: devices,
-            solely_excluded_device_count: 0,
-            devices: Vec::new(),
+            Exclusion::Unknown(why) => format!("unknown: {why}"),
         }
     }
-}
 
-/// Whose a taint is, and where it stands; `published` is where one of the devices does.
-fn setter(
-    owner: Option<&TaintOwner>,
-    devices: usize,
-    published: Option<FieldReference>,
-) -> (String, Option<FieldReference>) {
-    match owner {
-        Some(TaintOwner::Rule(rule)) => (
-            format!("rule {rule}"),
-            FieldReference::new("DeviceTaintRule", rule, ".spec.taint"),
-        ),
-        Some(TaintOwner::Proposed(_)) => {
-            ("the proposed taint".to_owned(), FieldReference::question())
-        }
-        Some(TaintOwner::Driver(..)) | None => {
-            let driver = plural(devices, "its driver", "their driver");
-            (driver.to_owned(), published)
+    fn excluded(&self, device: &DeviceId, exclusion: &Exclusion, message: String) -> Excluded {
+        let selector = |selector: usize| format!("selectors[{selector}].cel.expression");
+        let field_ref = match exclusion {
+            Exclusion::Class(at) | Exclusion::ClassFails(at, _) => {
+                let path = format!(".spec.{}", selector(*at));
+                FieldReference::new("DeviceClass", &self.terms.class, path)
+            }
+            Exclusion::Selector(at) | Exclusion::SelectorFails(at, _) => {
+                let path = format!("{}.{}", self.path, selector(*at));
+                let claim = self.origin.claim.as_ref();
+                claim.and_then(|claim| FieldReference::new("ResourceClaim", claim, path))
+            }
+            Exclusion::Tainted(_, TaintOwner::Rule(rule)) => {
+                FieldReference::new("DeviceTaintRule", rule, ".spec.taint")
+            }
+            Exclusion::Tainted(_, TaintOwner::Proposed(_)) => FieldReference::question(),
+            Exclusion::Tainted(_, TaintOwner::Driver(..)) | Exclusion::Node => {
+                published(device, self.snapshot)
+            }
+            Exclusion::Incomplete
+            | Exclusion::Invalid
+            | Exclusion::TooSmall
+            | Exclusion::Held
+            | Exclusion::Amount
+            | Exclusion::Unknown(_) => None,
+        };
+        let taint = exclusion.taint().map(|(taint, owner)| match owner {
+            TaintOwner::Rule(name) => Taint::of_rule(taint, Some(name.as_str())),
+            TaintOwner::Proposed(_) => Taint::of_rule(taint, None),
+            TaintOwner::Driver(..) => Taint::of_driver(taint),
+        });
+        Excluded {
+            reason: exclusion.into(),
+            message,
+            field_ref,
+            taint,
+            device_count: 0,
+            devices: Vec::new(),
         }
     }
 }

@@ -23,6 +23,7 @@ fn snapshot() -> Snapshot {
         classes: vec![DeviceClass {
             name: "gpu".into(),
             expressions: vec!["device.driver == 'gpu.example.com'".to_owned()],
+            extended_resource: None,
         }],
         slices: slices(),
         ..Snapshot::default()

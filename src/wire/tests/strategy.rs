@@ -20,9 +20,9 @@ use crate::wire::counter::{Counter, CounterSet, DeviceCounterConsumption};
 use crate::wire::manager::{FieldsV1, ManagedFieldsEntry};
 use crate::wire::node_selector::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm};
 use crate::wire::pod::{
-    Affinity, EmptyDir, NodeAffinity, Pod, PodCondition, PodExtendedResourceClaimStatus,
-    PodResourceClaim, PodResourceClaimStatus, PodSchedulingGate, PodSchedulingGroup, PodSpec,
-    PodStatus, Volume, VolumeSource,
+    Affinity, Container, ContainerResources, EmptyDir, NodeAffinity, Pod, PodCondition,
+    PodExtendedResourceClaimStatus, PodResourceClaim, PodResourceClaimStatus, PodSchedulingGate,
+    PodSchedulingGroup, PodSpec, PodStatus, Volume, VolumeSource,
 };
 use crate::wire::request::{
     DerivedAttribute, DeviceClaim, DeviceConstraint, DeviceRequest, DeviceSubRequest,
@@ -381,6 +381,7 @@ prop_compose! {
         volumes in few(any::<bool>()),
         (node_selector, required, gates) in (pairs(), maybe(node_selector()), few(text())),
         tolerations in few(toleration()),
+        requests in few(quantities()),
     ) -> PodSpec {
         let local = VolumeSource { empty_dir: Some(EmptyDir {}) };
         PodSpec {
@@ -396,6 +397,9 @@ prop_compose! {
                 PodResourceClaim { name, resource_claim_name, resource_claim_template_name }
             }).collect(),
             scheduling_group: group.map(|pod_group_name| PodSchedulingGroup { pod_group_name }),
+            containers: requests.into_iter().map(|requests| Container {
+                resources: Some(ContainerResources { requests }),
+            }).collect(),
         }
     }
 }
@@ -444,10 +448,18 @@ prop_compose! {
 }
 
 fn class() -> impl Strategy<Value = DeviceClass> {
-    (of(metadata()), selectors()).prop_map(|(metadata, selectors)| DeviceClass {
-        metadata,
-        spec: Some(DeviceClassSpec { selectors }),
-    })
+    (of(metadata()), selectors(), text()).prop_map(
+        |(metadata, selectors, extended_resource_name)| {
+            let spec = DeviceClassSpec {
+                selectors,
+                extended_resource_name,
+            };
+            DeviceClass {
+                metadata,
+                spec: Some(spec),
+            }
+        },
+    )
 }
 
 /// An object of any kind.

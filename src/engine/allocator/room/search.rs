@@ -382,7 +382,6 @@ impl<'a> Search<'_, 'a> {
             spec: self.spec,
             demands: self.demands,
             steps: &steps,
-            required: None,
         })
     }
 

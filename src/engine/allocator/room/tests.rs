@@ -110,6 +110,7 @@ impl Case {
             classes: vec![DeviceClass {
                 name: "gpu".into(),
                 expressions: vec![format!("device.driver == '{DRIVER}'")],
+                extended_resource: None,
             }],
             ..Snapshot::default()
         };
