@@ -23,68 +23,23 @@ pub struct TolerationDecision {
     pub by: Option<usize>,
 }
 
-/// A field in which a toleration is not about a taint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TolerationMismatch {
-    /// It names another key.
-    Key,
-    /// It asks for another value.
-    Value,
-    /// Its operator is from a newer API.
-    Operator,
-    /// It names another effect.
-    Effect,
-    /// It names no effect: it counts for the scheduler, and up to 1.37 not for the eviction controller.
-    NoEffect,
-}
-
-/// Where `toleration` is not about `taint`, the way the scheduler asks; nothing where it covers it.
+/// Whether `toleration` covers `taint`, the way the scheduler compares them.
 ///
 /// An empty key covers every key, an absent effect every effect; with operator `Equal` values must
 /// be the same, also when the key is empty.
 ///
 /// Upstream: `resourceclaim.ToleratesTaint` in `devicetoleration.go`.
-pub fn differences(
-    toleration: &Toleration,
-    taint: &Taint,
-) -> impl Iterator<Item = TolerationMismatch> + use<> {
-    let effect = toleration.effect.as_ref();
-    let (value, operator) = match &toleration.operator {
-        Operator::Equal => (toleration.value != taint.value, false),
-        Operator::Exists => (false, false),
-        Operator::Unknown(_) => (false, true),
-    };
-    let key = !toleration.key.is_empty() && toleration.key != taint.key;
-    let found = [
-        (key, TolerationMismatch::Key),
-        (value, TolerationMismatch::Value),
-        (operator, TolerationMismatch::Operator),
-        (
-            effect.is_some_and(|effect| *effect != taint.effect),
-            TolerationMismatch::Effect,
-        ),
-    ];
-    found
-        .into_iter()
-        .filter_map(|(differs, field)| differs.then_some(field))
-}
-
-/// As [`differences`], the way the eviction controller asks of a taint with effect `NoExecute`.
-///
-/// Upstream: `claimEvictionTime` in `device_taint_eviction.go`.
-pub fn eviction_differences(
-    toleration: &Toleration,
-    taint: &Taint,
-    semantics: &Semantics,
-) -> impl Iterator<Item = TolerationMismatch> + use<> {
-    let is_silent = toleration.effect.is_none() && !semantics.effectless_tolerates_no_execute;
-    differences(toleration, taint).chain(is_silent.then_some(TolerationMismatch::NoEffect))
-}
-
-/// Whether `toleration` covers `taint`, the way the scheduler asks: see [`differences`].
 #[must_use]
 pub fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
-    differences(toleration, taint).next().is_none()
+    let effect = toleration.effect.as_ref();
+    let value = match &toleration.operator {
+        Operator::Equal => toleration.value == taint.value,
+        Operator::Exists => true,
+        Operator::Unknown(_) => false,
+    };
+    value
+        && (toleration.key.is_empty() || toleration.key == taint.key)
+        && effect.is_none_or(|effect| *effect == taint.effect)
 }
 
 /// Whether `toleration` keeps the eviction controller from acting on `taint`, for a while or forever.
@@ -318,48 +273,6 @@ mod tests {
         assert_eq!(until(&lasting, 37), Deadline::At(at(ADDED)));
         assert_eq!(until(&silent, 38), Deadline::Never);
         assert_eq!(until(&lasting, 38), Deadline::At(at(ADDED + 60)));
-    }
-
-    #[test]
-    fn the_field_that_differs_is_named_for_each_of_both() {
-        let taint = taint(Effect::NoExecute);
-        for (toleration, scheduler, eviction) in [
-            (
-                toleration("example.com/fan", "Equal", "low", "NoSchedule"),
-                &[
-                    TolerationMismatch::Key,
-                    TolerationMismatch::Value,
-                    TolerationMismatch::Effect,
-                ][..],
-                &[
-                    TolerationMismatch::Key,
-                    TolerationMismatch::Value,
-                    TolerationMismatch::Effect,
-                ][..],
-            ),
-            (
-                toleration("", "Matches", "high", ""),
-                &[TolerationMismatch::Operator],
-                &[TolerationMismatch::Operator, TolerationMismatch::NoEffect],
-            ),
-            (
-                toleration("", "Exists", "", ""),
-                &[],
-                &[TolerationMismatch::NoEffect],
-            ),
-            (toleration("", "Exists", "", "NoExecute"), &[], &[]),
-        ] {
-            let found: Vec<TolerationMismatch> = differences(&toleration, &taint).collect();
-            assert_eq!(found, scheduler, "{toleration}");
-            let of_1_37 = semantics(37);
-            let found: Vec<TolerationMismatch> =
-                eviction_differences(&toleration, &taint, &of_1_37).collect();
-            assert_eq!(found, eviction, "{toleration}");
-            let covers = tolerates_eviction(&toleration, &taint, &of_1_37);
-            assert_eq!(covers, eviction.is_empty());
-            let mut found = eviction_differences(&toleration, &taint, &semantics(38));
-            assert!(found.all(|difference| scheduler.contains(&difference)));
-        }
     }
 
     #[test]

@@ -163,8 +163,8 @@ fn what_was_not_read_is_unknown_and_not_none() {
         (
             "ResourceSlice",
             device,
-            "whether a driver publishes it is unknown",
-            "not published",
+            "unknown whether the device is published",
+            "is not published",
         ),
         (
             "ResourceSlice",

@@ -63,7 +63,8 @@ pub fn compare(seed: u64, cases: usize) {
         one.is_what_the_controller_does(&mut oracle);
     }
     assert!(
-        pods > cases && changes > cases,
+        // Changes are proposed for pods that are evicted, which few are.
+        pods > cases && changes > cases / 8,
         "{pods} pods, {changes} changes"
     );
     say(&format!(

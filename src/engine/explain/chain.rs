@@ -6,9 +6,7 @@ use crate::engine::eviction::{ClaimReference, entry_of, reserved_for_group, vali
 use crate::engine::impact::{DeviceTaint, NotEvicted, Origin};
 use crate::engine::proposed_rules::proposed_rules;
 use crate::engine::select::RuleIndex;
-use crate::engine::tolerate::{
-    Deadline, TolerationDecision, TolerationMismatch, decision, differences, eviction_differences,
-};
+use crate::engine::tolerate::{Deadline, TolerationDecision, decision};
 use crate::engine::usage::claim_names;
 use crate::model::{
     AllocationResult, ClaimSource, DeviceId, Effect, ObjectName, Pod, ResourceClaim, ResourceSlice,
@@ -112,8 +110,6 @@ pub struct EvaluatedTaint<'a> {
     pub place: Option<usize>,
     /// When it drives the pod away, and which toleration says so; absent for what evicts nobody.
     pub decision: Option<TolerationDecision>,
-    /// For each toleration of the allocation, where it is not about the taint.
-    pub differences: Vec<Vec<TolerationMismatch>>,
 }
 
 impl EvaluatedTaint<'_> {
@@ -293,19 +289,10 @@ impl<'a> ChainBuilder<'a, '_> {
         let DeviceTaint { origin, taint } = taint;
         let evicts = taint.effect == Effect::NoExecute;
         let semantics = self.input.semantics;
-        let differences = tolerations.iter().map(|toleration| {
-            // A taint that evicts no pods is compared as the scheduler does it.
-            if evicts {
-                eviction_differences(toleration, taint, semantics).collect()
-            } else {
-                differences(toleration, taint).collect()
-            }
-        });
         EvaluatedTaint {
             origin,
             taint,
             place: None,
-            differences: differences.collect(),
             decision: evicts.then(|| decision(taint, tolerations, self.input.now, semantics)),
         }
     }

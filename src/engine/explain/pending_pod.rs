@@ -36,8 +36,6 @@ pub struct RequestOrigin {
     pub template: Option<ObjectName>,
     /// The name of the request, or of the extended resource.
     pub name: Arc<str>,
-    /// The index of the request in the claim.
-    pub index: usize,
 }
 
 impl PendingPod {
@@ -72,12 +70,11 @@ impl PendingPod {
                     _ => format!("{number}:{name}").into(),
                 }
             };
-            for (index, request) in own.requests.iter().enumerate() {
+            for request in &own.requests {
                 origins.push(RequestOrigin {
                     claim: Some(claim.name.clone()),
                     template: link.template().cloned(),
                     name: Arc::clone(&request.name),
-                    index,
                 });
                 spec.requests.push(DeviceRequest {
                     name: named(&request.name),
@@ -103,7 +100,6 @@ impl PendingPod {
                 claim: None,
                 template: None,
                 name: Arc::clone(&request.name),
-                index: origins.len(),
             });
             spec.requests.push(request);
         }

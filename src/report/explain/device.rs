@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::pod::judged;
-use super::step::{FieldReference, Step, StepType, origin, published, since};
+use super::step::{FieldReference, Step, StepType, origin, since};
 use super::verdict::describe_in;
 use super::view::Explained;
 use crate::assess::Basis;
@@ -12,8 +12,8 @@ use crate::engine::explain::explain_input::taints_of;
 use crate::engine::explain::{ExplainInput, PodVerdict, Publication, on_device};
 use crate::engine::{ProposedTaint, complete_pools};
 use crate::model::{
-    AllocationResult, ConsumerReference, DeviceId, Effect, Kind, NamespacedName, ResourceClaim,
-    Source,
+    AllocationResult, ConsumerReference, DeviceId, Effect, Kind, NamespacedName, Reading,
+    ResourceClaim, Source,
 };
 use crate::naming::phrase::counted;
 
@@ -50,7 +50,7 @@ pub fn explain_device(
         },
     );
     let tainted = taints.iter().map(|evaluated| {
-        let (whose, source) = origin(evaluated.origin, evaluated.place, publication, &input);
+        let (whose, source) = origin(evaluated, publication, &input);
         let effect = match &evaluated.taint.effect {
             Effect::NoExecute => {
                 "evicts pods whose claims do not tolerate it, and blocks new allocations to such claims"
@@ -69,7 +69,7 @@ pub fn explain_device(
         let evicts = evaluated.taint.effect == Effect::NoExecute;
         Step::new(StepType::Taint, text, source).satisfied(evicts)
     });
-    let all = [steps.published(publication)]
+    let all = [pool_step(id, publication, basis)]
         .into_iter()
         .chain(tainted)
         .chain(holders)
@@ -89,63 +89,12 @@ struct DeviceSteps<'t> {
 
 impl<'t> DeviceSteps<'t> {
     fn is_unread(&self, kind: Kind) -> bool {
-        let reading = self.basis.reading;
-        let is_denied = reading.gaps.iter().any(|gap| gap.kind() == Some(kind));
-        // Of a live cluster only those pods are read that matter.
-        let is_chosen = kind == Kind::Pod && reading.source != Source::Files;
-        is_denied || (!is_chosen && reading.without(kind).is_some())
+        is_unread(self.basis.reading, kind)
     }
 
     /// Whether every taint of the device is known: rules and drivers taint it.
     fn knows_taints(&self) -> bool {
         !self.is_unread(Kind::DeviceTaintRule) && !self.is_unread(Kind::ResourceSlice)
-    }
-
-    fn published(&self, publication: Publication<'_>) -> Step {
-        let id = self.id;
-        match publication {
-            Publication::Current(slice, place) => {
-                let complete = complete_pools(&self.basis.reading.snapshot.slices);
-                let whole = if complete.contains(&(&id.driver, &id.pool)) {
-                    ""
-                } else {
-                    ", but some slices of this generation are missing: no device of the pool can be \
-                     allocated until all are published"
-                };
-                let node = slice
-                    .devices
-                    .get(place)
-                    .and_then(|device| slice.node_of(device));
-                let node =
-                    node.map_or_else(|| "several nodes".to_owned(), |node| format!("node {node}"));
-                let generation = slice.pool.generation;
-                let text = format!(
-                    "published for {node}; generation {generation} of pool {} is current{whole}",
-                    id.pool
-                );
-                let path = format!(".spec.devices[{place}]");
-                let source = FieldReference::new("ResourceSlice", &slice.name, path);
-                Step::new(StepType::Pool, text, source).satisfied(true)
-            }
-            Publication::Outdated(slice, newest) => {
-                let text = format!(
-                    "published only in generation {} of pool {}, whose current generation is {newest}",
-                    slice.pool.generation, id.pool
-                );
-                let path = ".spec.pool.generation";
-                let source = FieldReference::new("ResourceSlice", &slice.name, path);
-                Step::new(StepType::Pool, text, source).satisfied(false)
-            }
-            Publication::Nowhere if self.is_unread(Kind::ResourceSlice) => {
-                let text =
-                    "whether a driver publishes it is unknown: resourceslices could not be read";
-                Step::new(StepType::Pool, text, None)
-            }
-            Publication::Nowhere => {
-                let text = "not published: known only from the claims that it is allocated to";
-                Step::new(StepType::Pool, text, None).satisfied(false)
-            }
-        }
     }
 
     /// The use of its hardware if no claim holds it.
@@ -180,16 +129,7 @@ impl<'t> DeviceSteps<'t> {
     }
 
     fn holder(&self, claim: &ResourceClaim, place: usize, result: &AllocationResult) -> Step {
-        let mut text = format!("allocated to claim {}", claim.name);
-        if result.admin_access {
-            text.push_str(", with admin access");
-        }
-        if let Some(share) = &result.share_id {
-            text.push_str(&format!(", share {share}"));
-        }
-        for (name, amount) in result.consumed_capacity.iter().flat_map(|all| all.iter()) {
-            text.push_str(&format!(", {amount} of {name}"));
-        }
+        let text = format!("allocated to claim {}{}", claim.name, held_as(result));
         let path = format!(".status.allocation.devices.results[{place}]");
         let source = FieldReference::new("ResourceClaim", &claim.name, path);
         let pods = claim
@@ -263,8 +203,72 @@ impl<'t> DeviceSteps<'t> {
                     "not allocated".to_owned()
                 };
                 let text = format!("shares counters: {device}, {held}");
-                Step::new(StepType::Sibling, text, published(&device, snapshot))
+                Step::new(StepType::Sibling, text, None)
             })
             .collect()
     }
+}
+
+/// Whether objects of the kind could not be read.
+pub(super) fn is_unread(reading: &Reading, kind: Kind) -> bool {
+    let is_denied = reading.gaps.iter().any(|gap| gap.kind() == Some(kind));
+    // Of a live cluster only those pods are read that matter.
+    let is_chosen = kind == Kind::Pod && reading.source != Source::Files;
+    is_denied || (!is_chosen && reading.without(kind).is_some())
+}
+
+/// The properties of an allocated device, to follow its name.
+pub(super) fn held_as(result: &AllocationResult) -> String {
+    let mut text = String::new();
+    if result.admin_access {
+        text.push_str(", with admin access");
+    }
+    if let Some(share) = &result.share_id {
+        text.push_str(&format!(", share {share}"));
+    }
+    for (name, amount) in result.consumed_capacity.iter().flat_map(|all| all.iter()) {
+        text.push_str(&format!(", {amount} of {name}"));
+    }
+    text
+}
+
+/// The publication of a device in its pool.
+pub(super) fn pool_step(id: &DeviceId, publication: Publication<'_>, basis: &Basis<'_>) -> Step {
+    let pool = &id.pool;
+    let (text, slice, is_current) = match publication {
+        Publication::Current(slice, index) => {
+            let complete = complete_pools(&basis.reading.snapshot.slices);
+            let gap = if complete.contains(&(&id.driver, pool)) {
+                ""
+            } else {
+                ", but some slices of this generation are missing: no device of the pool can be \
+                 allocated until all are published"
+            };
+            let node = slice.devices.get(index);
+            let node = node.and_then(|device| slice.node_of(device));
+            let node = node.map_or_else(String::new, |node| format!(" on node {node}"));
+            let generation = slice.pool.generation;
+            let text = format!("pool {pool}{node}: generation {generation} is current{gap}");
+            let path = format!(".spec.devices[{index}]");
+            (text, Some((&slice.name, path)), Some(true))
+        }
+        Publication::Outdated(slice, newest) => {
+            let generation = slice.pool.generation;
+            let text = format!(
+                "pool {pool}: the device is only in generation {generation}, and {newest} is current"
+            );
+            let path = ".spec.pool.generation".to_owned();
+            (text, Some((&slice.name, path)), Some(false))
+        }
+        Publication::Nowhere if is_unread(basis.reading, Kind::ResourceSlice) => {
+            let text = format!("pool {pool}: unknown whether the device is published");
+            (text, None, None)
+        }
+        Publication::Nowhere => {
+            let text = format!("pool {pool}: the device is not published");
+            (text, None, Some(false))
+        }
+    };
+    let field = slice.and_then(|(name, path)| FieldReference::new("ResourceSlice", name, path));
+    Step::new(StepType::Pool, text, field).satisfied(is_current)
 }

@@ -1,20 +1,17 @@
 //! Single changes that keep a pod, or give it devices.
 
-use std::fmt::Display;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::step::{FieldReference, published};
+use super::step::FieldReference;
 use super::verdict::ExplainedVerdict;
-use super::waiting::terms_path;
 use crate::engine::allocator::TaintOwner;
 use crate::engine::explain::{
     Alteration, Chain, ExplainInput, RequestOrigin, RequestToleration, VerdictChange,
 };
 use crate::model::{
-    self, ClaimSpec, DeviceId, NamespacedName, NodeName, ObjectName, RequestKind, RuleMetadata,
-    Snapshot, Toleration,
+    self, DeviceId, NamespacedName, NodeName, ObjectName, RequestKind, RuleMetadata, Snapshot,
+    Toleration,
 };
 use crate::report::reference::ObjectReference;
 use crate::report::taint::Taint;
@@ -75,7 +72,7 @@ impl SingleChange {
                 Self::without_rule(rule, snapshot)
             }
             VerdictChange::WithoutDriverTaint { device, taint } => {
-                Self::without_driver_taint(device, taint, snapshot)
+                Self::without_driver_taint(device, taint)
             }
             VerdictChange::WithToleration(wanted) => tolerating_later(wanted, chain, snapshot),
         };
@@ -98,9 +95,7 @@ impl SingleChange {
     pub(super) fn releasing(owner: &TaintOwner, snapshot: &Snapshot) -> Option<Self> {
         match owner {
             TaintOwner::Rule(name) => Some(Self::without_rule(name, snapshot)),
-            TaintOwner::Driver(device, taint) => {
-                Some(Self::without_driver_taint(device, taint, snapshot))
-            }
+            TaintOwner::Driver(device, taint) => Some(Self::without_driver_taint(device, taint)),
             TaintOwner::Proposed(_) => None,
         }
     }
@@ -118,10 +113,9 @@ impl SingleChange {
         }
     }
 
-    fn without_driver_taint(device: &DeviceId, taint: &model::Taint, snapshot: &Snapshot) -> Self {
+    fn without_driver_taint(device: &DeviceId, taint: &model::Taint) -> Self {
         Self {
             message: format!("repair {device}, so that its driver removes taint {taint}"),
-            field_ref: published(device, snapshot),
             device: Some(device.to_string()),
             taint: Some(Taint::of_driver(taint)),
             ..Self::default()
@@ -141,7 +135,7 @@ impl SingleChange {
     /// One more toleration of a request of a pending pod; absent for extended resources, which have none.
     pub(super) fn tolerating(
         origin: &RequestOrigin,
-        (request, path): (&str, &str),
+        request: &str,
         toleration: &Toleration,
     ) -> Option<Self> {
         let claim = origin.claim.as_ref()?;
@@ -150,7 +144,7 @@ impl SingleChange {
         Some(Self {
             change_type: ChangeType::WithToleration,
             message: format!("add toleration {toleration} to the request {request} of {place}"),
-            field_ref: toleration_field(claim, template, &format!("{path}.tolerations")),
+            field_ref: toleration_field(claim, template),
             claim: Some(claim.into()),
             request: Some(request.to_owned()),
             toleration: Some(TolerationView::from(toleration)),
@@ -167,20 +161,12 @@ fn tolerating_later(
 ) -> SingleChange {
     let mut links = chain.links.iter();
     let link = links.find(|link| link.claim.is_some_and(|claim| claim.name == wanted.claim));
-    let claim = link.and_then(|link| link.claim);
     let template = link.and_then(|link| link.template());
     let RequestToleration {
         request,
         toleration,
         ..
     } = wanted;
-    let spec = claim.and_then(|claim| claim.spec.as_deref());
-    let path = spec.and_then(|spec| request_path(spec, request));
-    // Where the request was not found in the spec of the claim, only the list can be named.
-    let path = path.map_or_else(
-        || ".spec.devices.requests".to_owned(),
-        |path| format!("{path}.tolerations"),
-    );
     let message = match template {
         Some(template) if tolerates_already(template, wanted, snapshot) => format!(
             "delete the pod: pods that are created later tolerate the taint, by ResourceClaimTemplate {template}"
@@ -193,7 +179,7 @@ fn tolerating_later(
     SingleChange {
         change_type: ChangeType::WithToleration,
         message,
-        field_ref: toleration_field(&wanted.claim, template, &path),
+        field_ref: toleration_field(&wanted.claim, template),
         claim: Some((&wanted.claim).into()),
         request: Some(request.to_string()),
         toleration: Some(TolerationView::from(toleration)),
@@ -219,7 +205,10 @@ fn tolerates_already(
             && (toleration.operator == model::Operator::Exists
                 || toleration.value == wanted.toleration.value)
     };
-    let (name, alternative) = names(&wanted.request);
+    let (name, alternative) = match wanted.request.split_once('/') {
+        Some((name, alternative)) => (name, Some(alternative)),
+        None => (&*wanted.request, None),
+    };
     let requests = found.into_iter().flat_map(|found| &found.spec.requests);
     let terms =
         requests
@@ -244,43 +233,17 @@ fn new_origin(template: Option<&ObjectName>) -> String {
     }
 }
 
-/// The field of the tolerations at `path` of the claim, or of the template that it was generated from.
+/// The requests of the claim, or of the template that it was generated from.
 fn toleration_field(
     claim: &NamespacedName,
     template: Option<&ObjectName>,
-    path: &str,
 ) -> Option<FieldReference> {
-    let in_template = |template: &dyn Display| {
-        let name = format!("{}/{template}", claim.namespace);
-        FieldReference::new("ResourceClaimTemplate", name, format!(".spec{path}"))
-    };
+    let requests = ".spec.devices.requests";
     match template {
-        Some(template) => in_template(template),
-        None => FieldReference::new("ResourceClaim", claim, path),
+        Some(template) => {
+            let name = format!("{}/{template}", claim.namespace);
+            FieldReference::new("ResourceClaimTemplate", name, format!(".spec{requests}"))
+        }
+        None => FieldReference::new("ResourceClaim", claim, requests),
     }
-}
-
-/// The names of a request and of its alternative, if it has one.
-fn names(request: &str) -> (&str, Option<&str>) {
-    match request.split_once('/') {
-        Some((name, alternative)) => (name, Some(alternative)),
-        None => (request, None),
-    }
-}
-
-/// The field of a request, named as REQUEST or REQUEST/ALTERNATIVE, in its claim.
-fn request_path(spec: &ClaimSpec, request: &str) -> Option<String> {
-    let (name, alternative) = names(request);
-    let mut requests = spec.requests.iter();
-    let index = requests.position(|request| *request.name == *name)?;
-    let kind = &spec.requests.get(index)?.kind;
-    let alternative = match kind {
-        RequestKind::FirstAvailable(all) => Some(
-            all.iter()
-                .position(|(name, _)| Some(&**name) == alternative)?,
-        ),
-        RequestKind::Exactly(_) => None,
-        RequestKind::Unknown => return None,
-    };
-    Some(terms_path(kind, index, alternative))
 }

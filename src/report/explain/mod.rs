@@ -5,12 +5,14 @@
 //! | The document of an explanation | [`view`] |
 //! | A step of an explanation, with the field that it comes from | [`step`] |
 //! | The verdict on a pod, in words | `verdict` |
-//! | Explanation of a pod: its verdict, the deciding taints and the chain to them | [`pod`] |
+//! | Explanation of a pod: its verdict and the deciding taints | [`pod`] |
+//! | The chain from a pod to its taints, as steps with the fields that state them | `chain` |
 //! | Single changes that keep a pod, or give it devices | [`fixes`] |
 //! | Explanation of a pending pod: its requests, and what excludes devices from them | [`waiting`] |
 //! | The root cause that keeps a pod pending, in words | `root_cause` |
 //! | Explanation of a device: its taints and users, and devices that share counters with it | [`device`] |
 
+mod chain;
 pub mod device;
 pub mod fixes;
 pub mod pod;

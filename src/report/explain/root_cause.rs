@@ -51,15 +51,10 @@ pub(super) fn node_exclusion(
             cordoned: Vec::new(),
         });
     }
-    let lacks_devices = match cause {
-        RootCause::Devices | RootCause::Never | RootCause::Constraints(_) => true,
-        RootCause::Elsewhere
-        | RootCause::Taints(_)
-        | RootCause::SeveralTaints
-        | RootCause::NoClass(_)
-        | RootCause::Fails(_)
-        | RootCause::Unknown(_) => false,
-    };
+    let lacks_devices = matches!(
+        cause,
+        RootCause::Devices | RootCause::Never | RootCause::Constraints(_)
+    );
     if !lacks_devices {
         return None;
     }
@@ -156,18 +151,7 @@ pub(super) fn not_checked(code: RootCauseCode, snapshot: &Snapshot) -> Option<&'
     } else {
         "not checked: cordoned nodes, node taints, free CPU and memory, pod affinity"
     };
-    match code {
-        RootCauseCode::Elsewhere | RootCauseCode::Taint => Some(unchecked),
-        RootCauseCode::Taints
-        | RootCauseCode::Constraint
-        | RootCauseCode::Pod
-        | RootCauseCode::Driver
-        | RootCauseCode::Devices
-        | RootCauseCode::Never
-        | RootCauseCode::Class
-        | RootCauseCode::Fails
-        | RootCauseCode::Unknown => None,
-    }
+    matches!(code, RootCauseCode::Elsewhere | RootCauseCode::Taint).then_some(unchecked)
 }
 
 /// The constraints with these indices, as the claim has them.
@@ -274,8 +258,8 @@ pub(super) fn pending_fixes(
             if !is_placeable(&changed) {
                 return None;
             }
-            let (origin, name, _, path) = terms_of(wanted, index.0, index.1)?;
-            SingleChange::tolerating(origin, (&name, &path), &toleration)
+            let (origin, name, _) = terms_of(wanted, index.0, index.1)?;
+            SingleChange::tolerating(origin, &name, &toleration)
         })
         .chain(removals)
         .collect();

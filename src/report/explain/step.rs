@@ -4,9 +4,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::explain::{ExplainInput, Publication};
+use crate::engine::explain::{EvaluatedTaint, ExplainInput, Publication};
 use crate::engine::{Origin, ProposedTaint};
-use crate::model::{DeviceId, Snapshot, Taint};
+use crate::model::Taint;
 use crate::naming::age::human_duration;
 use crate::report::table::ChainLine;
 
@@ -39,8 +39,6 @@ pub enum StepType {
     Claim,
     /// A consumer for which a claim is reserved.
     Reservation,
-    /// A request of a claim.
-    Request,
     /// A device.
     Device,
     /// The pool of a device, and its newest generation.
@@ -163,10 +161,9 @@ pub(super) fn lines(steps: &[Step], depth: usize) -> Vec<ChainLine> {
     lines
 }
 
-/// The setter of a taint in words, and the field of the taint; `index` is that of a driver's taint on its device.
+/// The setter of a taint in words, and the field of the taint.
 pub(super) fn origin(
-    origin: Origin<'_>,
-    index: Option<usize>,
+    evaluated: &EvaluatedTaint<'_>,
     publication: Publication<'_>,
     input: &ExplainInput<'_>,
 ) -> (String, Option<FieldReference>) {
@@ -174,7 +171,7 @@ pub(super) fn origin(
         let field = FieldReference::new("DeviceTaintRule", name, ".spec.taint");
         (format!("rule {name}{assumed}"), field)
     };
-    match origin {
+    match evaluated.origin {
         Origin::Proposed(number) => {
             let proposed: Option<&ProposedTaint> = input.taints.get(number);
             let assumed = if number < input.assumed {
@@ -190,7 +187,7 @@ pub(super) fn origin(
         Origin::Rule(name) => of_rule(name, ""),
         Origin::ResourceSlice(slice) => {
             // Without a current slice there is no field that a path could name.
-            let path = match (publication, index) {
+            let path = match (publication, evaluated.place) {
                 (Publication::Current(_, device), Some(taint)) => {
                     format!(".spec.devices[{device}].taints[{taint}]")
                 }
@@ -203,21 +200,6 @@ pub(super) fn origin(
             ("the driver".to_owned(), field)
         }
     }
-}
-
-/// The field in which a device is published, in the newest generation of its pool.
-pub(super) fn published(id: &DeviceId, snapshot: &Snapshot) -> Option<FieldReference> {
-    let slices = snapshot.slices.iter();
-    let slices = slices.filter(|slice| slice.driver == id.driver && slice.pool.name == id.pool);
-    // Slices of an older generation may still be listed while the driver replaces them, and count for nothing.
-    let newest = slices.clone().map(|slice| slice.pool.generation).max();
-    let mut current = slices.filter(|slice| Some(slice.pool.generation) == newest);
-    current.find_map(|slice| {
-        let mut devices = slice.devices.iter();
-        let index = devices.position(|device| device.name == id.device)?;
-        let path = format!(".spec.devices[{index}]");
-        FieldReference::new("ResourceSlice", &slice.name, path)
-    })
 }
 
 /// The time since which a taint is there.

@@ -9,7 +9,6 @@ use super::fixes::SingleChange;
 use super::root_cause::{
     away_drivers, message, node_exclusion, not_checked, pending_fixes, scheduler_message,
 };
-use super::step::{FieldReference, published};
 use crate::assess::{Basis, closed_line, completeness};
 use crate::engine::ProposedTaint;
 use crate::engine::allocator::{
@@ -76,8 +75,6 @@ pub struct Excluded {
     pub reason: ExclusionReason,
     /// The reason as text.
     pub message: String,
-    /// Object and field that state the reason for the first of the devices; null if no single object does.
-    pub field_ref: Option<FieldReference>,
     /// The taint that excludes the devices; null if the reason is not Taint.
     pub taint: Option<Taint>,
     /// Number of devices that this reason excludes first.
@@ -263,7 +260,7 @@ pub(super) fn terms_of(
     wanted: &PendingPod,
     index: usize,
     alternative: Option<usize>,
-) -> Option<(&RequestOrigin, String, &RequestTerms, String)> {
+) -> Option<(&RequestOrigin, String, &RequestTerms)> {
     let origin = wanted.origins.get(index)?;
     let request = wanted.claim.spec.as_deref()?.requests.get(index)?;
     let (name, terms) = match (&request.kind, alternative) {
@@ -274,42 +271,13 @@ pub(super) fn terms_of(
         }
         (RequestKind::FirstAvailable(_), None) | (RequestKind::Unknown, _) => return None,
     };
-    let path = terms_path(&request.kind, origin.index, alternative);
-    Some((origin, name, terms, path))
-}
-
-/// The field of a request in its claim: of its terms, of those of one alternative, or of the whole request.
-pub(super) fn terms_path(kind: &RequestKind, index: usize, alternative: Option<usize>) -> String {
-    let path = format!(".spec.devices.requests[{index}]");
-    match (kind, alternative) {
-        (RequestKind::Exactly(_), _) => format!("{path}.exactly"),
-        (RequestKind::FirstAvailable(_), Some(alternative)) => {
-            format!("{path}.firstAvailable[{alternative}]")
-        }
-        (RequestKind::FirstAvailable(_), None) | (RequestKind::Unknown, _) => path,
-    }
+    Some((origin, name, terms))
 }
 
 /// Whether the device matches the request and is where the pod can be scheduled, free or not.
 fn is_matching(exclusions: &[Exclusion]) -> bool {
-    match exclusions.first().map(ExclusionReason::from) {
-        Some(
-            ExclusionReason::Class
-            | ExclusionReason::Selector
-            | ExclusionReason::Fails
-            | ExclusionReason::Node,
-        ) => false,
-        Some(
-            ExclusionReason::IncompletePool
-            | ExclusionReason::InvalidPool
-            | ExclusionReason::TooSmall
-            | ExclusionReason::Held
-            | ExclusionReason::Amount
-            | ExclusionReason::Taint
-            | ExclusionReason::Unknown,
-        )
-        | None => true,
-    }
+    let first = exclusions.first().map(ExclusionReason::from);
+    first.is_none_or(|reason| reason > ExclusionReason::Node)
 }
 
 /// The node with most of the devices that the requests need, and for each request its usable and matching devices.
@@ -378,23 +346,18 @@ fn request(
     best_node: Option<BestNode>,
     snapshot: &Snapshot,
 ) -> Option<WaitingRequest> {
-    let (origin, name, terms, path) = terms_of(wanted, choice.request, choice.alternative)?;
-    let asked = RequestedItem {
-        origin,
-        path,
-        terms,
-        snapshot,
-    };
-    let mut excluded: BTreeMap<(ExclusionReason, String), Excluded> = BTreeMap::new();
+    let (origin, name, terms) = terms_of(wanted, choice.request, choice.alternative)?;
+    let asked = RequestedItem { terms, snapshot };
+    let mut groups: BTreeMap<(ExclusionReason, String), Excluded> = BTreeMap::new();
     for (device, exclusions) in &choice.excluded {
         // Each device counts once, so that the numbers add up.
         let Some(first) = exclusions.first() else {
             continue;
         };
         let message = asked.message(first);
-        let group = excluded
+        let group = groups
             .entry((ExclusionReason::from(first), message.clone()))
-            .or_insert_with(|| asked.excluded(device, first, message));
+            .or_insert_with(|| excluded(first, message));
         group.device_count = group.device_count.saturating_add(1);
         // Most devices of a large cluster may have one reason: the count goes on where the names end.
         if group.devices.len() < LISTED {
@@ -407,7 +370,7 @@ fn request(
         choice.usable.len().saturating_add(meant)
     };
     let is_of_class = |all: &[Exclusion]| !matches!(all, [Exclusion::Class(_), ..]);
-    let mut excluded: Vec<Excluded> = excluded.into_values().collect();
+    let mut excluded: Vec<Excluded> = groups.into_values().collect();
     excluded.sort_by_key(|one| std::cmp::Reverse(one.device_count));
     Some(WaitingRequest {
         claim: origin.claim.as_ref().map(ObjectReference::from),
@@ -453,19 +416,9 @@ impl WaitingRequest {
             let mut before = reasons.iter().take(place);
             !before.any(|other| other.reason == one.reason)
         };
-        let is_shown = |place: usize, one: &Excluded| match one.reason {
-            ExclusionReason::Selector | ExclusionReason::Taint => {
-                place < SHOWN || is_first(place, one)
-            }
-            ExclusionReason::Class
-            | ExclusionReason::Fails
-            | ExclusionReason::Node
-            | ExclusionReason::IncompletePool
-            | ExclusionReason::InvalidPool
-            | ExclusionReason::TooSmall
-            | ExclusionReason::Held
-            | ExclusionReason::Amount
-            | ExclusionReason::Unknown => place < SHOWN,
+        let decides = [ExclusionReason::Selector, ExclusionReason::Taint];
+        let is_shown = |place: usize, one: &Excluded| {
+            place < SHOWN || (decides.contains(&one.reason) && is_first(place, one))
         };
         let shown: Vec<String> = reasons
             .iter()
@@ -509,10 +462,8 @@ impl From<&Exclusion> for ExclusionReason {
     }
 }
 
-/// The terms of a request, and where they stand.
+/// The terms of a request, and the classes.
 struct RequestedItem<'a> {
-    origin: &'a RequestOrigin,
-    path: String,
     terms: &'a RequestTerms,
     snapshot: &'a Snapshot,
 }
@@ -560,45 +511,19 @@ impl RequestedItem<'_> {
             Exclusion::Unknown(why) => format!("unknown: {why}"),
         }
     }
+}
 
-    fn excluded(&self, device: &DeviceId, exclusion: &Exclusion, message: String) -> Excluded {
-        let selector = |selector: usize| format!("selectors[{selector}].cel.expression");
-        let field_ref = match exclusion {
-            Exclusion::Class(at) | Exclusion::ClassFails(at, _) => {
-                let path = format!(".spec.{}", selector(*at));
-                FieldReference::new("DeviceClass", &self.terms.class, path)
-            }
-            Exclusion::Selector(at) | Exclusion::SelectorFails(at, _) => {
-                let path = format!("{}.{}", self.path, selector(*at));
-                let claim = self.origin.claim.as_ref();
-                claim.and_then(|claim| FieldReference::new("ResourceClaim", claim, path))
-            }
-            Exclusion::Tainted(_, TaintOwner::Rule(rule)) => {
-                FieldReference::new("DeviceTaintRule", rule, ".spec.taint")
-            }
-            Exclusion::Tainted(_, TaintOwner::Proposed(_)) => FieldReference::question(),
-            Exclusion::Tainted(_, TaintOwner::Driver(..)) | Exclusion::Node => {
-                published(device, self.snapshot)
-            }
-            Exclusion::Incomplete
-            | Exclusion::Invalid
-            | Exclusion::TooSmall
-            | Exclusion::Held
-            | Exclusion::Amount
-            | Exclusion::Unknown(_) => None,
-        };
-        let taint = exclusion.taint().map(|(taint, owner)| match owner {
-            TaintOwner::Rule(name) => Taint::of_rule(taint, Some(name.as_str())),
-            TaintOwner::Proposed(_) => Taint::of_rule(taint, None),
-            TaintOwner::Driver(..) => Taint::of_driver(taint),
-        });
-        Excluded {
-            reason: exclusion.into(),
-            message,
-            field_ref,
-            taint,
-            device_count: 0,
-            devices: Vec::new(),
-        }
+fn excluded(exclusion: &Exclusion, message: String) -> Excluded {
+    let taint = exclusion.taint().map(|(taint, owner)| match owner {
+        TaintOwner::Rule(name) => Taint::of_rule(taint, Some(name.as_str())),
+        TaintOwner::Proposed(_) => Taint::of_rule(taint, None),
+        TaintOwner::Driver(..) => Taint::of_driver(taint),
+    });
+    Excluded {
+        reason: exclusion.into(),
+        message,
+        taint,
+        device_count: 0,
+        devices: Vec::new(),
     }
 }
