@@ -305,7 +305,6 @@ mod tests {
             ("!device.allowMultipleAllocations".to_owned(), None),
             ("'x' in device.attributes".to_owned(), None),
             ("has(device.attributes['x'].y)".to_owned(), None),
-            ("device.capacity['x'] == {}".to_owned(), None),
             (
                 format!("['a', 'b'].exists(e, {model} || e == 'b')"),
                 Some(true),

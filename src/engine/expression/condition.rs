@@ -1,7 +1,5 @@
 //! Conditions on one attribute of a device.
 
-use std::fmt;
-
 use super::error::ExpressionError;
 use crate::model::{AttributeValue, Device, DriverName};
 
@@ -22,18 +20,6 @@ impl AttributeCondition {
         }
     }
 
-    /// The attribute's name, with its domain or without.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The value.
-    #[must_use]
-    pub fn value(&self) -> &str {
-        &self.value
-    }
-
     /// Whether `device` meets it; without a domain, the attribute of any domain counts. A device that
     /// has no such attribute does not.
     ///
@@ -48,7 +34,11 @@ impl AttributeCondition {
                     Some(true) => return Ok(true),
                     Some(false) => {}
                     // An attribute of this name in another domain may have the value.
-                    None => failure = Some(self.incomparable()),
+                    None => {
+                        failure = Some(ExpressionError::Runtime {
+                            detail: format!("its {name} cannot be compared with {}", self.value),
+                        });
+                    }
                 }
             }
         }
@@ -60,12 +50,6 @@ impl AttributeCondition {
         match self.name.split_once('/') {
             Some((wanted, of)) => wanted == domain && of == id,
             None => self.name == id,
-        }
-    }
-
-    fn incomparable(&self) -> ExpressionError {
-        ExpressionError::Runtime {
-            detail: format!("its {} cannot be compared with {}", self.name, self.value),
         }
     }
 
@@ -88,12 +72,6 @@ impl AttributeCondition {
             }
             AttributeValue::Unknown => None,
         }
-    }
-}
-
-impl fmt::Display for AttributeCondition {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}={}", self.name, self.value)
     }
 }
 
@@ -138,7 +116,7 @@ mod tests {
         ] {
             let condition = AttributeCondition::is(name, value);
             let found = condition.holds(&"gpu.example.com".into(), &device);
-            assert_eq!(found.ok(), verdict, "{condition}");
+            assert_eq!(found.ok(), verdict, "{name}={value}");
         }
     }
 }

@@ -1,9 +1,12 @@
 //! Selection of devices by expressions.
 
-use super::checker::{Checked, check};
-use super::error::{ExpressionError, Fault};
+use std::sync::Arc;
+
+use super::checker::check;
+use super::error::ExpressionError;
 use super::evaluate::Evaluation;
 use super::parser::parse;
+use super::tree::Expr;
 use super::value::Value;
 use crate::model::{Device, DriverName, REDACTED};
 
@@ -14,7 +17,7 @@ use crate::model::{Device, DriverName, REDACTED};
 /// Upstream: `CompilationResult`.
 #[derive(Clone, Debug)]
 pub struct DeviceExpression {
-    checked: Checked,
+    root: Arc<Expr>,
 }
 
 impl DeviceExpression {
@@ -30,8 +33,10 @@ impl DeviceExpression {
             return Err(ExpressionError::TooLong { bytes: text.len() });
         }
         let parsed = parse(text).map_err(|wrong| wrong.describe(text))?;
-        let checked = check(&parsed).map_err(|wrong| wrong.describe(text))?;
-        Ok(Self { checked })
+        check(&parsed).map_err(|wrong| wrong.describe(text))?;
+        Ok(Self {
+            root: Arc::new(parsed),
+        })
     }
 
     /// As [`DeviceExpression::compile`], for what an object of a cluster or of a snapshot says.
@@ -79,18 +84,10 @@ impl DeviceExpression {
         driver: &DriverName,
         device: Option<&Device>,
     ) -> Result<bool, ExpressionError> {
-        let mut evaluation = Evaluation::new(driver, device, self.checked.slots);
-        let verdict = evaluation.value(&self.checked.root)?;
-        if verdict.is_untold() {
-            return Err(Fault::unsupported("the error messages of validate()").into());
-        }
+        let verdict = Evaluation::new(driver, device).value(&self.root)?;
         let Value::Bool(selected) = verdict else {
-            return Err(ExpressionError::Runtime {
-                detail: format!(
-                    "CEL result of type {} could not be converted to bool",
-                    verdict.kind()
-                ),
-            });
+            let detail = "the result of the expression is no bool".to_owned();
+            return Err(ExpressionError::Runtime { detail });
         };
         Ok(selected)
     }

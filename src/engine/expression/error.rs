@@ -83,26 +83,16 @@ impl ExpressionError {
     /// Returns whether the error is the device's, and not the expression's: it fails there or asks for
     /// what is not known. Upstream takes the device as not selected.
     pub fn is_of_the_device(&self) -> bool {
-        match self {
-            Self::Runtime { .. } | Self::Unpublished => true,
-            Self::TooLong { .. }
-            | Self::Compile { .. }
-            | Self::Unsupported { .. }
-            | Self::Redacted => false,
-        }
+        matches!(self, Self::Runtime { .. } | Self::Unpublished)
     }
 
     /// Where in the text it is, where that can be said.
     #[must_use]
     pub fn position(&self) -> Option<Position> {
-        match self {
-            Self::Compile { at, .. } => Some(*at),
-            Self::TooLong { .. }
-            | Self::Unsupported { .. }
-            | Self::Redacted
-            | Self::Unpublished
-            | Self::Runtime { .. } => None,
+        if let Self::Compile { at, .. } = self {
+            return Some(*at);
         }
+        None
     }
 }
 
@@ -150,7 +140,7 @@ pub(super) enum Fault {
     Panic(String),
     /// It depends on what is not known of the device; `||`, `&&`, `exists` and `all` can do without
     /// the part, too.
-    Unknown,
+    Unpublished,
     /// What Kubernetes would say is not known here; nothing can do without it.
     Unsupported(String),
 }
@@ -174,7 +164,7 @@ impl From<Fault> for ExpressionError {
     fn from(fault: Fault) -> Self {
         match fault {
             Fault::Runtime(detail) | Fault::Panic(detail) => Self::Runtime { detail },
-            Fault::Unknown => Self::Unpublished,
+            Fault::Unpublished => Self::Unpublished,
             Fault::Unsupported(construct) => Self::Unsupported { construct },
         }
     }

@@ -1,97 +1,71 @@
-//! How deep expressions are nested.
+//! Depth of expressions, bounded before they are parsed.
 
 use super::error::Wrong;
 use super::lexer::{Token, TokenKind};
 
-/// How deep anything may be nested, as upstream.
-const MAXIMUM_NESTING: usize = 250;
+/// Bound on the depth of a tree, which parsing, checks, evaluation and drop recurse into.
+//
+// Upstream's own limits (250 brackets, 250 terms of a sum) are beyond, so that they need no model.
+const MAXIMUM_DEPTH: usize = 160;
 
-const RELATIONS: &[&str] = &["==", "!=", "<=", ">=", "<", ">"];
-
-/// The sign that a word is, with `in`; empty for other words.
+/// The sign that a token is, with `in`; empty for other tokens.
 pub(super) fn sign_of(token: &Token) -> &'static str {
     if let TokenKind::Sign(sign) = &token.kind {
         sign
-    } else if matches!(&token.kind, TokenKind::Name(name) if name == "in") {
+    } else if matches!(&token.kind, TokenKind::Name(name) if &**name == "in") {
         "in"
     } else {
         ""
     }
 }
 
-/// What is open between two brackets.
+/// Depth of the content of a pair of brackets: of the chain that is being read, and the most so far.
 #[derive(Default)]
 struct Level {
-    /// Conditions whose other case has begun, and those whose first has.
     conditions: usize,
-    pending: usize,
-    /// Links of the chains that are going on.
-    relations: usize,
-    sums: usize,
-    members: usize,
+    links: usize,
+    peak: usize,
 }
 
-/// How deep the brackets and conditions are nested; refuses what is nested too deep, or is too long a chain: upstream's
-/// grammar calls itself for each of these.
-pub(super) fn nesting(tokens: &[Token]) -> Result<usize, Wrong> {
-    let mut deepest = 0;
+impl Level {
+    fn end_chain(&mut self) -> usize {
+        self.peak = self.peak.max(self.conditions.saturating_add(self.links));
+        self.links = 0;
+        self.peak
+    }
+}
+
+/// Refuses tokens whose tree may be too deep; counts too much rather than too little.
+pub(super) fn check_depth(tokens: &[Token]) -> Result<(), Wrong> {
     let mut levels = vec![Level::default()];
     let mut before = "";
     for token in tokens {
         let sign = sign_of(token);
-        if matches!(sign, ")" | "]" | "}") && levels.len() > 1 {
-            levels.pop();
+        let is_condition = matches!(sign, "?" | ":") && !matches!(before, "." | "[");
+        before = sign;
+        let mut link = usize::from(!sign.is_empty());
+        if matches!(sign, "(" | "[" | "{") {
+            levels.push(Level::default());
+        } else if matches!(sign, ")" | "]" | "}") && levels.len() > 1 {
+            let inner = levels.pop().map_or(0, |mut level| level.end_chain());
+            // Three more for the nodes of `||`, `&&` and `?:`, which are no links.
+            link = inner.saturating_add(4);
         }
+        let open = levels.len();
         let Some(level) = levels.last_mut() else {
             continue;
         };
-        match sign {
-            "," => *level = Level::default(),
-            // Upstream balances chains of these, so that they may have any length.
-            "&&" | "||" => (level.relations, level.sums, level.members) = (0, 0, 0),
-            "?" if !matches!(before, "." | "[" | "{" | ",") => {
-                level.pending = level.pending.saturating_add(1);
-                (level.relations, level.sums, level.members) = (0, 0, 0);
-            }
-            ":" if level.pending > 0 => {
-                level.pending = level.pending.saturating_sub(1);
-                level.conditions = level.conditions.saturating_add(1);
-                (level.relations, level.sums, level.members) = (0, 0, 0);
-            }
-            "+" | "-" | "*" | "/" | "%" if !matches!(before, "(" | "[" | "," | "-" | "!") => {
-                (level.sums, level.members) = (level.sums.saturating_add(1), 0);
-            }
-            "." => level.members = level.members.saturating_add(1),
-            "[" if matches!(before, "" | ")" | "]" | "}") => {
-                level.members = level.members.saturating_add(1);
-            }
-            "in" => {
-                (level.relations, level.sums, level.members) =
-                    (level.relations.saturating_add(1), 0, 0)
-            }
-            relation if RELATIONS.contains(&relation) => {
-                (level.relations, level.sums, level.members) =
-                    (level.relations.saturating_add(1), 0, 0);
-            }
-            _ => {}
+        // A chain of `&&` or `||` is one node.
+        if is_condition || matches!(sign, "&&" | "||" | ",") {
+            level.end_chain();
+            level.conditions = level.conditions.saturating_add(usize::from(is_condition));
+        } else {
+            level.links = level.links.saturating_add(link);
         }
-        // As upstream was found to do: a sum of 250 terms compiles, which has 249 signs, and one of 251 does not.
-        let too_long = level.relations > MAXIMUM_NESTING
-            || level.sums >= MAXIMUM_NESTING
-            || level.members >= MAXIMUM_NESTING;
-        if matches!(sign, "(" | "[" | "{") {
-            levels.push(Level::default());
+        let chain = level.conditions.saturating_add(level.links);
+        if chain.max(level.peak).saturating_add(open) > MAXIMUM_DEPTH {
+            return Err(Wrong::unsupported("deep nesting"));
         }
-        let conditions = levels.iter().map(|level| level.conditions);
-        let depth = conditions.fold(levels.len(), usize::saturating_add);
-        deepest = depth.max(deepest);
-        if too_long || depth > MAXIMUM_NESTING {
-            return Err(Wrong::at(
-                token.at,
-                format!("expression recursion limit exceeded: {MAXIMUM_NESTING}"),
-            ));
-        }
-        before = sign;
     }
-    Ok(deepest)
+    Ok(())
 }

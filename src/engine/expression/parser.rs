@@ -4,41 +4,18 @@
 //!
 //! Upstream: `CEL.g4` of cel-go, with optional syntax.
 
+use std::sync::Arc;
+
 use super::error::Wrong;
+use super::functions::overloads;
 use super::lexer::{Token, TokenKind, tokens};
 use super::macros;
-use super::nesting::{nesting, sign_of};
-use super::syntax::{Access, Call, Element, Entry, Expr, ExprKind, Field};
-
-/// Stack for what is nested deeper than [`SHALLOW`]; only what is used takes memory.
-const STACK: usize = 64 << 20;
-
-/// What is nested no deeper is parsed on any stack.
-const SHALLOW: usize = 16;
-
-/// How deep the tree may be; what is deeper is refused before it is checked.
-const MAXIMUM_DEPTH: usize = 400;
+use super::nesting::{check_depth, sign_of};
+use super::tree::{Access, Attribute, Catalogue, Expr, ExprKind};
+use super::value::Value;
 
 /// Words that are no names, though they can be fields.
-const RESERVED: &[&str] = &[
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
+const RESERVED: &str = "as break const continue else for function if import let loop package namespace return var void while";
 
 /// Operators with two sides: the sign, the name in cel-go, and how tightly it binds.
 const OPERATORS: &[(&str, &str, u8)] = &[
@@ -61,66 +38,42 @@ const OPERATORS: &[(&str, &str, u8)] = &[
 /// Reads an expression.
 pub(super) fn parse(text: &str) -> Result<Expr, Wrong> {
     let tokens = tokens(text)?;
-    if nesting(&tokens)? <= SHALLOW {
-        return parse_tokens(&tokens);
-    }
-    let deep = || Wrong::unsupported("deep nesting");
-    std::thread::scope(|scope| {
-        let parser = std::thread::Builder::new().stack_size(STACK);
-        let parsed = parser
-            .spawn_scoped(scope, || parse_tokens(&tokens))
-            .map_err(|_| deep())?;
-        parsed.join().map_err(|_| deep())?
-    })
-}
-
-fn parse_tokens(tokens: &[Token]) -> Result<Expr, Wrong> {
+    check_depth(&tokens)?;
     let mut parser = Parser {
-        tokens,
-        place: 0,
-        unsupported: None,
+        tokens: &tokens,
+        index: 0,
     };
-    let parsed = parser.expr()?;
+    let expr = parser.expr()?;
     if parser.token().kind != TokenKind::End {
         return Err(parser.unexpected());
     }
-    match parser.unsupported {
-        Some(wrong) => Err(wrong),
-        None => Ok(parsed.expr),
-    }
-}
-
-/// A part of an expression, and how deep its tree is.
-struct Parsed {
-    expr: Expr,
-    depth: usize,
+    Ok(expr)
 }
 
 struct Parser<'a> {
     tokens: &'a [Token],
-    place: usize,
-    /// What Kubernetes accepts and this plugin does not evaluate. What is wrong with the rest counts more.
-    unsupported: Option<Wrong>,
+    index: usize,
 }
 
 impl<'a> Parser<'a> {
-    fn token(&self) -> &'a Token {
-        static END: Token = Token {
-            at: 0,
-            kind: TokenKind::End,
-        };
-        let last = self.tokens.last().unwrap_or(&END);
-        self.tokens.get(self.place).unwrap_or(last)
+    fn at_offset(&self, offset: usize) -> &'a Token {
+        // There is always a token, since the end is one.
+        let last = self.tokens.len().saturating_sub(1);
+        &self.tokens[self.index.saturating_add(offset).min(last)]
     }
 
-    /// The sign that comes next, with `in`; empty for other words.
+    fn token(&self) -> &'a Token {
+        self.at_offset(0)
+    }
+
+    /// The sign that comes next, with `in`; empty for other tokens.
     fn sign(&self) -> &'static str {
         sign_of(self.token())
     }
 
     fn advance(&mut self) -> &'a Token {
         let token = self.token();
-        self.place = self.place.saturating_add(1);
+        self.index = self.index.saturating_add(1);
         token
     }
 
@@ -141,22 +94,21 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The next word is not what is expected there.
+    /// Error about a token that the grammar does not allow.
     fn unexpected(&self) -> Wrong {
         let token = self.token();
         let shown = match &token.kind {
             TokenKind::Sign(sign) => format!("'{sign}'"),
             TokenKind::Name(name) => format!("'{name}'"),
-            TokenKind::QuotedName(name) => format!("`{name}`"),
-            TokenKind::Text(_) | TokenKind::Bytes(_) => "a string".to_owned(),
-            TokenKind::Int(_) | TokenKind::Uint(_) | TokenKind::Double(_) => "a number".to_owned(),
+            TokenKind::Text(_) => "a string".to_owned(),
+            TokenKind::Int(_) | TokenKind::Double(_) => "a number".to_owned(),
             TokenKind::End => "end of expression".to_owned(),
         };
         Wrong::at(token.at, format!("syntax error: unexpected {shown}"))
     }
 
     /// `a ? b : c`
-    fn expr(&mut self) -> Result<Parsed, Wrong> {
+    fn expr(&mut self) -> Result<Expr, Wrong> {
         let test = self.binary(1)?;
         let at = self.token().at;
         if !self.takes("?") {
@@ -165,129 +117,84 @@ impl<'a> Parser<'a> {
         let then = self.binary(1)?;
         self.expect(":")?;
         let otherwise = self.expr()?;
-        operator(at, "_?_:_", vec![test, then, otherwise])
+        let kind = ExprKind::Condition(Box::new([test, then, otherwise]));
+        Ok(Expr { at, kind })
     }
 
     /// Operators that bind at least as tightly as `least`, each from left to right.
-    fn binary(&mut self, least: u8) -> Result<Parsed, Wrong> {
+    fn binary(&mut self, least: u8) -> Result<Expr, Wrong> {
         let mut left = self.unary()?;
         loop {
             let sign = self.sign();
-            let found = OPERATORS.iter().find(|(known, _, _)| *known == sign);
-            let Some((_, name, binds)) = found.filter(|(_, _, binds)| *binds >= least) else {
+            let found = OPERATORS.iter().find(|(known, ..)| *known == sign);
+            let Some((_, name, binds)) = found.filter(|(.., binds)| *binds >= least) else {
                 return Ok(left);
             };
             let at = self.advance().at;
             let right = self.binary(binds.saturating_add(1))?;
             left = match sign {
-                "&&" => chain(left, right, true)?,
-                "||" => chain(left, right, false)?,
+                "&&" | "||" => chain(left, right, sign),
                 _ => operator(at, name, vec![left, right])?,
             };
         }
     }
 
-    /// Several `!` or `-` in front of something, of which two take each other back.
-    fn unary(&mut self) -> Result<Parsed, Wrong> {
-        let sign = self.sign();
+    fn unary(&mut self) -> Result<Expr, Wrong> {
         let at = self.token().at;
-        let name = match sign {
+        let name = match self.sign() {
             "!" => "!_",
-            "-" => "-_",
+            // A minus in front of a number belongs to the number.
+            "-" if !self.is_negative_number() => "-_",
             _ => return self.member(),
         };
-        let count = self.run(sign);
-        let even = count.saturating_sub(count % 2);
-        self.place = self.place.saturating_add(even);
-        // A minus that is left in front of a number belongs to the number.
-        if even == count || self.is_negative_number() {
-            return self.member();
-        }
         self.advance();
+        if matches!(self.sign(), "!" | "-") {
+            return Err(Wrong::unsupported("`!` or `-` before another"));
+        }
         let operand = self.member()?;
         operator(at, name, vec![operand])
     }
 
-    /// How many of these signs stand here.
-    fn run(&self, sign: &str) -> usize {
-        let rest = self.tokens.get(self.place..).unwrap_or_default();
-        rest.iter()
-            .take_while(|token| sign_of(token) == sign)
-            .count()
-    }
-
-    /// Whether a minus and a number stand here.
     fn is_negative_number(&self) -> bool {
-        let after = self.tokens.get(self.place.saturating_add(1));
-        let after = after.map(|token| &token.kind);
-        self.sign() == "-" && matches!(after, Some(TokenKind::Int(_) | TokenKind::Double(_)))
+        let after = &self.at_offset(1).kind;
+        self.sign() == "-" && matches!(after, TokenKind::Int(_) | TokenKind::Double(_))
     }
 
-    /// Fields, elements and methods of something.
-    fn member(&mut self) -> Result<Parsed, Wrong> {
-        let is_name = self.is_name() || self.sign() == ".";
-        let mut parsed = self.primary()?;
-        // Names alone may be that of a message.
-        let mut is_message = is_name && matches!(parsed.expr.kind, ExprKind::Name(_));
+    /// Fields, elements and methods of an operand.
+    fn member(&mut self) -> Result<Expr, Wrong> {
+        let mut expr = self.primary()?;
         loop {
             let at = self.token().at;
-            match self.sign() {
-                "." => {
-                    self.advance();
-                    let access = if self.takes("?") {
-                        Access::Optional
-                    } else {
-                        Access::Value
-                    };
-                    let is_call = access == Access::Value && self.is_call();
-                    is_message &= access == Access::Value && !is_call && self.is_name();
-                    parsed = if is_call {
-                        let (at, name, arguments) = self.call()?;
-                        let depth = deeper(&arguments).max(parsed.depth.saturating_add(1));
-                        let arguments = arguments.into_iter().map(|part| part.expr);
-                        let expr = macros::method(at, &name, parsed.expr, arguments.collect())?;
-                        part(expr, depth)?
-                    } else {
-                        self.field(at, parsed, access)?
-                    };
-                }
-                "[" => {
-                    self.advance();
-                    let name = if self.takes("?") { "_[?_]" } else { "_[_]" };
-                    let key = self.expr()?;
-                    self.expect("]")?;
-                    parsed = operator(at, name, vec![parsed, key])?;
-                    is_message = false;
-                }
-                "{" if is_message => {
-                    self.advance();
-                    self.entries(true)?;
-                    self.refuse("a message");
-                    is_message = false;
-                }
-                _ => return Ok(parsed),
+            if self.takes(".") {
+                let optional = self.takes("?");
+                expr = if !optional && self.is_call() {
+                    let (at, name, arguments) = self.call()?;
+                    macros::method(at, &name, expr, arguments)?
+                } else {
+                    let name = self.field_name()?;
+                    field(at, expr, name, access(optional))?
+                };
+            } else if self.takes("[") {
+                let optional = self.takes("?");
+                let key = self.expr()?;
+                self.expect("]")?;
+                expr = index(at, expr, key, access(optional));
+            } else if self.sign() == "{" {
+                return Err(Wrong::unsupported("a message"));
+            } else {
+                return Ok(expr);
             }
         }
     }
 
-    /// Whether a name stands here that is no other word.
-    fn is_name(&self) -> bool {
-        matches!(self.token().kind, TokenKind::Name(_)) && self.sign().is_empty()
-    }
-
-    /// Whether a name and a bracket stand here.
+    /// Whether a name and a bracket come next.
     fn is_call(&self) -> bool {
-        let after = self.tokens.get(self.place.saturating_add(1));
-        let is_word = matches!(
-            self.token().kind,
-            TokenKind::Name(_) | TokenKind::QuotedName(_)
-        );
-        is_word && self.sign().is_empty() && after.is_some_and(|token| sign_of(token) == "(")
+        let is_name = matches!(self.token().kind, TokenKind::Name(_)) && self.sign().is_empty();
+        is_name && sign_of(self.at_offset(1)) == "("
     }
 
-    fn primary(&mut self) -> Result<Parsed, Wrong> {
-        let token = self.token();
-        let at = token.at;
+    fn primary(&mut self) -> Result<Expr, Wrong> {
+        let at = self.token().at;
         let negative = self.is_negative_number();
         if negative {
             self.advance();
@@ -295,264 +202,185 @@ impl<'a> Parser<'a> {
         match self.sign() {
             "(" => {
                 self.advance();
-                let parsed = self.expr()?;
+                let expr = self.expr()?;
                 self.expect(")")?;
-                Ok(parsed)
+                Ok(expr)
             }
             "[" => {
                 self.advance();
-                self.list(at)
+                let kind = ExprKind::List(self.parts("]")?);
+                Ok(Expr { at, kind })
             }
-            "{" => {
-                self.advance();
-                let (entries, depth) = self.entries(false)?;
-                part(expr(at, ExprKind::Map(entries)), depth)
-            }
-            "." => {
-                self.advance();
-                if self.is_call() {
-                    self.refuse("a function whose name begins with a dot");
-                    return self.primary();
-                }
-                if !self.is_name() {
-                    return Err(self.unexpected());
-                }
-                let ExprKind::Name(name) = self.word(false)? else {
-                    return Err(Wrong::at(at, "syntax error: unexpected '.'"));
-                };
-                part(expr(self.before(), ExprKind::Name(format!(".{name}"))), 1)
-            }
+            "{" => Err(Wrong::unsupported("a map")),
+            "." => Err(Wrong::unsupported("a name that begins with a dot")),
             "" if self.is_call() => {
                 let (at, name, arguments) = self.call()?;
-                let depth = deeper(&arguments);
-                let arguments = arguments.into_iter().map(|part| part.expr);
-                part(macros::function(at, &name, arguments.collect())?, depth)
+                macros::function(at, &name, arguments)
             }
-            "" => {
-                let kind = self.word(negative)?;
-                part(expr(self.before(), kind), 1)
-            }
+            "" => self.word(negative),
             _ => Err(self.unexpected()),
         }
     }
 
-    /// Where the word begins that was taken last.
-    fn before(&self) -> usize {
-        let before = self.place.checked_sub(1);
-        let token = before.and_then(|before| self.tokens.get(before));
-        token.map_or(0, |token| token.at)
-    }
-
-    fn word(&mut self, negative: bool) -> Result<ExprKind, Wrong> {
+    fn word(&mut self, negative: bool) -> Result<Expr, Wrong> {
         let token = self.token();
-        let invalid = || Wrong::at(token.at, "invalid int literal");
-        let kind = match &token.kind {
+        let at = token.at;
+        let invalid = || Wrong::at(at, "invalid int literal");
+        let value = match &token.kind {
             TokenKind::Int(number) if negative => {
-                ExprKind::Int(0_i64.checked_sub_unsigned(*number).ok_or_else(invalid)?)
+                Value::Int(0_i64.checked_sub_unsigned(*number).ok_or_else(invalid)?)
             }
-            TokenKind::Int(number) => ExprKind::Int(i64::try_from(*number).map_err(|_| invalid())?),
-            TokenKind::Uint(number) => ExprKind::Uint(*number),
-            TokenKind::Double(number) if negative => ExprKind::Double(-number),
-            TokenKind::Double(number) => ExprKind::Double(*number),
-            TokenKind::Text(text) => ExprKind::Text(text.clone()),
-            TokenKind::Bytes(bytes) => ExprKind::Bytes(bytes.clone()),
-            TokenKind::Name(name) => match name.as_str() {
-                "true" => ExprKind::Bool(true),
-                "false" => ExprKind::Bool(false),
-                "null" => ExprKind::Null,
-                name => ExprKind::Name(named(token.at, name)?),
+            TokenKind::Int(number) => Value::Int(i64::try_from(*number).map_err(|_| invalid())?),
+            TokenKind::Double(number) if negative => Value::Double(-number),
+            TokenKind::Double(number) => Value::Double(*number),
+            TokenKind::Text(text) => Value::Text(text.clone()),
+            TokenKind::Name(name) => match &**name {
+                "true" => Value::Bool(true),
+                "false" => Value::Bool(false),
+                "null" => return Err(Wrong::unsupported("null")),
+                _ => {
+                    self.advance();
+                    let kind = ExprKind::Name(unreserved(at, name)?);
+                    return Ok(Expr { at, kind });
+                }
             },
-            TokenKind::QuotedName(_) | TokenKind::Sign(_) | TokenKind::End => {
+            TokenKind::Sign(_) | TokenKind::End => {
                 return Err(self.unexpected());
             }
         };
         self.advance();
-        Ok(kind)
+        let kind = ExprKind::Constant(value);
+        Ok(Expr { at, kind })
     }
 
-    /// The name of a field after its dot, which is at `at`.
-    fn field(&mut self, at: usize, operand: Parsed, access: Access) -> Result<Parsed, Wrong> {
-        let token = self.token();
-        let name = if let TokenKind::Name(name) = &token.kind
-            && !matches!(name.as_str(), "true" | "false" | "null" | "in")
+    fn field_name(&mut self) -> Result<Arc<str>, Wrong> {
+        if let TokenKind::Name(name) = &self.token().kind
+            && !matches!(&**name, "true" | "false" | "null" | "in")
         {
-            name
-        } else if let TokenKind::QuotedName(name) = &token.kind {
-            name
-        } else {
-            return Err(self.unexpected());
-        };
-        self.advance();
-        let field = Field {
-            operand: operand.expr,
-            name: name.as_str().into(),
-            access,
-        };
-        let depth = operand.depth.saturating_add(1);
-        part(expr(at, ExprKind::Field(Box::new(field))), depth)
+            self.advance();
+            return Ok(name.clone());
+        }
+        Err(self.unexpected())
     }
 
-    /// A name and the arguments after it, with the place of the bracket.
-    fn call(&mut self) -> Result<(usize, String, Vec<Parsed>), Wrong> {
-        let token = self.token();
-        let TokenKind::Name(name) = &token.kind else {
-            return Err(self.unexpected());
-        };
-        let name = named(token.at, name)?;
-        self.advance();
+    /// A name and the arguments after it, with the position of the bracket.
+    fn call(&mut self) -> Result<(usize, Arc<str>, Vec<Expr>), Wrong> {
+        let at = self.token().at;
+        let name = unreserved(at, &self.field_name()?)?;
         let at = self.advance().at;
-        let mut arguments = Vec::new();
-        if self.takes(")") {
-            return Ok((at, name, arguments));
+        Ok((at, name, self.parts(")")?))
+    }
+
+    /// The arguments of a call, or the elements of a list.
+    fn parts(&mut self, close: &str) -> Result<Vec<Expr>, Wrong> {
+        let mut parts = Vec::new();
+        if self.takes(close) {
+            return Ok(parts);
         }
         loop {
-            arguments.push(self.expr()?);
+            if close == "]" && matches!(self.sign(), "?" | "," | "]") {
+                return Err(Wrong::unsupported(
+                    "an element of a list that may be absent",
+                ));
+            }
+            parts.push(self.expr()?);
             if !self.takes(",") {
-                self.expect(")")?;
-                return Ok((at, name, arguments));
+                self.expect(close)?;
+                return Ok(parts);
             }
         }
     }
-
-    /// The rest of a list, which begins at `at`.
-    fn list(&mut self, at: usize) -> Result<Parsed, Wrong> {
-        let mut elements = Vec::new();
-        let mut depth = 1;
-        while !self.ends("]", elements.is_empty())? {
-            let optional = self.takes("?");
-            let value = self.expr()?;
-            depth = value.depth.saturating_add(1).max(depth);
-            elements.push(Element {
-                optional,
-                value: value.expr,
-            });
-        }
-        part(expr(at, ExprKind::List(elements)), depth)
-    }
-
-    /// The rest of a map, or of a message, of which each key is a name; and how deep it is.
-    fn entries(&mut self, of_message: bool) -> Result<(Vec<Entry>, usize), Wrong> {
-        let mut entries = Vec::new();
-        let mut depth = 1;
-        while !self.ends("}", entries.is_empty())? {
-            let optional = self.takes("?");
-            let key = if of_message {
-                let (TokenKind::Name(name) | TokenKind::QuotedName(name)) = &self.token().kind
-                else {
-                    return Err(self.unexpected());
-                };
-                part(expr(self.advance().at, ExprKind::Name(name.clone())), 1)?
-            } else {
-                self.expr()?
-            };
-            self.expect(":")?;
-            let value = self.expr()?;
-            depth = key.depth.max(value.depth).saturating_add(1).max(depth);
-            entries.push(Entry {
-                optional,
-                key: key.expr,
-                value: value.expr,
-            });
-        }
-        Ok((entries, depth))
-    }
-
-    /// Whether a list or a map ends here, after a comma if it likes; a comma parts it from what was before.
-    fn ends(&mut self, close: &str, is_first: bool) -> Result<bool, Wrong> {
-        if self.takes(close) {
-            return Ok(true);
-        }
-        if is_first && self.sign() != "," {
-            return Ok(false);
-        }
-        self.expect(",")?;
-        if is_first {
-            // Only a comma stands between the brackets.
-            self.expect(close)?;
-            return Ok(true);
-        }
-        Ok(self.takes(close))
-    }
-
-    /// Notes what cannot be evaluated; the first counts.
-    fn refuse(&mut self, construct: &str) {
-        self.unsupported
-            .get_or_insert_with(|| Wrong::unsupported(construct));
-    }
 }
 
-/// A chain of `&&`, or of `||`, whose sides may be such chains themselves.
-fn chain(left: Parsed, right: Parsed, is_and: bool) -> Result<Parsed, Wrong> {
-    let at = left.expr.at;
-    let mut depth = 0;
-    let mut terms = Vec::new();
-    for mut side in [left, right] {
-        if let Some(inner) = terms_of(&mut side.expr.kind, is_and) {
-            terms.extend(inner);
-            depth = side.depth.max(depth);
-        } else {
-            terms.push(side.expr);
-            depth = side.depth.saturating_add(1).max(depth);
-        }
-    }
-    let kind = if is_and {
-        ExprKind::And(terms)
+fn access(optional: bool) -> Access {
+    if optional {
+        Access::Optional
     } else {
-        ExprKind::Or(terms)
-    };
-    part(expr(at, kind), depth)
+        Access::Value
+    }
 }
 
-/// The terms of a chain of the same sort.
-fn terms_of(kind: &mut ExprKind, is_and: bool) -> Option<Vec<Expr>> {
-    if let ExprKind::And(terms) = kind
-        && is_and
-    {
-        Some(std::mem::take(terms))
-    } else if let ExprKind::Or(terms) = kind
-        && !is_and
-    {
-        Some(std::mem::take(terms))
+/// A chain of `&&`, or of `||`, with one more term.
+fn chain(left: Expr, right: Expr, sign: &str) -> Expr {
+    let at = left.at;
+    let kind = match (left.kind, sign) {
+        (ExprKind::And(mut terms), "&&") => {
+            terms.push(right);
+            ExprKind::And(terms)
+        }
+        (ExprKind::Or(mut terms), "||") => {
+            terms.push(right);
+            ExprKind::Or(terms)
+        }
+        (kind, "&&") => ExprKind::And(vec![Expr { at, kind }, right]),
+        (kind, _) => ExprKind::Or(vec![Expr { at, kind }, right]),
+    };
+    Expr { at, kind }
+}
+
+fn operator(at: usize, name: &str, operands: Vec<Expr>) -> Result<Expr, Wrong> {
+    let overloads = overloads(name).ok_or_else(|| Wrong::unsupported(name))?;
+    let kind = ExprKind::Call(overloads, operands);
+    Ok(Expr { at, kind })
+}
+
+/// A field by its name; those of the device are known.
+fn field(at: usize, operand: Expr, name: Arc<str>, access: Access) -> Result<Expr, Wrong> {
+    let is_device = matches!(&operand.kind, ExprKind::Name(of) if **of == *"device");
+    if is_device && access != Access::Value {
+        let construct = "optional selection of a field that every device has";
+        return Err(Wrong::unsupported(construct));
+    }
+    let kind = if is_device {
+        match &*name {
+            "driver" => ExprKind::Driver,
+            "allowMultipleAllocations" => ExprKind::AllowMultipleAllocations,
+            "attributes" => ExprKind::Catalogue(Catalogue::Attributes),
+            "capacity" => ExprKind::Catalogue(Catalogue::Capacity),
+            _ => return Err(Wrong::at(at, format!("undefined field '{name}'"))),
+        }
+    } else if let Some(found) = of_catalogue(&operand.kind, &name, access, true) {
+        found
     } else {
-        None
-    }
-}
-
-fn operator(at: usize, name: &str, arguments: Vec<Parsed>) -> Result<Parsed, Wrong> {
-    let depth = deeper(&arguments);
-    let arguments = arguments.into_iter().map(|part| part.expr).collect();
-    let call = Call {
-        name: name.to_owned(),
-        target: None,
-        arguments,
+        ExprKind::Field(Box::new(operand), name, access)
     };
-    part(expr(at, ExprKind::Call(Box::new(call))), depth)
+    Ok(Expr { at, kind })
 }
 
-/// How deep something is that has these parts.
-fn deeper(parts: &[Parsed]) -> usize {
-    let deepest = parts.iter().map(|part| part.depth).max();
-    deepest.unwrap_or_default().saturating_add(1)
+/// An element by its index or key.
+fn index(at: usize, container: Expr, key: Expr, access: Access) -> Expr {
+    let name = macros::constant_text(&key.kind);
+    let found = name.and_then(|name| of_catalogue(&container.kind, name, access, false));
+    let kind = found.unwrap_or_else(|| ExprKind::Index(Box::new([container, key]), access));
+    Expr { at, kind }
 }
 
-fn part(expr: Expr, depth: usize) -> Result<Parsed, Wrong> {
-    if depth > MAXIMUM_DEPTH {
-        return Err(Wrong::unsupported("deep nesting"));
+/// A domain or an attribute, which are found without maps of all.
+fn of_catalogue(of: &ExprKind, key: &Arc<str>, access: Access, by_field: bool) -> Option<ExprKind> {
+    if let ExprKind::Catalogue(catalogue) = of {
+        let domain = ExprKind::Domain(*catalogue, key.clone());
+        return (access == Access::Value).then_some(domain);
     }
-    Ok(Parsed { expr, depth })
+    let ExprKind::Domain(catalogue, domain) = of else {
+        return None;
+    };
+    Some(ExprKind::Attribute(Box::new(Attribute {
+        catalogue: *catalogue,
+        domain: domain.clone(),
+        id: key.clone(),
+        name: format!("{domain}/{key}"),
+        access,
+        by_field,
+    })))
 }
 
 /// A name, unless it is a word that can be none.
-fn named(at: usize, name: &str) -> Result<String, Wrong> {
-    if RESERVED.contains(&name) {
+fn unreserved(at: usize, name: &Arc<str>) -> Result<Arc<str>, Wrong> {
+    if RESERVED.split(' ').any(|word| *word == **name) {
         return Err(Wrong::at(at, format!("reserved identifier: {name}")));
     }
-    if matches!(name, "true" | "false" | "null") {
+    if matches!(&**name, "true" | "false" | "null") {
         return Err(Wrong::at(at, format!("syntax error: unexpected '{name}'")));
     }
-    Ok(name.to_owned())
-}
-
-fn expr(at: usize, kind: ExprKind) -> Expr {
-    Expr { at, kind }
+    Ok(name.clone())
 }

@@ -5,8 +5,6 @@
 
 use regex::{Regex, RegexBuilder};
 
-use super::error::Fault;
-
 /// The longest pattern that is compiled, in bytes.
 const MAXIMUM_LENGTH: usize = 512;
 
@@ -14,39 +12,24 @@ const MAXIMUM_LENGTH: usize = 512;
 #[derive(Clone, Debug)]
 pub(super) struct Pattern(Regex);
 
-/// Why there is no pattern.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum NoPattern {
-    /// Upstream takes it for wrong, too.
-    Invalid,
-    /// Upstream may understand it otherwise.
-    Unsupported,
-}
-
 impl Pattern {
-    /// Compiles a pattern of which both dialects understand the same.
-    pub(super) fn compile(pattern: &str) -> Result<Self, NoPattern> {
+    /// Compiles a pattern of which both dialects understand the same; no other.
+    pub(super) fn compile(pattern: &str) -> Option<Self> {
         if pattern.len() > MAXIMUM_LENGTH {
-            return Err(NoPattern::Unsupported);
+            return None;
         }
-        if is_unbalanced(pattern) {
-            return Err(NoPattern::Invalid);
-        }
-        let translated = translated(pattern).ok_or(NoPattern::Unsupported)?;
-        let regex = RegexBuilder::new(&translated)
+        let regex = RegexBuilder::new(&translated(pattern)?)
             .size_limit(2 << 20)
             .dfa_size_limit(2 << 20)
             .build();
         // What the crate refuses may be a limit of the crate, and says nothing about RE2.
-        regex.map(Self).map_err(|_| NoPattern::Unsupported)
+        regex.map(Self).ok()
     }
 
-    /// Likewise, for a pattern that is known only for the device.
-    pub(super) fn computed(pattern: &str) -> Result<Self, Fault> {
-        Self::compile(pattern).map_err(|error| match error {
-            NoPattern::Invalid => Fault::runtime("error parsing regexp"),
-            NoPattern::Unsupported => Fault::unsupported(format!("the pattern {pattern}")),
-        })
+    /// Steps of a search, as cel-go counts the lengths of both, or more.
+    pub(super) fn steps(&self, text: &str) -> usize {
+        let of_pattern = (self.0.as_str().len() / 40).saturating_add(1);
+        text.len().saturating_mul(of_pattern)
     }
 
     pub(super) fn is_match(&self, text: &str) -> bool {
@@ -57,28 +40,6 @@ impl Pattern {
     pub(super) fn find<'a>(&self, text: &'a str) -> &'a str {
         self.0.find(text).map_or("", |found| found.as_str())
     }
-
-    pub(super) fn find_all<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
-        self.0.find_iter(text).map(|found| found.as_str())
-    }
-}
-
-/// Whether round brackets do not fit, or there is nothing to repeat: wrong in any dialect.
-fn is_unbalanced(pattern: &str) -> bool {
-    // In a class and after a backslash a bracket stands for itself, so that counting would prove nothing.
-    if pattern.contains('[') || pattern.contains('\\') {
-        return false;
-    }
-    let mut open = 0_usize;
-    for character in pattern.chars() {
-        match character {
-            '(' => open = open.saturating_add(1),
-            ')' if open == 0 => return true,
-            ')' => open = open.saturating_sub(1),
-            _ => {}
-        }
-    }
-    open > 0 || pattern.starts_with(['*', '+', '?'])
 }
 
 /// The pattern as the crate understands it, or nothing if it uses what may differ.
@@ -86,8 +47,19 @@ fn translated(pattern: &str) -> Option<String> {
     let mut result = String::new();
     let mut rest = pattern;
     let mut in_class = false;
+    let mut operators = 0_usize;
     while let Some(character) = rest.chars().next() {
         rest = rest.get(character.len_utf8()..)?;
+        // RE2 refuses one operator of repetition after another, but for a `?` that makes the first lazy.
+        let is_operator = !in_class && "*+?{".contains(character);
+        operators = if is_operator {
+            operators.saturating_add(1)
+        } else {
+            0
+        };
+        if operators > 2 || (operators == 2 && character != '?') {
+            return None;
+        }
         let taken = match character {
             '\\' => {
                 let next = rest.chars().next()?;

@@ -321,6 +321,10 @@ fn patterns_are_allowed_where_both_dialects_agree() {
         ("a{,2}", false),
         ("a{2", false),
         ("}", false),
+        ("a+?b{2}?", true),
+        ("a++", false),
+        ("a{2}*", false),
+        ("a+??", false),
         ("[[:alpha:]]", false),
         ("[a&&b]", false),
         ("[a--b]", false),
@@ -333,10 +337,10 @@ fn patterns_are_allowed_where_both_dialects_agree() {
         ("a{999}{999}{999}", false),
         (r"\", false),
     ] {
-        let accepted = super::pattern::Pattern::compile(pattern).is_ok();
+        let accepted = super::pattern::Pattern::compile(pattern).is_some();
         assert_eq!(accepted, allowed, "{pattern}");
     }
-    assert!(super::pattern::Pattern::compile(&"a".repeat(513)).is_err());
+    assert!(super::pattern::Pattern::compile(&"a".repeat(513)).is_none());
 }
 
 /// RE2's classes are of ASCII, and a dot is no line break.
@@ -357,67 +361,42 @@ fn classes_of_patterns_are_those_of_the_control_plane() {
 }
 
 #[test]
-fn wrong_text_is_pointed_at() {
-    for (text, message) in [
-        (
-            "device.driver = 'x'",
-            "compilation failed at column 15: syntax error: unexpected character '='",
-        ),
-        (
-            "true &&\n  (1 +",
-            "compilation failed at line 2, column 7: syntax error: unexpected end of expression",
-        ),
-        (
-            "'é' == nope",
-            "compilation failed at column 8: undeclared reference to 'nope'",
-        ),
-        (
-            "device.driver == 1",
-            "compilation failed at column 15: found no matching overload for '_==_' applied to '(string, int)'",
-        ),
-        (
-            "device.nope",
-            "compilation failed at column 7: undefined field 'nope'",
-        ),
-        (
-            "device.driver",
-            "compilation failed at column 7: must evaluate to bool or the unknown type, not string",
-        ),
-        (
-            "'abc",
-            "compilation failed at column 1: syntax error: a string has no end",
-        ),
-        (
-            "b'\\u0041'",
-            "compilation failed at column 3: syntax error: no such escape in a string",
-        ),
-        (
-            "f(1",
-            "compilation failed at column 4: syntax error: unexpected end of expression",
-        ),
-        (
-            "[1, 'a'] == []",
-            "compilation failed at column 5: expected type 'int' but found 'string'",
-        ),
+fn errors_point_to_the_place() {
+    for (text, line, column) in [
+        ("device.driver = 'x'", 1, 15),
+        ("true &&\n  (1 +", 2, 7),
+        ("'é' == nope", 1, 8),
+        ("device.driver == 1", 1, 15),
+        ("device.nope", 1, 7),
+        ("'abc", 1, 1),
+        ("'a\\q'", 1, 3),
+        ("[1, 'a'] == [2]", 1, 1),
     ] {
-        let error = DeviceExpression::compile(text).unwrap_err();
-        assert_eq!(error.to_string(), message, "{text}");
+        let at = DeviceExpression::compile(text).unwrap_err().position();
+        let at = at.map(|at| (at.line, at.column));
+        assert_eq!(at, Some((line, column)), "{text}");
     }
 }
 
+/// Upstream compiles 249 brackets and 250 terms; what is beyond the bound here is unknown, never refused.
 #[test]
-fn limits_are_those_of_the_control_plane() {
+fn deep_expressions_are_unknown() {
     let nested = |times: usize| format!("{}true{}", "(".repeat(times), ")".repeat(times));
     let sum = |terms: usize| format!("{} == {terms}", vec!["1"; terms].join("+"));
     let all = |terms: usize| vec!["true"; terms].join("&&");
-    for (name, text, compiles) in [
-        ("brackets", nested(249), true),
+    for (name, text, known) in [
+        ("brackets", nested(30), true),
+        ("many brackets", nested(249), false),
         ("too many brackets", nested(250), false),
-        ("terms", sum(250), true),
-        ("too many terms", sum(251), false),
+        ("terms", sum(100), true),
+        ("many terms", sum(250), false),
         ("conditions in a chain", all(1000), true),
     ] {
-        assert_eq!(DeviceExpression::compile(&text).is_ok(), compiles, "{name}");
+        let unknown = matches!(
+            DeviceExpression::compile(&text),
+            Err(ExpressionError::Unsupported { .. })
+        );
+        assert_eq!(unknown, !known, "{name}");
     }
 }
 
@@ -432,29 +411,46 @@ fn assert_refused(texts: &[&str]) {
     }
 }
 
-/// What releases of Kubernetes answer otherwise is refused by name, as is what upstream types by its first use.
-#[test]
-fn what_differs_between_releases_is_refused() {
-    assert_refused(&[
-        "'abc'.indexOf('', -1) < 0",
-        "'abc'.indexOf('', 4) == 4",
-        "'abc'.lastIndexOf('', -1) < 0",
-        "'abc'.lastIndexOf('', 4) == 4",
-        "device.attributes['dra.net'].mtu.optMap(x, x + device.attributes['dra.net'].mtu).optMap(x, x + 1).hasValue()",
-        "device.attributes['dra.net'].mtu.optFlatMap(x, x).hasValue()",
-    ]);
-}
-
 /// What would take long or much memory is refused by name, and nothing absorbs that.
 #[test]
 fn endless_work_is_refused() {
+    let list = format!("[{}]", vec!["1"; 1000].join(", "));
+    let loops = format!("cel.bind(l, {list}, l.all(x, l.all(y, true)))");
+    let twice = |name: &str, of: &str, body: &str| format!("cel.bind({name}, {of} + {of}, {body})");
+    let doubled = twice(
+        "a",
+        "l",
+        &twice(
+            "b",
+            "a",
+            &twice("c", "b", &twice("d", "c", &twice("e", "d", "e.size() > 0"))),
+        ),
+    );
     assert_refused(&[
-        "lists.range(1000000).size() == 1",
-        "lists.range(600).all(x, lists.range(600).all(y, true))",
-        "lists.range(600).all(x, lists.range(600).all(y, true)) || true",
-        "cel.bind(a, lists.range(9999), cel.bind(b, a + a, (b + b).size() > 0))",
+        &loops,
+        &format!("{loops} || true"),
+        &format!("cel.bind(l, {list}, {doubled})"),
         "cel.bind(a, 'xxxxxxxxxx'.replace('x', 'xxxxxxxxxx'), cel.bind(b, a.replace('x', a), b.replace('x', a).size() > 0))",
     ]);
+}
+
+/// What upstream compiles and this plugin does not evaluate is unknown, also where it would not matter.
+#[test]
+fn functions_that_are_not_evaluated_are_named() {
+    for (text, name) in [
+        ("true || ip('10.0.0.1').isLoopback()", "ip()"),
+        ("[3, 1].sort()[0] == 1 && false", "sort()"),
+        ("device.driver.nope()", "nope()"),
+        ("device.attributes['a.example'].x == null", "null"),
+        ("[1].exists_one(x, x == 1)", "exists_one()"),
+    ] {
+        let error = DeviceExpression::compile(text).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            format!("this plugin cannot evaluate {name}"),
+            "{text}"
+        );
+    }
 }
 
 /// A bounded part of what `fuzz/` does without end: realistic expressions cut, joined and doubled neither
@@ -489,19 +485,6 @@ fn broken_expressions_end_at_once() {
         };
         // A machine with something else to do makes anything take long, once.
         assert!(!(0..3).all(|_| takes_long()), "{text}");
-    }
-}
-
-/// Every one took twice as long as the one before it, where something is checked twice.
-#[test]
-fn what_is_nested_is_checked_once() {
-    for (open, middle, close) in [
-        ("(", "true", " in [true])"),
-        ("'%s'.format(['a' + ", "'b'", "])"),
-        ("[", "1", "]"),
-    ] {
-        let text = format!("{}{middle}{} == 1", open.repeat(60), close.repeat(60));
-        let _ = DeviceExpression::compile(&text);
     }
 }
 
@@ -599,7 +582,7 @@ proptest! {
         device.capacity.insert("q".into(), quantity.as_str().into());
         for text in [
             r#"device.attributes["gpu.example.com"].v.isLessThan(semver("1.0.0"))"#,
-            r#"device.capacity["gpu.example.com"].q.add(quantity("1n")).compareTo(quantity("1E")) > 0"#,
+            r#"device.capacity["gpu.example.com"].q.compareTo(quantity("1E")) > 0"#,
         ] {
             let _ = verdict(text, &driver, &device);
         }

@@ -1,63 +1,60 @@
-//! Checked expressions, ready for evaluation.
+//! Syntax tree of expressions, as it is checked and evaluated.
 
 use std::sync::Arc;
 
-use super::functions::Function;
+use super::functions::Overloads;
 use super::pattern::Pattern;
-use super::syntax::{Access, Binding, Fold};
 use super::value::Value;
 
-/// What a device has by domain and identifier.
+/// A part of an expression and the byte that errors about it point to.
+#[derive(Clone, Debug)]
+pub(super) struct Expr {
+    pub(super) at: usize,
+    pub(super) kind: ExprKind,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum ExprKind {
+    Constant(Value),
+    Name(Arc<str>),
+    Driver,
+    AllowMultipleAllocations,
+    Catalogue(Catalogue),
+    /// All of one domain, by identifier.
+    Domain(Catalogue, Arc<str>),
+    Attribute(Box<Attribute>),
+    /// `operand.name`, `operand.?name` or `has(operand.name)`.
+    Field(Box<Expr>, Arc<str>, Access),
+    /// `container[key]` or `container[?key]`.
+    Index(Box<[Expr; 2]>, Access),
+    /// All terms of one chain of `&&`.
+    And(Vec<Expr>),
+    /// All terms of one chain of `||`.
+    Or(Vec<Expr>),
+    Condition(Box<[Expr; 3]>),
+    /// A function or an operator, with its target first.
+    Call(&'static Overloads, Vec<Expr>),
+    /// `matches` or `find` with a constant pattern.
+    Matching(&'static Overloads, Box<Expr>, Pattern),
+    List(Vec<Expr>),
+    Fold(Box<Fold>),
+    /// `cel.bind(name, value, body)`
+    Bind(Arc<str>, Box<[Expr; 2]>),
+}
+
+/// Attributes or capacities of a device, by domain and identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Catalogue {
     Attributes,
     Capacity,
 }
 
-/// A part of a checked expression.
-#[derive(Clone, Debug)]
-pub(super) enum Node {
-    Constant(Value),
-    /// What is in the slot of a bound name.
-    Variable(usize),
-    Device,
-    Driver,
-    AllowMultipleAllocations,
-    Catalogue(Catalogue),
-    Domain(Catalogue, Arc<str>),
-    Attribute(Box<Attribute>),
-    Field(Box<(Node, Arc<str>, Access)>),
-    And(Vec<Node>),
-    Or(Vec<Node>),
-    Condition(Box<[Node; 3]>),
-    Call(Function, Vec<Node>),
-    /// `or` and `orValue`, whose argument is evaluated only if it is needed.
-    Otherwise(Function, Box<(Node, Node)>),
-    /// An index or key, which is not evaluated where there is nothing (`optional.none()`).
-    Index(Function, Box<(Node, Node)>),
-    /// `in` with a list that is written out.
-    Member(Box<Node>, Arc<[Value]>),
-    /// A function of a pattern that is written out.
-    Matching(Matching, Box<Node>, Pattern),
-    List(Vec<(Part, Node)>),
-    Map(Vec<(Part, Node, Node)>),
-    Fold(Box<FoldNode>),
-    Bind(Box<BindNode>),
-}
-
-/// Whether a part of a list or a map may be nothing.
+/// Kind of access to a field or an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    Always,
+pub(super) enum Access {
+    Value,
     Optional,
-}
-
-/// What is done with a pattern.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Matching {
-    Test,
-    First,
-    All,
+    Presence,
 }
 
 /// One attribute or capacity, found without making a map of all.
@@ -69,22 +66,28 @@ pub(super) struct Attribute {
     /// Domain and identifier.
     pub(super) name: String,
     pub(super) access: Access,
+    /// Written with a dot, as `has()` demands.
+    pub(super) by_field: bool,
 }
 
+/// A macro that iterates.
 #[derive(Clone, Debug)]
-pub(super) struct FoldNode {
-    pub(super) fold: Fold,
-    pub(super) range: Node,
-    pub(super) first: usize,
-    pub(super) second: Option<usize>,
-    pub(super) filter: Option<Node>,
-    pub(super) body: Node,
+pub(super) struct Fold {
+    pub(super) kind: FoldKind,
+    pub(super) range: Expr,
+    /// Name of the element; of a map, the key; before a second name, the index or key.
+    pub(super) first: Arc<str>,
+    pub(super) second: Option<Arc<str>>,
+    pub(super) filter: Option<Expr>,
+    /// The predicate, or the new element.
+    pub(super) body: Expr,
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct BindNode {
-    pub(super) binding: Binding,
-    pub(super) slot: usize,
-    pub(super) value: Node,
-    pub(super) body: Node,
+/// Result of a macro that iterates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FoldKind {
+    Exists,
+    All,
+    /// `map` and `filter`.
+    List,
 }

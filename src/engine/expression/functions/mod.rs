@@ -1,21 +1,17 @@
 //! Functions of expressions.
 //!
-//! `table` says which types each takes; here they take values of any type, and what fits no function
-//! fails as upstream does.
+//! `table` has the types each takes; here they take values of any type, and those that fit no overload
+//! fail as upstream does.
 //!
 //! Upstream: the standard library of cel-go and the libraries of `k8s.io/apiserver/pkg/cel/library`.
 
 mod conversions;
-mod kubernetes;
+mod keys;
 mod lists;
 mod numbers;
-mod optionals;
-mod printed;
+mod quantities;
 mod table;
 mod texts;
-mod times;
 
-pub(super) use conversions::FOLDED;
-pub(super) use optionals::{field, has_field, is_qualifier, optional_field};
-pub(super) use printed::check_format;
-pub(super) use table::{Function, Overload, WithTarget, overloads};
+pub(super) use keys::{at_key, optional_at_key};
+pub(super) use table::{FOLDED, Overloads, overloads};

@@ -5,92 +5,89 @@ use std::sync::Arc;
 use litemap::LiteMap;
 
 use super::error::Fault;
-use super::evaluate::{Evaluation, Outcome};
+use super::evaluate::Evaluation;
 use super::quantity::Quantity;
-use super::syntax::Access;
-use super::tree::{Attribute, Catalogue};
-use super::value::{Map, Value};
+use super::tree::{Access, Attribute, Catalogue};
+use super::value::{Map, Outcome, Value};
 use super::version::Version;
 use crate::model::AttributeValue;
 
 impl Evaluation<'_> {
     #[inline(never)]
-    pub(super) fn attribute(&mut self, wanted: &Attribute) -> Outcome {
-        self.spend(1)?;
+    pub(super) fn attribute(&self, wanted: &Attribute) -> Outcome {
         let device = self.device()?;
         let own = *wanted.domain == *self.driver.as_str();
         let found = match wanted.catalogue {
             Catalogue::Attributes => found(&device.attributes, wanted, own)?.map(of_attribute),
             Catalogue::Capacity => found(&device.capacity, wanted, own)?.map(of_capacity),
         };
-        // That there is one does not depend on what it is, but a value that cannot be told may be
+        // That there is one does not depend on what it is, but a value that cannot be read may be
         // one that upstream refuses as a whole.
         let found = match found {
             Some(Some(value)) => Some(value),
-            Some(None) => return Err(untold(&wanted.name)),
+            Some(None) => return Err(unreadable(&wanted.name)),
             None => None,
         };
         match (wanted.access, found) {
             (Access::Value, Some(value)) => Ok(value),
             (Access::Value, None) => Err(Fault::runtime(format!("no such key: {}", wanted.id))),
             (Access::Optional, found) => Ok(Value::Optional(found.map(Arc::new))),
-            (Access::Presence, found) => Ok(Value::Bool(found.is_some())),
+            (Access::Presence, found) => Ok(found.is_some().into()),
         }
     }
 
     /// Everything in one domain, by identifier.
     pub(super) fn domain(&self, catalogue: Catalogue, domain: &str) -> Outcome {
         let mut map = Map::default();
-        let driver = self.driver.as_str();
         for (name, value) in self.all(catalogue)? {
-            let (of, id) = name.split_once('/').unwrap_or((driver, name));
+            let (of, id) = name.split_once('/').unwrap_or((self.driver.as_str(), name));
             if of == domain {
                 let key = Value::Text(id.into());
                 // With the driver's domain and without it: which of the two wins is left to chance upstream.
                 if map.find(&key).is_some() {
-                    return Err(untold(name));
+                    return Err(unreadable(name));
                 }
-                map.entries.push((key, value.ok_or_else(|| untold(name))?));
+                map.entries
+                    .push((key, value.ok_or_else(|| unreadable(name))?));
             }
         }
         Ok(Value::Map(Arc::new(map)))
     }
 
-    pub(super) fn all_of(&self, catalogue: Catalogue) -> Outcome {
-        let mut map = Map {
-            of_domains: true,
-            ..Map::default()
-        };
+    pub(super) fn domains(&self, catalogue: Catalogue) -> Outcome {
         let driver = self.driver.as_str();
-        let mut domains: Vec<&str> = self
-            .all(catalogue)?
-            .map(|(name, _)| name.split_once('/').map_or(driver, |(domain, _)| domain))
+        let names = self.all(catalogue)?.into_iter().map(|(name, _)| name);
+        let mut domains: Vec<&str> = names
+            .map(|name| name.split_once('/').map_or(driver, |(domain, _)| domain))
             .collect();
         domains.sort_unstable();
         domains.dedup();
-        for domain in domains {
-            let key = Value::Text(domain.into());
-            map.entries.push((key, self.domain(catalogue, domain)?));
-        }
-        Ok(Value::Map(Arc::new(map)))
+        let entries = domains.into_iter().map(|domain| {
+            let values = self.domain(catalogue, domain)?;
+            Ok((Value::Text(domain.into()), values))
+        });
+        Ok(Value::Map(Arc::new(Map {
+            entries: entries.collect::<Result<_, Fault>>()?,
+            of_domains: true,
+        })))
     }
 
-    fn all(
-        &self,
-        catalogue: Catalogue,
-    ) -> Result<impl Iterator<Item = (&str, Option<Value>)>, Fault> {
+    fn all(&self, catalogue: Catalogue) -> Result<Vec<(&str, Option<Value>)>, Fault> {
         let device = self.device()?;
-        let attributes = (catalogue == Catalogue::Attributes).then_some(&device.attributes);
-        let capacity = (catalogue == Catalogue::Capacity).then_some(&device.capacity);
-        let attributes = attributes
-            .into_iter()
-            .flatten()
-            .map(|(name, value)| (name.as_ref(), of_attribute(value)));
-        let capacity = capacity
-            .into_iter()
-            .flatten()
-            .map(|(name, value)| (name.as_ref(), of_capacity(value)));
-        Ok(attributes.chain(capacity))
+        match catalogue {
+            Catalogue::Attributes => {
+                let all = device.attributes.iter();
+                Ok(all
+                    .map(|(name, value)| (&**name, of_attribute(value)))
+                    .collect())
+            }
+            Catalogue::Capacity => {
+                let all = device.capacity.iter();
+                Ok(all
+                    .map(|(name, value)| (&**name, of_capacity(value)))
+                    .collect())
+            }
+        }
     }
 }
 
@@ -104,12 +101,12 @@ fn found<'m, T>(
     let full = values.get(wanted.name.as_str());
     let short = own.then(|| values.get(&wanted.id)).flatten();
     match (full, short) {
-        (Some(_), Some(_)) => Err(untold(&wanted.name)),
+        (Some(_), Some(_)) => Err(unreadable(&wanted.name)),
         (found, other) => Ok(found.or(other)),
     }
 }
 
-fn untold(name: &str) -> Fault {
+fn unreadable(name: &str) -> Fault {
     Fault::unsupported(format!("the value of {name}"))
 }
 
