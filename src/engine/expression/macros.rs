@@ -130,7 +130,7 @@ fn call(at: usize, name: &str, mut arguments: Vec<Expr>) -> Result<Expr, Wrong> 
             Ok(value) => ExprKind::Constant(value),
             Err(_) => ExprKind::Call(function, arguments),
         },
-        (".matches" | "matches" | ".find", Some(text), 2) => {
+        (".matches" | ".find", Some(text), 2) => {
             // Upstream compiles it with the expression, so that no `||` absorbs that it is invalid.
             let pattern = Pattern::compile(&text)
                 .ok_or_else(|| Wrong::unsupported(format!("the pattern {text}")))?;

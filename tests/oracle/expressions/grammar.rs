@@ -67,7 +67,6 @@ const RULES: &[(Kind, &[&str], &[&str])] = &[
             "$s.matches(\"^[a-z]+-?[0-9]*\")",
             "$s.matches(\"(?i)h100|a100\")",
             "$s.matches(\"\\\\d+\\\\.\\\\d\")",
-            "matches($s, \"x$\")",
             "$v.isGreaterThan($v)",
             "$v.isLessThan($v)",
             "isSemver($s)",

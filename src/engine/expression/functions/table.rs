@@ -67,7 +67,6 @@ const TABLE: &[Overloads] = &[
         t::test(v, |text, part| text.starts_with(part))
     }),
     row(".matches", "ss>b", t::matches),
-    row("matches", "ss>b", t::matches),
     row(".find", "ss>s", t::find),
     row(".lowerAscii", "s>s", |v| t::map(v, str::to_ascii_lowercase)),
     row(".upperAscii", "s>s", |v| t::map(v, str::to_ascii_uppercase)),
