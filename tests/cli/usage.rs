@@ -47,6 +47,10 @@ devices FROM --node nod-7 | 1 | node-7
 devices FROM UUID=GPU-1 | 1 | uuid=GPU-1
 devices FROM --columns modle | 1 | did you mean model?
 devices FROM --where device.drver==1 | 2 | drver
+explain FROM | 2 | nothing to explain
+explain FROM gpu.example.com/node-7/* | 2 | node-7
+explain FROM rule/node-10-decommission | 2 | describe
+explain FROM pod/a/b/c | 2 | pod/a/b/c
 plan FROM gpu.example.com | 2 | --count
 plan FROM gpu.example.com --count 41 | 2 | 40 devices
 drain | 2 | no devices

@@ -16,7 +16,7 @@ use kubectl_devicetaint::model::Kind;
 /// What a reader does.
 const READS: [&str; 12] = [
     "describe hard -o json",
-    "explain pod/train device/GPU0 rule/hard -o json",
+    "explain pod/train device/GPU0 -o json",
     "snapshot",
     "wait hard --for evicted --timeout 1s --settle 0s",
     "preview GPU0 KEY:NoExecute --strict -o json",
