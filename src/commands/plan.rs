@@ -130,7 +130,8 @@ impl PlanArgs {
 pub(super) async fn run(args: PlanArgs, context: &Context) -> Result<ExitStatus, Failure> {
     let size = args.size()?;
     let (choice, excluded) = (args.choice()?, args.excluded()?);
-    let view = ClusterView::open_for_impact(&args.source.source(), context, Detail::Terms).await?;
+    let view = ClusterView::open_for_impact(&args.source.source(), context, Detail::Terms, &choice)
+        .await?;
     refuse_unread(&view.reading)?;
     let (mut view, candidates) = Box::pin(devices(view, &choice, context)).await?;
     let mut without = BTreeSet::new();

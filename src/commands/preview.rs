@@ -297,7 +297,8 @@ async fn view(
     } = request;
     let manifests: Vec<DeviceTaintRule> = manifests.iter().map(|(rule, _)| rule.clone()).collect();
     let manifests = manifests.as_slice();
-    let view = ClusterView::open_for_impact(&args.source.source(), context, Detail::Terms).await?;
+    let view =
+        ClusterView::open_for_impact(&args.source.source(), context, Detail::Terms, choice).await?;
     let hypothesis = Hypothesis::new(view, choice, manifests, context).await?;
     let Hypothesis { view, proposed } = hypothesis;
     if !args.allow_missing {

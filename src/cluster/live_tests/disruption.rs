@@ -1,8 +1,11 @@
 //! Objects that decide about disruption: what is read of them with few permissions.
 
 use super::encode;
+use super::server::PODS;
 use super::server::{Answer, Server};
-use crate::cluster::{Detail, discover, read_devices, read_pods_and_disruption_inputs};
+use crate::cluster::{
+    Detail, ReadMore, discover, read_devices, read_devices_and, read_pods_and_disruption_inputs,
+};
 use crate::model::{Affects, Gap, Kind, Reading};
 
 const NODES: &str = "/api/v1/nodes";
@@ -87,6 +90,53 @@ fn missing(reading: &Reading) -> Vec<(&str, Affects)> {
 }
 
 const REPLACEMENTS: (&str, Affects) = (Gap::REPLACEMENTS, Affects::Details);
+
+/// Which pods of claim-1 and claim-2 are there if all were listed before claims, and what was requested of pods.
+async fn with_early_pods(early: &[Vec<u8>]) -> (Vec<String>, Vec<String>) {
+    let server = server().await;
+    server.answer(PODS, [Answer::ok(encode::list("v1", "Pod", early, ""))]);
+    let (client, _) = server.client().await;
+    let served = discover(&client).await.expect("discovery");
+    let more = ReadMore::EarlyInputsAndPods;
+    let read = read_devices_and(&client, &served, Detail::Terms, more).await;
+    let (reading, inputs) = read.expect("devices");
+    let on_node_1 = |id: &crate::model::DeviceId| id.pool.as_str() == "node-1";
+    let read = read_pods_and_disruption_inputs(&client, &served, reading, inputs, on_node_1).await;
+    let pods = read.expect("the rest").snapshot.pods;
+    let names = pods.iter().map(|pod| {
+        let node = pod.node.as_ref().map_or("-", |node| node.as_str());
+        format!("{} {node}", pod.name)
+    });
+    let requests = server.requests().into_iter();
+    (
+        names.collect(),
+        requests.filter(|path| path.contains("/pods")).collect(),
+    )
+}
+
+#[tokio::test]
+async fn pods_that_were_listed_before_their_claims_are_not_read_again() {
+    let early = [
+        encode::pod("pod-1", "node-1", "claim-1"),
+        encode::pod("pod-2", "node-2", "claim-2"),
+    ];
+    let (pods, requests) = with_early_pods(&early).await;
+    assert_eq!(pods, ["ml/pod-1 node-1"]);
+    assert_eq!(requests.len(), 1, "{requests:?}");
+}
+
+#[tokio::test]
+async fn pods_that_were_not_there_or_had_no_node_before_their_claims_are_read_by_name() {
+    for early in [vec![], vec![encode::pod("pod-1", "", "claim-1")]] {
+        let (pods, requests) = with_early_pods(&early).await;
+        assert_eq!(pods, ["ml/pod-1 node-1"]);
+        assert_eq!(requests.len(), 2, "{requests:?}");
+        assert!(
+            requests[1].contains("/namespaces/ml/pods/pod-1"),
+            "{requests:?}"
+        );
+    }
+}
 
 #[tokio::test]
 async fn classes_are_one_list_nodes_two_and_nodes_of_pods_and_cordoned_ones_are_whole() {

@@ -38,6 +38,8 @@ pub enum ReadMore {
     No,
     /// What an answer about evictions needs whatever is evicted.
     EarlyInputs,
+    /// The same with all pods that have claims, since most of them are expected to be concerned.
+    EarlyInputsAndPods,
 }
 
 /// Reads devices as [`read_devices`], and beside them what is asked for `more`.
@@ -52,10 +54,12 @@ pub async fn read_devices_and(
     more: ReadMore,
 ) -> Result<(Reading, Option<EarlyInputs>), ClusterError> {
     let early = async {
-        match more {
-            ReadMore::No => None,
-            ReadMore::EarlyInputs => Some(EarlyInputs::read(client, served, BTreeSet::new()).await),
-        }
+        let with_pods = match more {
+            ReadMore::No => return None,
+            ReadMore::EarlyInputs => false,
+            ReadMore::EarlyInputsAndPods => true,
+        };
+        Some(EarlyInputs::read(client, served, BTreeSet::new(), with_pods).await)
     };
     let (reading, early) = join!(read_devices(client, served, detail), early);
     Ok((reading?, early))

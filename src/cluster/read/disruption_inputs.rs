@@ -8,7 +8,7 @@ use super::nodes::nodes;
 use super::optional::{all, with};
 use super::owner_lists::{OwnersSoFar, with_owner_lists};
 use super::placement_inputs::{NodeDetail, PlacementInputs};
-use super::pods::read_noted_pods;
+use super::pods::{ArrivingPods, list_early, read_noted_pods};
 use super::workloads::{all_of_kind, workloads_with};
 use crate::cluster::client::api::ApiClient;
 use crate::cluster::discovery::discover::ServedKinds;
@@ -18,24 +18,37 @@ use crate::model::{
 };
 use crate::wire::Detail;
 
-/// What is read for such an answer that depends on no pod: budgets, device classes and nodes. Failures are those of
-/// the answer that uses it.
+/// What is read for such an answer before it is known which pods it is about: budgets, device classes, nodes, and all pods
+/// with claims if most of them are expected to be concerned. Failures are those of the answer that uses it.
 pub struct EarlyInputs {
+    pods: Result<Option<List<Pod>>, ClusterError>,
     budgets: Result<Outcome<PodDisruptionBudget>, ClusterError>,
     places: Result<PlacementInputs, ClusterError>,
 }
 
 impl EarlyInputs {
-    /// Reads them side by side; of classes nothing where they are among what is `known` already.
+    /// Reads them side by side, pods only if asked for; of classes nothing where they are among what is `known` already.
     pub(in crate::cluster) async fn read(
         client: &ApiClient,
         served: &ServedKinds,
         known: BTreeSet<Kind>,
+        with_pods: bool,
     ) -> Self {
         let budgets = all::<PodDisruptionBudget>(client, served);
         let places = PlacementInputs::read(client, served, known, NodeDetail::Metadata);
-        let (budgets, places) = futures::join!(budgets, places);
-        Self { budgets, places }
+        let pods = async {
+            if with_pods {
+                list_early(client, served).await
+            } else {
+                Ok(None)
+            }
+        };
+        let (budgets, places, pods) = futures::join!(budgets, places, pods);
+        Self {
+            pods,
+            budgets,
+            places,
+        }
     }
 }
 
@@ -58,10 +71,21 @@ pub async fn read_pods_and_disruption_inputs(
     let known = reading.known.clone();
     let likely = nodes_of_users(&reading.snapshot, &selects);
     let first = nodes_called(client, served, &likely);
+    let (early_pods, early) = match early {
+        Some(EarlyInputs {
+            pods,
+            budgets,
+            places,
+        }) => (pods?, Some((budgets, places))),
+        None => (None, None),
+    };
     let inputs = async {
-        let EarlyInputs { budgets, places } = match early {
+        let (budgets, places) = match early {
             Some(early) => early,
-            None => EarlyInputs::read(client, served, known).await,
+            None => {
+                let read = EarlyInputs::read(client, served, known, false).await;
+                (read.budgets, read.places)
+            }
         };
         Ok((budgets?, places?))
     };
@@ -71,8 +95,11 @@ pub async fn read_pods_and_disruption_inputs(
         detail: Detail::Names,
     };
     let owners = OwnersSoFar::default();
-    let note = |pod: &Pod| owners.note(pod);
-    let pods = read_noted_pods(client, served, reading, selects, &note);
+    let arriving = ArrivingPods {
+        early: early_pods,
+        note: &|pod: &Pod| owners.note(pod),
+    };
+    let pods = read_noted_pods(client, served, reading, arriving, selects);
     let pods = with_owner_lists(&owners, pods, |kind| all_of_kind(&reader, kind));
     let ((reading, listed), (budgets, places), first) = futures::try_join!(pods, inputs, first)?;
     let reading = with(reading, budgets);

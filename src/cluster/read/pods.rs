@@ -9,6 +9,7 @@
 //! few pods          each by its name, several at a time
 //! on few nodes      the pods of these nodes, then by name those that are elsewhere
 //! many              all pods of the cluster, in one list
+//! all devices of a driver   all pods of the cluster that refer to claims, beside the claims; what is new by name
 //! reserved for a PodGroup, or for a UID that no such name has   the pods of that namespace
 //! ```
 
@@ -47,16 +48,57 @@ pub async fn read_pods(
     reading: Reading,
     selects: impl Fn(&DeviceId) -> bool,
 ) -> Result<Reading, ClusterError> {
-    read_noted_pods(client, served, reading, selects, &|_| {}).await
+    let arriving = ArrivingPods {
+        early: None,
+        note: &|_| {},
+    };
+    read_noted_pods(client, served, reading, arriving, selects).await
 }
 
-/// As [`read_pods`], where each pod that is kept from a list is passed to `note` when it arrives.
+/// Lists all pods of the cluster that may have a claim, before it is known which claims are selected; `None` where that
+/// is denied.
+///
+/// # Errors
+///
+/// When the pods cannot be read completely.
+pub(super) async fn list_early(
+    client: &ApiClient,
+    served: &ServedKinds,
+) -> Result<Option<List<Pod>>, ClusterError> {
+    let Some(version) = served.version_of(Kind::Pod) else {
+        return Ok(None);
+    };
+    let listing = Listing {
+        client,
+        version,
+        selection: Selection::All,
+        detail: Detail::Names,
+    };
+    let may_have_claim = |pod: &Pod| {
+        !pod.claims.is_empty() || pod.extended_resource_claim.is_some() || pod.pod_group.is_some()
+    };
+    match listing.facts(may_have_claim).await {
+        Ok(list) => Ok(Some(list)),
+        Err(ClusterError::Forbidden { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Pods that have been listed already, and who is told of others.
+pub(super) struct ArrivingPods<'a> {
+    /// Pods that [`list_early`] returned; they are not read again.
+    pub(super) early: Option<List<Pod>>,
+    /// Is told of each pod that is kept from a list, when it arrives.
+    pub(super) note: &'a (dyn Fn(&Pod) + Sync),
+}
+
+/// As [`read_pods`], with pods that are `arriving`.
 pub(super) async fn read_noted_pods(
     client: &ApiClient,
     served: &ServedKinds,
     reading: Reading,
+    arriving: ArrivingPods<'_>,
     selects: impl Fn(&DeviceId) -> bool,
-    note: &(dyn Fn(&Pod) + Sync),
 ) -> Result<Reading, ClusterError> {
     let mut reading = reading;
     let Some(version) = served.version_of(Kind::Pod) else {
@@ -67,9 +109,9 @@ pub(super) async fn read_noted_pods(
         client,
         version,
         wanted: &wanted,
-        note,
+        note: arriving.note,
     };
-    let found = reader.read(&reading.snapshot).await?;
+    let found = reader.read(&reading.snapshot, arriving.early).await?;
     reading.snapshot.pods = found.pods.into_values().collect();
     reading.warnings.extend(found.warnings);
     reading.gaps.extend(found.gap);
@@ -111,10 +153,21 @@ pub(in crate::cluster) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    async fn read(&self, snapshot: &Snapshot) -> Result<Found, ClusterError> {
+    async fn read(
+        &self,
+        snapshot: &Snapshot,
+        early: Option<List<Pod>>,
+    ) -> Result<Found, ClusterError> {
         let wanted = self.wanted;
         let mut found = Found::default();
-        if wanted.pods.len() > ONE_BY_ONE {
+        if let Some(mut list) = early {
+            // A pod that had no node yet when it was listed may have one now that a claim is reserved for it.
+            list.items
+                .retain(|pod| pod.node.is_some() && wanted.contains(pod));
+            list.items.iter().for_each(self.note);
+            found.resource_version = Some(list.metadata.resource_version.clone());
+            found.add(list);
+        } else if wanted.pods.len() > ONE_BY_ONE {
             match wanted.nodes(snapshot) {
                 Some(nodes) if nodes.len() <= NODE_BY_NODE => {
                     let on_nodes = nodes.iter().map(|node| Selection::on_node(node.as_str()));

@@ -185,6 +185,17 @@ impl Choice {
         is_named || !self.hardware.is_empty() || filter.is_some_and(DeviceFilter::needs_attributes)
     }
 
+    /// Whether all devices of a driver, or of all drivers, are selected.
+    #[must_use]
+    pub fn has_whole_driver(&self) -> bool {
+        let selectors = match &self.by {
+            ChoiceBasis::Selectors(selectors) => selectors.as_slice(),
+            ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_) => &[],
+        };
+        let is_whole = |it: &DeviceSelector| it.pool.is_none() && it.device.is_none();
+        self.filter.is_none() && selectors.iter().any(is_whole)
+    }
+
     /// Whether it takes a look at a cluster to tell which devices are selected.
     #[must_use]
     pub fn needs_cluster(&self) -> bool {
@@ -329,6 +340,20 @@ mod tests {
             .chain(taint)
             .collect::<Vec<String>>()
             .join(" ")
+    }
+
+    #[test]
+    fn whole_drivers_are_told_from_parts_of_them() {
+        for (names, is_whole) in [
+            (vec!["gpu.example.com"], true),
+            (vec!["gpu.example.com/*/*"], true),
+            (vec!["gpu.example.com/node-7/*"], false),
+            (vec!["*/node-7/*"], false),
+            (vec!["gpu.example.com/*/gpu-0"], false),
+        ] {
+            let choice = Choice::parse(&typed(&names), Purpose::Assess).expect("devices");
+            assert_eq!(choice.has_whole_driver(), is_whole, "{names:?}");
+        }
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub struct Seen {
     pub method: String,
     pub path: String,
     pub body: String,
+    /// Whether the response may be compressed.
+    pub takes_gzip: bool,
     /// When it had arrived completely.
     pub at: Instant,
 }
@@ -364,11 +366,15 @@ async fn read(
     let length = length.map_or(Ok(0), |(_, length)| length.parse())?;
     let mut body = vec![0; length];
     stream.read_exact(&mut body).await?;
+    let takes_gzip = headers
+        .iter()
+        .any(|(name, value)| name == "accept-encoding" && value == "gzip");
     Ok(Some(Asked {
         seen: Seen {
             method: method.to_owned(),
             path: path.to_owned(),
             body: String::from_utf8_lossy(&body).into_owned(),
+            takes_gzip,
             at: Instant::now(),
         },
         headers,

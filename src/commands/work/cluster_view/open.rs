@@ -11,6 +11,7 @@ use crate::commands::clock;
 use crate::commands::context::Context;
 use crate::commands::work::connect::{Live, connect_client, failed, semantics_for};
 use crate::commands::work::source::{Source, read_instead};
+use crate::decide::choice::Choice;
 use crate::decide::version::{self, doubts_about, with_evident_gates};
 use crate::engine::Semantics;
 use crate::error::Failure;
@@ -27,15 +28,21 @@ impl ClusterView {
         Self::open_as(source, context, ViewRequest::new(source.kubernetes, wanted)).await
     }
 
-    /// As [`ClusterView::open`], for an answer that also needs budgets, device classes and nodes: they are read at the
-    /// same time.
+    /// As [`ClusterView::open`], for an answer about `choice` that also needs budgets, device classes and nodes: they are
+    /// read at the same time, and all pods with claims if whole drivers are selected.
     pub(crate) async fn open_for_impact(
         source: &Source,
         context: &Context,
         wanted: Detail,
+        choice: &Choice,
     ) -> Result<Self, Failure> {
+        let more = if choice.has_whole_driver() {
+            ReadMore::EarlyInputsAndPods
+        } else {
+            ReadMore::EarlyInputs
+        };
         let request = ViewRequest {
-            more: ReadMore::EarlyInputs,
+            more,
             ..ViewRequest::new(source.kubernetes, wanted)
         };
         Self::open_as(source, context, request).await
