@@ -22,7 +22,7 @@ const KINDS: &str = "ResourceSlice,ResourceClaim,DeviceTaintRule,Pod,DeviceClass
     ReplicaSet,Deployment,StatefulSet,DaemonSet,Job,PodGroup";
 
 /// Signals of guards, each with a threshold below which it trips now and then.
-const GUARDS: [&str; 15] = [
+const GUARDS: [&str; 14] = [
     "pods.evicted>2",
     "pods.evicted.now>40%",
     "pods.critical>0",
@@ -36,7 +36,6 @@ const GUARDS: [&str; 15] = [
     "devices.selected>50%",
     "budgets.violated>0",
     "claims.unplaceable>0",
-    "claims.unplaceable.together>0",
     "devices.available<2",
 ];
 

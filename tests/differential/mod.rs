@@ -120,6 +120,12 @@ fn report(found: &[Difference], counted: &BTreeMap<String, usize>) {
         counted.len(),
         facts::unseen(seen)
     ));
+    let mut by_fact = BTreeMap::<&str, usize>::new();
+    for one in found {
+        let fact = one.path.split(" of ").next().unwrap_or_default();
+        *by_fact.entry(fact).or_default() += 1;
+    }
+    say(&format!("differential: differences by fact: {by_fact:#?}"));
     for one in found.iter().take(PRINTED) {
         let shown = |value: &Option<Value>| value.as_ref().map_or("-".to_owned(), Value::to_string);
         say(&format!(
