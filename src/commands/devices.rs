@@ -161,7 +161,11 @@ impl DevicesArgs {
         if shown < usize::from(rows) {
             return Ok((report, None));
         }
-        let hint = "for one line per device: -o wide; for the devices of one node: --node NODE";
+        let hint = if self.filters.filters().node.is_some() {
+            "for one line per device: -o wide"
+        } else {
+            "for one line per device: -o wide; for the devices of one node: --node NODE"
+        };
         let report = report.with_lines(DeviceLines::Nodes);
         Ok((report, Some(hint.to_owned())))
     }

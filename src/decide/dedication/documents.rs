@@ -12,7 +12,7 @@ use crate::naming::{device, taint};
 ///
 /// # Errors
 ///
-/// A taint that can be none, or without an effect; what is a part of a device at most.
+/// A taint that can be none, without an effect, or with effect None; what is a part of a device at most.
 pub fn typed_taint(text: &str) -> Result<Option<Taint>, Failure> {
     if !text.contains(['=', ':']) {
         return Ok(None);
@@ -24,7 +24,13 @@ pub fn typed_taint(text: &str) -> Result<Option<Taint>, Failure> {
             )),
         );
     }
-    taint::parse(text).map(Some).map_err(wrong_name)
+    let taint = taint::parse(text).map_err(wrong_name)?;
+    if taint.effect == Effect::None {
+        return Err(Failure::usage(format!(
+            "{text} needs no toleration: it has effect None"
+        )));
+    }
+    Ok(Some(taint))
 }
 
 /// The taints of the rule or the device that was typed; such with effect None need no toleration.

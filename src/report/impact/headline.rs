@@ -140,21 +140,16 @@ fn unplaceable(totals: &Totals) -> Option<String> {
     })
 }
 
-/// Pods that use the same hardware through other devices, and stay: a device in use through its partitions looks
-/// unused.
+/// Pods that use the same hardware through other devices: a device in use through its partitions looks unused.
 fn beside(report: &ImpactReport) -> Option<String> {
     let siblings = report.assessment.siblings.iter();
     let apart = siblings.filter(|it| !it.is_shared());
     let pods: BTreeSet<&NamespacedName> = apart.flat_map(|sibling| &sibling.pods).collect();
-    let (use_, stay) = if pods.len() == 1 {
-        ("uses", "stays")
-    } else {
-        ("use", "stay")
-    };
+    let use_ = if pods.len() == 1 { "uses" } else { "use" };
     (!pods.is_empty()).then(|| {
         format!(
-            "{} {use_} other devices of the same hardware, such as partitions, and {stay}; `add`, `preview` and \
-             `drain` include partitions with --with-partitions.",
+            "{} {use_} other devices of the same hardware, such as partitions; `add`, `preview` and `drain` \
+             include partitions with --with-partitions.",
             counted(pods.len(), "pod")
         )
     })
