@@ -39,7 +39,7 @@
 //! | Owners of taints that keep a device from a claim | `taint_owner` |
 //! | Devices in use on the same hardware | [`mod@siblings`] |
 //! | Pods whose eviction makes room for a waiting claim | [`room`] |
-//! | Parts of devices, such as the partitions of a GPU | [`parts_of()`] |
+//! | Parts of devices, such as the partitions of a GPU | [`parts_by_device()`] |
 //! | Free devices that cannot be allocated because other partitions of the same hardware are in use | [`blocked_partitions()`] |
 //!
 //! Upstream: `k8s.io/dynamic-resource-allocation/structured/internal/incubating`, which is the allocator
@@ -84,7 +84,7 @@ pub use completeness::{Completeness, Range, SearchBasis, Unknown};
 pub use diagnosis::{Diagnosis, diagnose};
 pub use exclusions::{ChoiceDiagnosis, Exclusion};
 pub use incomplete_pools::IncompletePool;
-pub use parts::{parts_by_device, parts_of, sharing_by_device, sharing_counters};
+pub use parts::{parts_by_device, sharing_by_device, sharing_counters};
 pub use pending_claim::{PendingClaim, is_placeable, sufficient_uncordons};
 pub use pod_nodes::NodeFilter;
 pub use replacement::{ClaimReallocation, Placeability, Replacement, RequestCandidates};

@@ -5,47 +5,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use foldhash::HashMap;
 
 use super::quantity::{Amount, amount};
-use crate::engine::devices::current_slices;
-use crate::model::{Device, DeviceId, Snapshot};
+use crate::engine::devices::{current_slices, pool_of};
+use crate::model::{Device, DeviceId, ResourceSlice, Snapshot};
 
 /// What a device consumes, by counter set and counter; `None` where it is no quantity.
-type Consumption<'a> = BTreeMap<(&'a str, &'a str), Option<Amount>>;
+pub(super) type Consumption<'a> = BTreeMap<(&'a str, &'a str), Option<Amount>>;
 
-/// The parts of the `chosen` devices, by name: devices of the same pool that consume the same counters, of none more
-/// than the chosen device and of one less. Two halves of a GPU are no parts of one another. Counters have to be read
-/// for it; an amount that is no quantity counts as less.
+/// The parts of each of the `chosen` devices, by name: devices of the same pool that consume the same counters, of none
+/// more than the chosen device and of one less. Two halves of a GPU are no parts of one another. Devices without parts are
+/// left out, and so are parts that are chosen themselves. Counters have to be read for it; an amount that is no quantity
+/// counts as less.
 ///
 /// Upstream: `consumesCounters` of KEP-4815, partitionable devices.
-#[must_use]
-pub fn parts_of(snapshot: &Snapshot, chosen: &[DeviceId]) -> Vec<DeviceId> {
-    let parts = parts_by_device(snapshot, &chosen.iter().collect());
-    let parts: BTreeSet<DeviceId> = parts.into_values().flatten().collect();
-    parts.into_iter().collect()
-}
-
-/// As [`parts_of`], by the chosen device, each part by name; devices without parts are left out, and so are parts that
-/// are chosen themselves.
 #[must_use]
 pub fn parts_by_device(
     snapshot: &Snapshot,
     chosen: &BTreeSet<&DeviceId>,
 ) -> BTreeMap<DeviceId, BTreeSet<DeviceId>> {
-    let wanted: BTreeSet<(&str, &str)> = chosen
-        .iter()
-        .map(|id| (id.driver.as_str(), id.pool.as_str()))
-        .collect();
     let mut pools: BTreeMap<(&str, &str), Vec<(DeviceId, Consumption<'_>)>> = BTreeMap::new();
-    for slice in current_slices(&snapshot.slices) {
-        let key = (slice.driver.as_str(), slice.pool.name.as_str());
-        if !wanted.contains(&key) {
-            continue;
-        }
+    for slice in slices_beside(snapshot, chosen) {
         let devices = slice.devices.iter();
         let devices = devices.map(|device| (device, consumption(device)));
         // A device without counters is no part, and has none.
         let drawing = devices.filter(|(_, consumed)| !consumed.is_empty());
         let drawing = drawing.map(|(device, consumed)| (slice.id_of(device), consumed));
-        pools.entry(key).or_default().extend(drawing);
+        pools.entry(pool_of(slice)).or_default().extend(drawing);
     }
     let mut parts: BTreeMap<DeviceId, BTreeSet<DeviceId>> = BTreeMap::new();
     for devices in pools.values() {
@@ -78,16 +62,9 @@ pub fn sharing_by_device(
     snapshot: &Snapshot,
     chosen: &BTreeSet<&DeviceId>,
 ) -> BTreeMap<DeviceId, BTreeSet<DeviceId>> {
-    let wanted: BTreeSet<(&str, &str)> = chosen
-        .iter()
-        .map(|id| (id.driver.as_str(), id.pool.as_str()))
-        .collect();
     let mut counters: HashMap<CounterKey<'_>, Counter> = HashMap::default();
-    for slice in current_slices(&snapshot.slices) {
-        let (driver, pool) = (slice.driver.as_str(), slice.pool.name.as_str());
-        if !wanted.contains(&(driver, pool)) {
-            continue;
-        }
+    for slice in slices_beside(snapshot, chosen) {
+        let (driver, pool) = pool_of(slice);
         for set in slice.terms.iter().flat_map(|terms| &terms.counters) {
             for (name, written) in &set.counters {
                 let key = (driver, pool, &*set.name, &**name);
@@ -121,8 +98,22 @@ pub fn sharing_by_device(
     sharing
 }
 
+/// The slices of the pools of the `chosen` devices.
+fn slices_beside<'a>(
+    snapshot: &'a Snapshot,
+    chosen: &BTreeSet<&DeviceId>,
+) -> impl Iterator<Item = &'a ResourceSlice> {
+    let pools: BTreeSet<(&str, &str)> = chosen
+        .iter()
+        .map(|id| (id.driver.as_str(), id.pool.as_str()))
+        .collect();
+    let mut slices = current_slices(&snapshot.slices);
+    slices.retain(|slice| pools.contains(&pool_of(slice)));
+    slices.into_iter()
+}
+
 /// A counter of a pool: driver, pool, set and name.
-type CounterKey<'a> = (&'a str, &'a str, &'a str, &'a str);
+pub(super) type CounterKey<'a> = (&'a str, &'a str, &'a str, &'a str);
 
 /// What is available of a counter, and what devices take of it; `None` where it is no quantity.
 #[derive(Default)]
@@ -144,7 +135,8 @@ impl Counter {
     }
 }
 
-fn consumption(device: &Device) -> Consumption<'_> {
+/// What the device consumes.
+pub(super) fn consumption(device: &Device) -> Consumption<'_> {
     let terms = device.terms.as_deref().into_iter();
     let sets = terms.flat_map(|terms| &terms.consumes);
     let counters = sets.flat_map(|used| {
@@ -174,7 +166,7 @@ fn is_less(part: &Consumption<'_>, whole: &Consumption<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CounterSet, CounterUse, DeviceTerms, ResourceSlice, SliceTerms};
+    use crate::model::{CounterSet, CounterUse, DeviceTerms, SliceTerms};
     use crate::report::testing;
 
     fn device(name: &str, counters: &[(&str, &str)]) -> Device {
@@ -209,8 +201,9 @@ mod tests {
             ..Snapshot::default()
         };
         let parts = |name: &str| -> Vec<String> {
-            let parts = parts_of(&snapshot, &[testing::device(name)]);
-            parts.iter().map(|part| part.device.to_string()).collect()
+            let parts = parts_by_device(&snapshot, &[&testing::device(name)].into());
+            let parts = parts.into_values().flatten();
+            parts.map(|part| part.device.to_string()).collect()
         };
         assert_eq!(parts("card"), ["half-0", "half-1", "memory", "odd"]);
         assert_eq!(parts("half-0"), ["odd"]);

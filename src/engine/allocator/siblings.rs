@@ -5,8 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::parts::sharing_by_device;
-use super::quantity::amount;
+use super::parts::{Consumption, CounterKey, consumption, sharing_by_device};
 use crate::engine::devices::current_slices;
 use crate::engine::impact::{Impact, Verdict};
 use crate::model::{DeviceId, NamespacedName, ResourceClaim, Snapshot};
@@ -32,9 +31,6 @@ impl Sibling<'_> {
         reserved.collect()
     }
 }
-
-/// A counter of a pool: driver, pool, set and name.
-type CounterKey<'a> = (&'a str, &'a str, &'a str, &'a str);
 
 /// The devices in use beside those that the proposed taints of `impact` select, by name.
 #[must_use]
@@ -152,34 +148,25 @@ pub fn users_beside(
     users
 }
 
-/// What a device takes of each counter of its pool, by set and name; nothing where the amount cannot be read.
-type Taken<'a> = BTreeMap<(&'a str, &'a str), Option<i128>>;
-
 /// What the devices that are `meant` take, of those that take anything: most devices have no parts.
-fn taken(snapshot: &Snapshot, meant: impl Fn(&DeviceId) -> bool) -> BTreeMap<DeviceId, Taken<'_>> {
-    let devices = current_slices(&snapshot.slices)
-        .into_iter()
-        .flat_map(|slice| {
-            let devices = slice.devices.iter();
-            devices.filter_map(move |device| Some((slice, device, device.terms.as_deref()?)))
-        });
-    let taking = devices.filter(|(_, _, terms)| !terms.consumes.is_empty());
-    let taken = taking.map(|(slice, device, terms)| {
-        let counters = terms.consumes.iter().flat_map(|taken| {
-            let counters = taken.counters.iter();
-            let counters =
-                counters.map(|(name, written)| ((&*taken.set, &**name), amount(written)));
-            // An amount that cannot be read may be some.
-            counters.filter(|(_, amount)| *amount != Some(0))
-        });
-        (slice.id_of(device), counters.collect())
+fn taken(
+    snapshot: &Snapshot,
+    meant: impl Fn(&DeviceId) -> bool,
+) -> BTreeMap<DeviceId, Consumption<'_>> {
+    let slices = current_slices(&snapshot.slices).into_iter();
+    let devices = slices.flat_map(|slice| slice.devices.iter().map(move |device| (slice, device)));
+    let taken = devices.filter_map(|(slice, device)| {
+        let mut taken = consumption(device);
+        // An amount that cannot be read may be some.
+        taken.retain(|_, amount| *amount != Some(0));
+        (!taken.is_empty()).then(|| (slice.id_of(device), taken))
     });
     taken.filter(|(id, _)| meant(id)).collect()
 }
 
 /// Whether what `part` takes is less than what `whole` takes, and all of it is of the same: an amount that
 /// cannot be read may be less.
-fn is_part(part: &Taken<'_>, whole: &Taken<'_>) -> bool {
+fn is_part(part: &Consumption<'_>, whole: &Consumption<'_>) -> bool {
     let is_within = part
         .iter()
         .all(|(counter, less)| match (less, whole.get(counter)) {
