@@ -64,6 +64,7 @@ dedicate d/p/x | 2 | --namespace-selector
 dedicate d/p/x --to a --to b | 2 | --name
 dedicate d/p/x --to a --name Research | 2 | Research
 tolerations a=b | 2 | effect
+tolerations FROM example.com/a | 2 | example.com/a:NoSchedule
 tolerations example.com/a=b:None | 2 | needs no toleration
 undedicate Research | 2 | Research
 ";

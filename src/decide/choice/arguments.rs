@@ -263,6 +263,12 @@ fn devices_and_taint(
 /// The failure of a malformed name, with a name that may have been meant.
 #[must_use]
 pub fn wrong_name(error: NamingError) -> Failure {
+    wrong_name_or_taint(error, &Effect::None)
+}
+
+/// As [`wrong_name`], where a taint that may have been meant gets this effect.
+#[must_use]
+pub fn wrong_name_or_taint(error: NamingError, effect: &Effect) -> Failure {
     let hint = match &error {
         // A driver has a dot, and so has the domain of a taint's key.
         NamingError::TwoSegments { argument, .. }
@@ -272,7 +278,7 @@ pub fn wrong_name(error: NamingError) -> Failure {
                 .is_some_and(|first| first.contains('.')) =>
         {
             Some(format!(
-                "for all devices of a pool: {}; for a taint: {argument}:None",
+                "for all devices of a pool: {}; for a taint: {argument}:{effect}",
                 word(&format!("{argument}/*"))
             ))
         }
@@ -351,8 +357,14 @@ mod tests {
             (vec!["*/node-7/*"], false),
             (vec!["gpu.example.com/*/gpu-0"], false),
         ] {
-            let choice = Choice::parse(&typed(&names), Purpose::Assess).expect("devices");
+            let mut choice = Choice::parse(&typed(&names), Purpose::Assess).expect("devices");
             assert_eq!(choice.has_whole_driver(), is_whole, "{names:?}");
+            choice.filter = DeviceFilter::parse(&DeviceFilterFlags {
+                node: Some("node-7".to_owned()),
+                ..DeviceFilterFlags::default()
+            })
+            .expect("a filter");
+            assert!(!choice.has_whole_driver(), "{names:?} of a node");
         }
     }
 

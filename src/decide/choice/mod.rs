@@ -16,7 +16,10 @@ mod resolve;
 mod taints;
 mod unpublished;
 
-pub use arguments::{Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose, wrong_name};
+pub use arguments::{
+    Choice, ChoiceBasis, DeviceArguments, DeviceFilterFlags, Purpose, wrong_name,
+    wrong_name_or_taint,
+};
 pub use not_found::{
     NO_DEVICES, no_device, no_node, not_found, refuse_missing, refuse_unknown_columns,
     refuse_unmatched,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::decide::choice::{not_found, wrong_name};
+use crate::decide::choice::{not_found, wrong_name, wrong_name_or_taint};
 use crate::engine::{self, Semantics};
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect, Snapshot, Taint};
@@ -77,7 +77,8 @@ fn of_device(
     snapshot: &Snapshot,
     semantics: &Semantics,
 ) -> Result<Vec<Taint>, Failure> {
-    let selector = device::parse(text).map_err(wrong_name)?;
+    let selector =
+        device::parse(text).map_err(|error| wrong_name_or_taint(error, &Effect::NoSchedule))?;
     let states = engine::devices(snapshot, semantics);
     let found: Vec<_> = states
         .iter()
@@ -150,6 +151,7 @@ mod tests {
         assert_eq!(typed_taint("node-7/gpu-0").unwrap(), None);
         assert_eq!(typed_taint("gpu.example.com/node-7/gpu-0").unwrap(), None);
         assert!(typed_taint("a=b").is_err());
+        assert!(typed_taint("a=b:None").is_err());
     }
 
     #[test]
