@@ -91,10 +91,14 @@ fn missing(reading: &Reading) -> Vec<(&str, Affects)> {
 
 const REPLACEMENTS: (&str, Affects) = (Gap::REPLACEMENTS, Affects::Details);
 
+fn pods(items: &[Vec<u8>]) -> Answer {
+    Answer::ok(encode::list("v1", "Pod", items, ""))
+}
+
 /// Which pods of claim-1 and claim-2 are there if all were listed before claims, and what was requested of pods.
-async fn with_early_pods(early: &[Vec<u8>]) -> (Vec<String>, Vec<String>) {
+async fn with_early_pods(early: Answer) -> (Vec<String>, Vec<String>) {
     let server = server().await;
-    server.answer(PODS, [Answer::ok(encode::list("v1", "Pod", early, ""))]);
+    server.answer(PODS, [early]);
     let (client, _) = server.client().await;
     let served = discover(&client).await.expect("discovery");
     let more = ReadMore::EarlyInputsAndPods;
@@ -120,16 +124,20 @@ async fn pods_that_were_listed_before_their_claims_are_not_read_again() {
         encode::pod("pod-1", "node-1", "claim-1"),
         encode::pod("pod-2", "node-2", "claim-2"),
     ];
-    let (pods, requests) = with_early_pods(&early).await;
-    assert_eq!(pods, ["ml/pod-1 node-1"]);
+    let (found, requests) = with_early_pods(pods(&early)).await;
+    assert_eq!(found, ["ml/pod-1 node-1"]);
     assert_eq!(requests.len(), 1, "{requests:?}");
 }
 
 #[tokio::test]
-async fn pods_that_were_not_there_or_had_no_node_before_their_claims_are_read_by_name() {
-    for early in [vec![], vec![encode::pod("pod-1", "", "claim-1")]] {
-        let (pods, requests) = with_early_pods(&early).await;
-        assert_eq!(pods, ["ml/pod-1 node-1"]);
+async fn pods_that_were_not_listed_or_had_no_node_before_their_claims_are_read_by_name() {
+    for early in [
+        pods(&[]),
+        pods(&[encode::pod("pod-1", "", "claim-1")]),
+        Answer::forbidden("eve"),
+    ] {
+        let (found, requests) = with_early_pods(early).await;
+        assert_eq!(found, ["ml/pod-1 node-1"]);
         assert_eq!(requests.len(), 2, "{requests:?}");
         assert!(
             requests[1].contains("/namespaces/ml/pods/pod-1"),

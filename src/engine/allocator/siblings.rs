@@ -227,6 +227,8 @@ mod tests {
         // Partitions of one size are beside each other, and none is a part of the other.
         assert!(beside(&held(["10Gi", "10Gi"]), "0").is_empty());
         assert!(beside(&held(["10Gi", "80Gi"]), "0").is_empty());
+        // What takes nothing is no part.
+        assert!(beside(&held(["80Gi", "0"]), "0").is_empty());
         // An amount that cannot be read may be less.
         assert_eq!(beside(&held(["80Gi", "much"]), "0").len(), 1);
         assert!(beside(&parted(["80Gi", "10Gi"]), "0").is_empty());
