@@ -136,11 +136,11 @@ purposes! {
     /// Listing rules with what they hit.
     List: "list", Looks, OrDump, Rules, [FACTS, PODS, WATCH];
     /// Everything about rules, with events and nodes.
-    Describe: "describe", Looks, OrDump, Rules, [FACTS, PODS, Need(&["get"], What::Rules), EVENTS, NODES];
+    Describe: "describe", Looks, OrDump, Rules, [FACTS, PODS, EVENTS, NODES];
     /// Why it is so: pods, devices and rules, and where claims could be placed.
     Explain: "explain", Looks, OrDump, Rules, [FACTS, Need(&["get", "list"], What::Pods), Need(&["list"], What::Nodes), TEMPLATES];
     /// Waiting for what rules do.
-    Wait: "wait", Acts, Live, Rules, [FACTS, PODS, Need(&["get"], What::Rules), WATCH, NODES];
+    Wait: "wait", Acts, Live, Rules, [FACTS, PODS, WATCH, NODES];
     /// Listing devices with their users.
     Devices: "devices", Looks, OrDump, Rules, [FACTS, PODS, WATCH];
     /// Comparing what a kubelet says with what the cluster says.

@@ -178,7 +178,7 @@ fn explained(
             ClusterError::Invalid { path, message }
         }
         (StatusCode::FORBIDDEN, "Forbidden") => ClusterError::Forbidden {
-            permission: Permission::clone(&read.permission),
+            permission: refused_permission(&read.permission, &message),
             user: user_in(&message),
             purpose: asked.purpose,
         },
@@ -221,6 +221,15 @@ fn is_of_another(asked: &RequestContext<'_>, name: &str) -> bool {
 fn is_of_admission(message: &str) -> bool {
     let why = message.split_once(" is forbidden: ").map(|(_, why)| why);
     why.is_some_and(|why| !why.starts_with("User \""))
+}
+
+/// The permission that a user lacks: the server refuses the application of an object that is not there as a creation.
+fn refused_permission(asked: &Permission, message: &str) -> Permission {
+    let mut permission = asked.clone();
+    if message.contains("\" cannot create resource") {
+        permission.verb = "create";
+    }
+    permission
 }
 
 /// The user in `… is forbidden: User "alice" cannot list …`.
