@@ -42,7 +42,8 @@ pub use connection::{Connection, ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Env
 pub use discovery::{ServedKinds, discover, served_kinds, with_admission};
 pub use error::{ClusterError, Server};
 pub use files::{
-    FileSource, InputError, Limits, SavedNotes, read, read_manifests, read_saved, read_with_rules,
+    FileSource, InputError, Limits, Manifests, SavedNotes, read, read_manifests, read_saved,
+    read_with_rules,
 };
 pub use observer::{Event, Observer, Silent};
 pub use permission::Permission;
@@ -63,5 +64,5 @@ pub use watch::Watched;
 pub use write::{
     AccessQuery, ChangeDoubt, ChangeResult, ConflictAction, EvictionAnswer, Known, Listed,
     ObjectChange, ObjectVersion, Objects, Removal, RestartAnswer, Stored, TrialResult, Untyped,
-    WriteMode, delete_pod, evict, is_allowed, restart, run_uid, user_name,
+    WriteMode, delete_pod, evict, is_allowed, preferred_version, restart, run_uid, user_name,
 };

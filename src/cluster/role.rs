@@ -157,6 +157,7 @@ mod tests {
             "create pods/eviction",
             "create devicetaintrules.resource.k8s.io",
             "delete devicetaintrules.resource.k8s.io",
+            "get devicetaintrules.resource.k8s.io",
             "patch deployments.apps",
             "patch devicetaintrules.resource.k8s.io",
         ];

@@ -4,15 +4,14 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use super::clock;
 use super::context::Context;
-use super::flags::change::ChangeArgs;
+use super::flags::change::RehearsalArgs;
 use super::flags::device_filters::DeviceFilterArgs;
-use super::flags::printed::Printed;
 use super::flags::safety::SafetyArgs;
 use super::profile::CommandProfile;
-use super::work::change_summary::accounted;
 use super::work::changer::{Changer, Lines};
-use super::work::connect::failed;
+use super::work::connect::{failed, semantics_for};
 use super::work::mutation_context::MutationContext;
 use super::work::pipeline::{ApprovalBasis, ImpactBasis, Pipeline};
 use super::work::resolve_rules::by_name;
@@ -49,18 +48,14 @@ use crate::report::rules::ObjectList;
 /// The same command can be run again: it leaves identical rules unchanged, and creates missing ones. To change the
 /// effect, value or expiry of an existing rule, add --overwrite.
 ///
-/// DEVICE is DRIVER/POOL/DEVICE with * for any, the name of a driver, or a hardware ID such as uuid=GPU-18db… or
-/// 0000:17:00.0. TAINT is KEY[=VALUE][:EFFECT]. An argument with = or : that is not a hardware ID is a TAINT. A KEY
-/// alone, such as example.com/maintenance, is accepted together with a DEVICE or --all-devices. If only --node or
-/// --where select the devices, add :EFFECT to the KEY.
+/// With --dry-run=client, no cluster is needed, unless --node, --where, a hardware ID, --abort-if or --expect is used.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct AddArgs {
     /// DRIVER/POOL/DEVICE or hardware ID, and the taint KEY[=VALUE][:EFFECT]
     ///
-    /// `*` as driver, pool or device matches any. The name of a driver alone, such as gpu.example.com, means
-    /// `gpu.example.com/*/*`. Each DRIVER/POOL/DEVICE becomes one rule, also with `*`. If devices are selected by
-    /// hardware ID, or by flags such as --node and --where, one rule per device is created.
+    /// See `help selectors`. Each DRIVER/POOL/DEVICE becomes one rule, also with `*`. If devices are selected by hardware ID,
+    /// --node or --where, each device becomes one.
     #[arg(value_name = "DEVICE|TAINT", add = Values::DevicesThenTaint)]
     targets: Vec<String>,
 
@@ -68,9 +63,6 @@ pub(super) struct AddArgs {
     filters: DeviceFilterArgs,
 
     /// Also select devices that share counters with these, such as the partitions of a GPU
-    ///
-    /// Two devices share counters if both together exceed a counter set of their ResourceSlices, as a partition and its
-    /// GPU do, and two partitions do not.
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     with_partitions: bool,
 
@@ -96,9 +88,7 @@ pub(super) struct AddArgs {
 
     /// Expiry for `remove --expired`, such as 4h or 2d
     ///
-    /// A duration such as 4h, 2d or 1w, or a time such as 2026-12-01 or 2026-12-01T18:00:00Z. An expired
-    /// rule stays in effect until it is removed. An existing rule keeps its expiry, unless --overwrite is
-    /// set.
+    /// Or a time such as 2026-12-01T18:00:00Z. An expired rule stays in effect until it is removed.
     #[arg(long, value_name = "TIME", help_heading = "Rule")]
     expires: Option<Expiry>,
 
@@ -110,22 +100,12 @@ pub(super) struct AddArgs {
     #[arg(long, help_heading = "Change", hide_short_help = true)]
     overwrite: bool,
 
-    /// Output format: json, yaml, name or manifest
-    ///
-    /// `json` and `yaml` print a ChangeReport: what was done with each rule. `name` prints the names of the
-    /// rules, `manifest` prints the rules themselves.
-    #[arg(
-        short,
-        long,
-        value_enum,
-        hide_possible_values = true,
-        value_name = "FORMAT",
-        help_heading = "Output"
-    )]
-    output: Option<Printed>,
+    /// Print the rules: json, yaml or name
+    #[arg(short, long, hide_possible_values = true, value_name = "FORMAT", value_parser = ["json", "yaml", "name"], help_heading = "Output")]
+    output: Option<String>,
 
     #[command(flatten)]
-    change: ChangeArgs,
+    change: RehearsalArgs,
 
     #[command(flatten)]
     safety: SafetyArgs,
@@ -143,7 +123,7 @@ Examples:
 
   # As a manifest, for example for Git
   kubectl devicetaint add gpu.example.com/node-7/gpu-0 \\
-    example.com/maintenance:NoSchedule --dry-run -o manifest > rule.yaml
+    example.com/maintenance:NoSchedule --dry-run=client -o yaml > rule.yaml
 
   # Evict immediately, in a script, but no more than the report shows
   kubectl devicetaint preview gpu.example.com/node-7/gpu-0 \\
@@ -159,16 +139,13 @@ impl AddArgs {
 }
 
 pub(super) async fn run(args: AddArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let format = args.output.and_then(Printed::report);
-    let dry_run = args.change.change().dry_run;
     // On the heap: it holds much, and the stack would have to hold it several times over.
-    let work = Box::pin(args.add(context));
-    accounted(work, format, dry_run, context).await
+    Box::pin(args.add(context)).await
 }
 
 impl AddArgs {
     async fn add(&self, context: &Context) -> Result<ExitStatus, Failure> {
-        let (choice, manifests) = self.choice().await?;
+        let (choice, manifests) = self.choice(context).await?;
         // What is wrong with names is found before anybody is asked anything.
         let named = if choice.needs_cluster() {
             None
@@ -178,8 +155,16 @@ impl AddArgs {
         // Reports are read first: what is wrong with a file needs no cluster.
         let safety = self.safety.prepare()?;
         let change = self.change.change();
+        let source = self.change.source()?;
+        if let Some(drafts) = &named
+            && change.mode().is_none()
+            && source.from.is_empty()
+            && safety.needs_no_report()
+        {
+            return self.print_drafts(drafts, context).await;
+        }
 
-        let mutation = MutationContext::open(context).await?;
+        let mutation = MutationContext::open(&source, context).await?;
         let (mut mutation, resolved) = Box::pin(mutation.resolved(&choice, context)).await?;
         let drafts = match named {
             Some(drafts) => drafts,
@@ -209,11 +194,8 @@ impl AddArgs {
         for note in steps.iter().flat_map(AddStep::notes) {
             context.printer.note(&note);
         }
-        let lines = match self.output {
-            Some(_) => Lines::Left,
-            None => Lines::Printed,
-        };
-        let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
+        let changer = Changer::new(mutation.writable_rules(), change, context);
+        let mut changer = changer.with_lines(self.lines());
         let proposal = self.proposal(&steps);
         let pipeline = Pipeline {
             basis: ApprovalBasis::Impact(ImpactBasis {
@@ -229,7 +211,6 @@ impl AddArgs {
             self.print_rules(made, context)
         };
         let done = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
-        changer.present(self.output.and_then(Printed::report), &done)?;
         view.tell(&context.printer);
         done.map(|()| ExitStatus::Success)
     }
@@ -245,7 +226,7 @@ async fn existing(
         Ok(rules) => Ok(rules.to_vec()),
         Err(_) => {
             let names: Vec<String> = drafts.iter().map(|draft| draft.name.clone()).collect();
-            by_name(&names, &mutation.rules).await.map_err(failed)
+            by_name(&names, mutation.rules()?).await.map_err(failed)
         }
     }
 }
@@ -316,11 +297,41 @@ impl AddArgs {
         Ok(objects)
     }
 
+    /// Prints rules that need no cluster, as `kubectl create --dry-run=client` does.
+    async fn print_drafts(
+        &self,
+        drafts: &[RuleDraft],
+        context: &Context,
+    ) -> Result<ExitStatus, Failure> {
+        let semantics = semantics_for(Some(cluster::Purpose::Add), None, None)?;
+        let terms = Terms {
+            existing: self.existing(),
+            semantics: &semantics,
+            now: clock::now(),
+        };
+        let drafts = with_expiry(drafts.to_vec(), self.expires.as_ref(), terms.now)?;
+        let changer = Changer::new(None, self.change.change(), context);
+        let mut changer = changer.with_lines(self.lines());
+        let mut objects = Vec::new();
+        for step in add(drafts, &[], &terms)? {
+            objects.push(changer.take(&step, &terms).await?);
+        }
+        self.print_rules(objects, context)?;
+        Ok(ExitStatus::Success)
+    }
+
+    fn lines(&self) -> Lines {
+        match self.output {
+            Some(_) => Lines::Left,
+            None => Lines::Printed,
+        }
+    }
+
     /// Prints the rules as objects, where that was asked for.
     fn print_rules(&self, objects: Vec<Value>, context: &Context) -> Result<(), Failure> {
-        if let Some(format) = self.output.and_then(Printed::rules) {
+        if let Some(format) = &self.output {
             let page = Page {
-                format,
+                format: format.parse()?,
                 width: None,
                 height: None,
             };
@@ -353,9 +364,12 @@ impl AddArgs {
 
     /// Which devices are meant, and the manifests; everything that can be wrong without a cluster is
     /// found here.
-    async fn choice(&self) -> Result<(Choice, Vec<(DeviceTaintRule, Value)>), Failure> {
+    async fn choice(
+        &self,
+        context: &Context,
+    ) -> Result<(Choice, Vec<(DeviceTaintRule, Value)>), Failure> {
         let choice = Choice::parse(&self.typed(), Purpose::Add)?;
-        Ok((choice, source::manifests(&self.filename).await?))
+        Ok((choice, source::manifests(&self.filename, context).await?))
     }
 
     fn inscription(&self) -> RuleAnnotations {

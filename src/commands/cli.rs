@@ -50,12 +50,6 @@ const EXAMPLES: &str = "\
 Examples:
   # Which pods would be evicted if this device had a NoExecute taint?
   kubectl devicetaint preview gpu.example.com/node-7/gpu-0
-
-  # The same from a snapshot, as JSON
-  kubectl devicetaint snapshot -o cluster.json.gz
-  kubectl devicetaint preview gpu.example.com/node-7/gpu-0 \\
-    --from cluster.json.gz -o json
-
   # Which devices exist, and which pods use them?
   kubectl devicetaint devices --node node-7";
 

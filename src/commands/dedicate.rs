@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::context::Context;
-use super::flags::change::ChangeArgs;
+use super::flags::change::RehearsalArgs;
 use super::profile::{CommandProfile, NamespaceFilter, OF_A_DEDICATION};
 use super::work::connect::failed;
 use super::work::consent::{ask, introduce};
@@ -15,7 +15,7 @@ use super::work::dedication::{DedicationObjects, with_policies};
 use super::work::mutation_context::MutationContext;
 use super::work::stopped::stopped;
 use crate::assess::{Consent, defects};
-use crate::cluster::{Purpose, TrialResult, WriteMode, user_name};
+use crate::cluster::{Purpose, TrialResult, WriteMode, preferred_version, user_name};
 use crate::completion::Values;
 use crate::decide::approval::{ApprovalFacts, ImpactLimit};
 use crate::decide::choice::{
@@ -42,8 +42,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(250);
 /// Up to so many findings are listed.
 const LISTED: usize = 20;
-/// Versions of manifests that are printed without a cluster: those of Kubernetes 1.37.
-const NEWEST: [&str; 2] = ["admissionregistration.k8s.io/v1", "resource.k8s.io/v1"];
 
 /// Dedicate devices to the claims of some namespaces
 ///
@@ -129,7 +127,7 @@ pub(super) struct DedicateArgs {
     output: Option<String>,
 
     #[command(flatten)]
-    change: ChangeArgs,
+    change: RehearsalArgs,
 
     /// Do not ask for confirmation
     #[arg(short, long, help_heading = "Change")]
@@ -209,6 +207,14 @@ impl DedicateArgs {
     }
 }
 
+/// The objects at the versions that are written if no server says what it serves.
+fn unserved(terms: &Terms) -> Vec<DesiredObject> {
+    terms.objects(
+        preferred_version(Kind::MutatingAdmissionPolicy),
+        preferred_version(Kind::DeviceTaintRule),
+    )
+}
+
 fn selectors(choice: Choice) -> Vec<DeviceSelector> {
     match choice.by {
         ChoiceBasis::Selectors(selectors) => selectors,
@@ -221,23 +227,26 @@ pub(super) async fn run(args: DedicateArgs, context: &Context) -> Result<ExitSta
     let choice = args.choice(&terms)?;
     let prints_lines = args.format()?.is_none();
     let change = args.change.change();
+    let source = args.change.source()?;
     if change.mode().is_none() && !choice.needs_cluster() {
         terms.devices = selectors(choice);
-        let [mutating, rules] = NEWEST;
-        return args.print(&terms.objects(mutating, rules), context);
+        return args.print(&unserved(&terms), context);
     }
-    let mutation = MutationContext::open(context).await?;
+    let mutation = MutationContext::open(&source, context).await?;
     let (mutation, choice) = Box::pin(mutation.resolved(&choice, context)).await?;
     terms.devices = selectors(choice);
+    let (Some(live), Some(rules)) = (mutation.view.live(), mutation.writable_rules()) else {
+        return args.print(&unserved(&terms), context);
+    };
     let objects = DedicationObjects {
-        live: with_policies(&mutation.live).await?,
+        live: with_policies(live).await?,
         dedication: &terms.name,
         change,
         prints_lines,
         context,
     };
     let policies = objects.of(Kind::MutatingAdmissionPolicy).map_err(failed)?;
-    let desired = terms.objects(policies.api_version(), mutation.rules.api_version());
+    let desired = terms.objects(policies.api_version(), rules.api_version());
     if change.mode().is_none() {
         return args.print(&desired, context);
     }
@@ -307,7 +316,7 @@ impl Dedication<'_> {
         let selected = mutation.view.selected(&proposed).devices;
         refuse_shared_counters(mutation.view.snapshot(), &selected)?;
         let found = self.findings(mutation).await?;
-        let user = user_name(&mutation.live.client).await;
+        let user = user_name(&mutation.live()?.client).await;
         let mut planned = Planned::new();
         for kind in KINDS {
             let listed = self.objects.list(kind).await.map_err(failed)?;

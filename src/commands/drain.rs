@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::context::Context;
 use super::drains::{self, StatusArgs};
-use super::flags::change::{ChangeArgs, ReportArgs};
+use super::flags::change::{RehearsalArgs, ReportArgs};
 use super::flags::safety::SafetyArgs;
 use super::profile::CommandProfile;
 use super::work::change_summary::accounted;
@@ -26,23 +26,18 @@ use crate::render::Format;
 
 /// Drain devices or nodes one by one, within PodDisruptionBudgets
 ///
-/// Taints all devices of the drain with devicetaint.dev/drain=NAME:NoSchedule, where NAME is the drain's name, so that no
-/// replacement pod gets a device that is drained later. Then drains one unit (a device, node or pool) after the other.
-/// Pods are evicted through the Eviction API, which respects PodDisruptionBudgets. A workload's next pod is evicted only
-/// when as many of its pods are ready as before.
+/// Taints all devices with devicetaint.dev/drain=NAME:NoSchedule, then drains one unit (a device, node or pool) after
+/// the other through the Eviction API. A workload's next pod is evicted only when as many of its pods are ready as before.
 ///
-/// A unit is `idle` when no claim has held its devices for 5s. Claims with admin access (adminAccess: true), such as those
-/// of monitors, are ignored. A unit is `held` if only pods hold its devices that the drain does not evict (pods of
-/// DaemonSets, unless --include names them, and pods that tolerate the taint), or if a pod was force-deleted: its node
-/// may not have released the devices.
+/// A unit is `idle` when no claim has held its devices for 5s; admin access is ignored. A unit is `held` if only pods hold
+/// its devices that the drain does not evict (pods of DaemonSets, and pods that tolerate the taint), or if a pod was
+/// force-deleted: its node may not have released the devices.
 ///
-/// The drain is refused if --include does not name the class of a pod: pods of Jobs or of single-replica
-/// StatefulSets, and pods that no known workload recreates. Without --accept-unplaceable, it is also refused if there may
-/// be no other devices for the claims of pods that are recreated.
+/// The drain is refused if --include does not name the class of a pod, or if there may be no other devices for the claims
+/// of pods that are recreated (--accept-unplaceable).
 ///
-/// If all units are idle, the exit code is 0. If a unit is held, or not idle within --timeout, it is 5; the taints stay.
-/// If a rule is removed or changed meanwhile, it is 1. To continue the drain, run the same command again, also from
-/// another machine. To undo the drain: `restore`. The subcommand `drain status` shows drains.
+/// If a unit is held, or not idle within --timeout, the exit code is 5; the taints stay. To continue the drain, run the
+/// same command again, also from another machine. To undo the drain: `restore`.
 #[derive(clap::Args, Debug)]
 #[command(subcommand_value_name = "SUBCOMMAND", after_help = EXAMPLES)]
 pub(super) struct DrainArgs {
@@ -50,8 +45,6 @@ pub(super) struct DrainArgs {
     view: Option<ViewedCluster>,
 
     /// DRIVER/POOL/DEVICE or hardware ID (see `help selectors`)
-    ///
-    /// `*` as driver, pool or device matches any.
     #[arg(value_name = "DEVICE", add = Values::Devices)]
     targets: Vec<String>,
 
@@ -66,15 +59,10 @@ pub(super) struct DrainArgs {
     nodes: Vec<String>,
 
     /// Also select devices that use the same counter sets, such as the partitions of a GPU
-    ///
-    /// That is, devices that consume counters of the same counter set as a selected device, according to their
-    /// ResourceSlices.
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     with_partitions: bool,
 
-    /// Unit of the drain: device, node or pool
-    ///
-    /// Default: node with --node, else device. Devices or pools that share hardware are one unit.
+    /// Unit: device, node or pool; default: node with --node, else device
     #[arg(
         long,
         value_enum,
@@ -85,20 +73,17 @@ pub(super) struct DrainArgs {
     )]
     unit: Option<UnitArg>,
 
-    /// Restart Deployments that start new pods before old ones stop, instead of evicting their pods
+    /// Restart Deployments with maxSurge above 0 instead of evicting their pods
     ///
-    /// That is, Deployments with maxSurge above 0 that have pods on the devices. A restart replaces all pods of the
-    /// Deployment, also those on other devices, and does not respect budgets. Pods that are left are evicted.
+    /// A restart replaces all pods of the Deployment, also those on other devices, and does not respect budgets.
     #[arg(long, help_heading = "Drain")]
     restart: bool,
 
     /// Evict remaining pods by NoExecute, ignoring budgets
-    ///
-    /// NoExecute is set after --grace, and evicts the pods that the Eviction API has not evicted by then.
     #[arg(long, help_heading = "Drain")]
     force: bool,
 
-    /// With --force, how long evictions are tried before NoExecute is set, such as 5m
+    /// With --force, time before NoExecute is set, such as 5m
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration, help_heading = "Drain", hide_short_help = true)]
     grace: Duration,
 
@@ -106,23 +91,20 @@ pub(super) struct DrainArgs {
     #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = parse_duration, help_heading = "Drain")]
     timeout: Duration,
 
-    /// Classes of pods to evict, too: daemonsets, singletons, jobs, unmanaged; repeatable
+    /// Also evict pods of a class: daemonsets, singletons, jobs, unmanaged
     ///
-    /// `singletons` are pods of single-replica StatefulSets. Pods of `jobs` are evicted although a Job may fail. No known
-    /// workload recreates `unmanaged` pods.
+    /// `singletons` are pods of single-replica StatefulSets. No known workload recreates `unmanaged` pods. Repeatable.
     #[arg(
         long,
         value_enum,
         value_delimiter = ',',
         hide_possible_values = true,
         value_name = "CLASS",
-        help_heading = "Pods"
+        help_heading = "Drain"
     )]
     include: Vec<IncludedClass>,
 
     /// Proceed even if replacements may stay pending without a device
-    ///
-    /// A replacement that is not ready a minute after the eviction no longer delays the workload's next pod.
     #[arg(long, help_heading = "Safety", hide_short_help = true)]
     accept_unplaceable: bool,
 
@@ -140,7 +122,7 @@ pub(super) struct DrainArgs {
     reason: Option<String>,
 
     #[command(flatten)]
-    change: ChangeArgs,
+    change: RehearsalArgs,
 
     #[command(flatten)]
     report: ReportArgs,
@@ -240,14 +222,15 @@ impl DrainArgs {
         let choices = request.choices()?;
         let safety = self.safety.prepare()?;
         let change = self.change.change();
-        let mutation = MutationContext::open(context).await?;
+        let mutation = MutationContext::open(&self.change.source()?, context).await?;
         let (mutation, devices) = Box::pin(request.devices(choices, mutation, context)).await?;
         let view = &mutation.view;
         let prepared = request.prepare(&devices, view.rules()?, &view.device_basis())?;
         let checked = Box::pin(request.check(&prepared, &mutation)).await?;
         let proposal = request.proposal(&prepared, &checked);
         let lines = self.report.lines();
-        let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
+        let mut changer =
+            Changer::new(mutation.writable_rules(), change, context).with_lines(lines);
         let pipeline = Pipeline {
             basis: ApprovalBasis::Impact(ImpactBasis {
                 mutation: &mutation,

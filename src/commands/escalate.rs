@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 
 use super::context::Context;
-use super::flags::change::{ChangeArgs, ReportArgs};
+use super::flags::change::{RehearsalArgs, ReportArgs};
 use super::flags::rules::RuleArgs;
 use super::flags::safety::SafetyArgs;
 use super::flags::waiting::WaitingArgs;
@@ -51,7 +51,7 @@ pub(super) struct EscalateArgs {
     waiting: WaitingArgs,
 
     #[command(flatten)]
-    change: ChangeArgs,
+    change: RehearsalArgs,
 
     #[command(flatten)]
     report: ReportArgs,
@@ -119,7 +119,8 @@ impl EscalateArgs {
         let safety = self.safety.prepare()?;
         let (mutation, proposal) = Box::pin(self.prepare(&choice, context)).await?;
         let change = self.change.change();
-        let mut changer = Changer::new(&mutation.rules, change, context).with_lines(lines);
+        let mut changer =
+            Changer::new(mutation.writable_rules(), change, context).with_lines(lines);
         let pipeline = Pipeline {
             basis: ApprovalBasis::Impact(ImpactBasis {
                 mutation: &mutation,
@@ -145,7 +146,7 @@ impl EscalateArgs {
         context: &Context,
     ) -> Result<(MutationContext, Proposal), Failure> {
         let to = Effect::from(self.to);
-        let mutation = MutationContext::open(context).await?;
+        let mutation = MutationContext::open(&self.change.source()?, context).await?;
         let (mutation, chooser) = mutation.chooser(choice).await?;
         let meant = mutation.selected(&chooser).await?;
         // All or nothing: unlike `deescalate`, it is in no hurry.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::context::Context;
-use super::flags::change::{ChangeArgs, ReportArgs};
+use super::flags::change::{RehearsalArgs, ReportArgs};
 use super::flags::safety::SafetyArgs;
 use super::profile::{CommandProfile, NamespaceFilter};
 use super::signal::{Signals, interrupted, stoppable_by};
@@ -69,7 +69,7 @@ pub(super) struct MakeRoomArgs {
     timeout: Duration,
 
     #[command(flatten)]
-    change: ChangeArgs,
+    change: RehearsalArgs,
 
     #[command(flatten)]
     report: ReportArgs,
@@ -123,7 +123,7 @@ impl MakeRoomArgs {
         // From before anything is changed, so that a signal meanwhile still has the rules removed.
         let mut signals = Signals::listen_for_hangup();
         let prepared = async {
-            let mutation = MutationContext::open(context).await?;
+            let mutation = MutationContext::open(&self.change.source()?, context).await?;
             let found = Box::pin(request.prepare(&mutation)).await?;
             Ok((mutation, found))
         };
@@ -193,7 +193,7 @@ impl RoomWork<'_> {
         }
         let safety = args.safety.prepare()?;
         let proposal = prepared.proposal();
-        let changer = Changer::new(&self.mutation.rules, change, context);
+        let changer = Changer::new(self.mutation.writable_rules(), change, context);
         let mut changer = changer.with_lines(args.report.lines());
         changer.outcomes.set_room((&prepared.plan).into());
         let pipeline = Pipeline {
@@ -282,11 +282,11 @@ impl RoomWork<'_> {
     async fn evict(&self) -> Result<RoomEnd, Failure> {
         let steps = self.prepared.steps.iter();
         let names: Vec<String> = steps.map(|step| step.draft().name.clone()).collect();
-        let rules = by_name(&names, &self.mutation.rules)
+        let rules = by_name(&names, self.mutation.rules()?)
             .await
             .map_err(failed)?;
         let evictions = RoomEvictions {
-            live: &self.mutation.live,
+            live: self.mutation.live()?,
             prepared: self.prepared,
             rules,
             context: self.context,

@@ -35,23 +35,15 @@ use crate::report::change::DryRun;
 /// Show which pods a taint would evict, and when
 ///
 /// Changes nothing, except with --publish. Previews a proposed taint (DEVICE and TAINT), or the taint of an
-/// existing rule (--rule) or of a rule in a manifest (-f). A TAINT without EFFECT has effect None. Effect None
-/// is previewed as NoExecute: the device-taint-eviction controller of Kubernetes counts the pods of a rule with
-/// effect None in the same way. Effect NoSchedule evicts no pods: under "Not evicted", the preview lists the pods
-/// that use the devices.
-///
-/// DEVICE is DRIVER/POOL/DEVICE with * for any, the name of a driver, or a hardware ID such as uuid=GPU-18db…
-/// or 0000:17:00.0. TAINT is KEY[=VALUE][:EFFECT]. An argument with = or : that is not a hardware ID is a TAINT. A
-/// KEY alone, such as example.com/maintenance, is accepted together with a DEVICE or --all-devices. If only --node or
-/// --where select the devices, add :EFFECT to the KEY.
+/// existing rule (--rule) or of a rule in a manifest (-f). A TAINT without EFFECT has effect None, which is
+/// previewed as NoExecute: the device-taint-eviction controller of Kubernetes counts the pods of a rule with
+/// effect None in the same way.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct PreviewArgs {
     /// DRIVER/POOL/DEVICE or hardware ID, and a taint KEY[=VALUE][:EFFECT]
     ///
-    /// `*` as driver, pool or device matches any. The name of a driver alone, such as gpu.example.com, means
-    /// `gpu.example.com/*/*`. Without TAINT, assumes a NoExecute taint that only wildcard tolerations (without a key)
-    /// match.
+    /// See `help selectors`. Without TAINT, assumes a NoExecute taint that only tolerations without a key match.
     #[arg(value_name = "DEVICE|TAINT", add = Values::DevicesThenTaint)]
     targets: Vec<String>,
 
@@ -63,9 +55,6 @@ pub(super) struct PreviewArgs {
     skip_errors: bool,
 
     /// Also select devices that share counters with these, such as the partitions of a GPU
-    ///
-    /// Two devices share counters if both together exceed a counter set of their ResourceSlices, as a partition and its
-    /// GPU do, and two partitions do not.
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     with_partitions: bool,
 
@@ -87,8 +76,7 @@ pub(super) struct PreviewArgs {
 
     /// Exit with code 4 if this is true: 'pods.evicted>20'
     ///
-    /// The exit code is also 4 if this may be true because the value is unknown. Repeatable; for the list of
-    /// signals, such as pods.evicted: `help guards`.
+    /// An unknown value counts as true. Repeatable; for the signals: `help guards`.
     #[arg(long, value_name = "GUARD", help_heading = "Guards")]
     abort_if: Vec<String>,
 
@@ -99,10 +87,7 @@ pub(super) struct PreviewArgs {
     source: SourceArgs,
 
     /// Group pods by workload; the default for more than 30 pods
-    ///
-    /// Each workload is a separate table, with one row for each of its pods. Without this flag, there is one
-    /// table: with one row for each pod, or, if there are more than 30 pods, for each workload.
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, help_heading = "Output", hide_short_help = true)]
     by_workload: bool,
 
     #[command(flatten)]
@@ -183,7 +168,7 @@ impl PreviewArgs {
 }
 
 pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    let request = args.request().await?;
+    let request = args.request(context).await?;
     let wanted = args.wanted();
     let answer = view(&request, &args, context).await?;
     // A tripped guard changes nothing.
@@ -316,7 +301,7 @@ async fn view(
 
 impl PreviewArgs {
     /// What is asked; everything that can be wrong without reading a cluster is found here.
-    async fn request(&self) -> Result<PreviewRequest, Failure> {
+    async fn request(&self, context: &Context) -> Result<PreviewRequest, Failure> {
         let typed = DeviceArguments {
             arguments: self.targets.clone(),
             all_devices: Some(self.all_devices),
@@ -330,7 +315,7 @@ impl PreviewArgs {
         };
         let choice = Choice::parse(&typed, Purpose::Assess)?;
         let guards = guards::parse(&self.abort_if)?;
-        let manifests = source::manifests(&self.filename).await?;
+        let manifests = source::manifests(&self.filename, context).await?;
         Ok(PreviewRequest {
             choice,
             guards,

@@ -245,7 +245,9 @@ async fn tell_released(
     }
     let proposed = ProposedTaint::of_rules(blocking, mutation.view.now);
     let devices = mutation.view.tainted_devices(&proposed);
-    let Live { client, served } = &mutation.live;
+    let Some(Live { client, served }) = mutation.view.live() else {
+        return;
+    };
     let nodes = read_nodes(client, served, &nodes_of(&devices)).await;
     let nodes = nodes.as_deref().ok();
     let deciding = [

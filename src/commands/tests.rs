@@ -256,7 +256,7 @@ async fn a_release_whose_scheduler_any_rule_can_break_needs_a_guard_beside_yes()
 
 #[tokio::test]
 async fn a_release_without_a_known_patch_may_have_that_scheduler() {
-    let add = "add gpu.example.com/node-1/gpu-1 a.example.com/k:None --yes --dry-run";
+    let add = "escalate drain --to NoSchedule --yes --dry-run";
     for (version, is_refused) in [
         (r#"{"gitVersion":"v1.36.0-rc.1"}"#, true),
         (r#"{"gitVersion":"v1.36.3+k3s1"}"#, false),
@@ -314,7 +314,7 @@ async fn a_version_that_is_newer_than_this_plugin_is_told_by_whoever_looks() {
         "describe drain",
         "devices",
         "preview gpu.example.com/node-1/gpu-1",
-        "add gpu.example.com/node-1/gpu-1 a.example.com/k:NoSchedule --dry-run --yes",
+        "add gpu.example.com/node-1/gpu-1 a.example.com/k:NoSchedule --dry-run --yes --abort-if pods.evicted>9",
         "escalate drain --to NoSchedule --dry-run --yes",
     ] {
         let run = Run::on(&server);

@@ -19,3 +19,4 @@ mod sources;
 mod terminal;
 mod usage;
 mod version;
+mod without_cluster;

@@ -138,7 +138,7 @@ fn manifest_that_would_taint_everything_is_refused() {
         &[
             ("nil", 2, "rule wide"),
             ("empty", 2, "rule wide"),
-            ("class", 2, "rule wide"),
+            ("class", 1, "deviceClassName: unknown field"),
         ],
     );
 }

@@ -39,7 +39,6 @@ preview FROM gpu.example.com --abort-if pods.evictd>1 | 2 | did you mean pods.ev
 preview FROM gpu.example.com --kubernetes 1.33 | 2 | 1.33
 preview FROM gpu.example.com --now yesterday | 2 | yesterday
 preview gpu.example.com --now 2026-11-21T00:00:00Z | 2 | --from
-preview FROM -f examples/cluster.yaml | 1 | DaemonSet
 preview FROM --rule node-6-firmwar | 1 | did you mean node-6-firmware?
 preview FROM gpu.exmple.com/node-7/gpu-0 | 1 | did you mean gpu.example.com/node-7/gpu-0?
 preview FROM node-7 | 1 | */node-7/*

@@ -62,13 +62,23 @@ pub enum InputError {
         /// What there is instead.
         found: String,
     },
-    /// A manifest holds something else than rules.
-    #[error("{file} contains an object of kind {found}; only DeviceTaintRules are allowed")]
-    NotARule {
+    /// No manifest holds a rule.
+    #[error("no DeviceTaintRule in {files}")]
+    NoRule {
+        /// The files, as given.
+        files: String,
+    },
+    /// A rule of a manifest that no server would accept.
+    #[error("{file}: DeviceTaintRule {rule}: {field}: {problem}")]
+    Rule {
         /// As given, or as found in a directory.
         file: String,
-        /// The kind that was found.
-        found: String,
+        /// Name of the rule.
+        rule: String,
+        /// Path of the field, with dots.
+        field: String,
+        /// What is wrong with it.
+        problem: String,
     },
     /// A saved list carries a note that is not what it should be.
     #[error("cannot read {file}: annotation {annotation}: `{value}` is not {expected}")]
@@ -104,7 +114,8 @@ impl InputError {
             | Self::EmptyDirectory { .. }
             | Self::TooLarge { .. }
             | Self::NothingNeeded { .. }
-            | Self::NotARule { .. }
+            | Self::NoRule { .. }
+            | Self::Rule { .. }
             | Self::Annotation { .. } => false,
         }
     }
@@ -123,7 +134,8 @@ impl InputError {
             | Self::NotText { .. }
             | Self::TooLarge { .. }
             | Self::Decode { .. }
-            | Self::NotARule { .. }
+            | Self::NoRule { .. }
+            | Self::Rule { .. }
             | Self::Annotation { .. } => None,
         }
     }

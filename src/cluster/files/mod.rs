@@ -16,7 +16,7 @@ mod tests;
 
 pub use error::InputError;
 pub use limits::Limits;
-pub use manifest::read_manifests;
+pub use manifest::{Manifests, read_manifests};
 pub use observed::SavedNotes;
 pub use read::{read, read_saved, read_with_rules};
 pub use sources::FileSource;

@@ -23,7 +23,7 @@ pub use access::{AccessQuery, is_allowed};
 pub use eviction::{EvictionAnswer, delete_pod, evict};
 pub use identity::user_name;
 pub use make::{ChangeDoubt, ChangeResult, ConflictAction, ObjectChange, WriteMode};
-pub use objects::{Listed, Objects};
+pub use objects::{Listed, Objects, preferred_version};
 pub use removal::Removal;
 pub use restart::{RestartAnswer, restart};
 pub use run::run_uid;

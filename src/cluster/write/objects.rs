@@ -62,6 +62,14 @@ impl Objects<Untyped> {
     }
 }
 
+/// The version of the API in which an object of `kind` is written if no server says what it serves.
+#[must_use]
+pub fn preferred_version(kind: Kind) -> &'static str {
+    versions_of(kind)
+        .next()
+        .map_or("", |version| version.api_version)
+}
+
 impl<T: Fact> Objects<T> {
     /// The objects of the cluster that `served` describes.
     ///

@@ -1,21 +1,23 @@
 //! Flags of every command that changes something.
 
+use std::path::PathBuf;
+
 use clap::ValueEnum;
 
 use crate::commands::work::changer::Lines;
 use crate::commands::work::dry_run::WriteRequest;
+use crate::commands::work::source::Source;
 use crate::error::Failure;
 use crate::render::Format;
 use crate::report::change::DryRun;
 
 /// Flags of every command that changes something.
 #[derive(clap::Args, Debug)]
-#[command(next_help_heading = "Change")]
+#[command(next_help_heading = "Safety")]
 pub(crate) struct ChangeArgs {
     /// Only print what would be done: client or server
     ///
-    /// `client`, the default if WHERE is omitted, sends no changes. `server` sends them as a dry run: the
-    /// server validates the changes, but does not store them.
+    /// `client`, the default, sends nothing. `server` has the server check the changes.
     #[arg(long, value_enum, hide_possible_values = true, hide_default_value = true, default_value = "none", num_args = 0..=1, require_equals = true, default_missing_value = "client", value_name = "WHERE")]
     dry_run: Where,
 }
@@ -29,6 +31,43 @@ enum Where {
     Client,
     /// The server
     Server,
+}
+
+/// Flags of commands that change something, and can be rehearsed on saved objects.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Safety")]
+pub(crate) struct RehearsalArgs {
+    #[command(flatten)]
+    change: ChangeArgs,
+
+    /// With --dry-run=client, read saved objects instead of a cluster
+    ///
+    /// A file that `snapshot` wrote, or a directory; `-` reads stdin. Repeatable.
+    #[arg(long, value_name = "FILENAME", hide_short_help = true)]
+    from: Vec<PathBuf>,
+}
+
+impl RehearsalArgs {
+    /// The request for changes.
+    pub(crate) fn change(&self) -> WriteRequest {
+        self.change.change()
+    }
+
+    /// The source of the cluster's state.
+    ///
+    /// # Errors
+    ///
+    /// Changes would be sent, and saved objects read.
+    pub(crate) fn source(&self) -> Result<Source, Failure> {
+        if !self.from.is_empty() && self.change().mode().is_some() {
+            return Err(Failure::usage("--from needs --dry-run=client"));
+        }
+        Ok(Source {
+            from: self.from.clone(),
+            kubernetes: None,
+            now: None,
+        })
+    }
 }
 
 impl ChangeArgs {

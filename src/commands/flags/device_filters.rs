@@ -8,9 +8,8 @@ use crate::decide::choice::DeviceFilterFlags;
 pub(crate) struct DeviceFilterArgs {
     /// Devices for which this CEL expression is true
     ///
-    /// An expression of at most 10 KiB about `device`, such as 'device.attributes["gpu.example.com"].model ==
-    /// "H100"'. If the expression cannot be evaluated for a device, for example because an attribute is missing,
-    /// the command fails and names the device. Repeatable; all must be true.
+    /// For example 'device.attributes["gpu.example.com"].model == "H100"'. A device for which it cannot be evaluated is an
+    /// error. Repeatable; all must be true.
     #[arg(long = "where", value_name = "CEL", help_heading = "Devices")]
     expressions: Vec<String>,
 

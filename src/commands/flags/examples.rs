@@ -4,7 +4,7 @@
 const GLUE: char = '\u{a0}';
 
 /// How many examples stand in the short help.
-const FEW: usize = 3;
+const FEW: usize = 2;
 
 /// Where the global flags are; kubectl has it at the same place.
 const OPTIONS: &str = "Use `kubectl devicetaint options` for the global flags.";

@@ -8,7 +8,6 @@ pub(crate) mod device_filters;
 pub(crate) mod examples;
 pub(crate) mod guards;
 pub(crate) mod output;
-pub(crate) mod printed;
 pub(crate) mod publish;
 pub(crate) mod repeated;
 pub(crate) mod rules;

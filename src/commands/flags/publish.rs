@@ -5,9 +5,8 @@
 pub(crate) struct PublishArgs {
     /// Create rules with effect None; compare the controller's count
     ///
-    /// The controller counts the pods that NoExecute would evict. If its count differs from the preview, or is not
-    /// reported in time, the exit code is 6. Without --cleanup, the rules stay. In Kubernetes 1.36.0 to 1.36.2, where any
-    /// rule can make kube-scheduler panic, --abort-if is required.
+    /// The exit code is 6 if the controller's count differs, or is not reported in time. In Kubernetes 1.36.0 to 1.36.2,
+    /// where any rule can make kube-scheduler panic, --abort-if is required.
     #[arg(long, conflicts_with = "from", help_heading = "Controller")]
     pub(crate) publish: bool,
 

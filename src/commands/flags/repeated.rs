@@ -57,10 +57,11 @@ pub(crate) fn repeated(program: &clap::Command, matches: &ArgMatches) -> Repeate
     Repeated(REPEATED.into_iter().filter_map(repeat).collect())
 }
 
-/// Whether a printed `command` repeats the flag. A snapshot that is advised is one of the cluster, also
-/// to whoever looks at files.
+/// Whether a printed `command` repeats the flag. A snapshot or a change that is advised is one of the cluster, also where
+/// saved objects were read.
 fn repeats(command: &clap::Command, flag: &str) -> bool {
-    argument(command, flag).is_some() && !(command.get_name() == "snapshot" && flag == "--from")
+    let only_reads = argument(command, "--kubernetes").is_some();
+    argument(command, flag).is_some() && (flag != "--from" || only_reads)
 }
 
 /// The flag as a command takes it, if it does.

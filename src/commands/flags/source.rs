@@ -13,12 +13,11 @@ use crate::model::Minor;
 pub(crate) struct SourceArgs {
     /// Read saved objects: a file, a directory or `-`
     ///
-    /// For example, a file that `snapshot` wrote, or the output of `kubectl get -o yaml`. Repeatable; `-` reads
-    /// stdin. The objects are then not read from a cluster.
+    /// A file that `snapshot` wrote, or the output of `kubectl get -o yaml`. Repeatable; `-` reads stdin.
     #[arg(long, value_name = "FILENAME", help_heading = "Source")]
     pub(crate) from: Vec<PathBuf>,
 
-    /// Kubernetes version whose behavior applies, such as 1.36 or 1.37.1; default: the detected version, else 1.37
+    /// Kubernetes version whose behavior applies, such as 1.36; default: the detected version, else 1.37
     #[arg(long, value_name = "VERSION", value_parser = parse_version, help_heading = "Source", hide_short_help = true)]
     kubernetes: Option<Minor>,
 

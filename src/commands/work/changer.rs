@@ -14,7 +14,7 @@ use super::connect::failed;
 use super::dry_run::WriteRequest;
 use crate::cluster::{
     self, ChangeDoubt, ChangeResult, ClusterError, ConflictAction, ObjectVersion, Rules,
-    StoredRule, WriteMode,
+    StoredRule, WriteMode, preferred_version,
 };
 use crate::commands::context::Context;
 use crate::decide::chooser::gone;
@@ -29,7 +29,7 @@ use crate::decide::{
     self, AddStep, Downgrade, Existing, Outcomes, RuleDraft, RulePatch, Terms, Writer, downgrade,
 };
 use crate::error::{ExitStatus, Failure};
-use crate::model::{DeviceTaintRule, Effect};
+use crate::model::{DeviceTaintRule, Effect, Kind};
 use crate::render::Format;
 use crate::report::ChangeReport;
 use crate::report::change::ChangedRule;
@@ -46,7 +46,8 @@ pub(crate) enum Lines {
 
 /// Changes the rules of one cluster for one command.
 pub(crate) struct Changer<'a> {
-    pub(super) rules: &'a Rules,
+    /// Absent if nothing is sent.
+    rules: Option<&'a Rules>,
     change: WriteRequest,
     lines: Lines,
     context: &'a Context,
@@ -60,9 +61,13 @@ pub(crate) struct Changer<'a> {
 
 impl<'a> Changer<'a> {
     /// For one command that changes rules as `change` says.
-    pub(crate) fn new(rules: &'a Rules, change: WriteRequest, context: &'a Context) -> Self {
+    pub(crate) fn new(
+        rules: impl Into<Option<&'a Rules>>,
+        change: WriteRequest,
+        context: &'a Context,
+    ) -> Self {
         Self {
-            rules,
+            rules: rules.into(),
             change,
             lines: Lines::Printed,
             context,
@@ -97,7 +102,10 @@ impl<'a> Changer<'a> {
 
     /// The rules that are there now.
     pub(crate) async fn listed(&self) -> Result<Vec<DeviceTaintRule>, ClusterError> {
-        let listed = self.rules.list().await?.objects.into_iter();
+        let Some(rules) = self.rules else {
+            return Ok(Vec::new());
+        };
+        let listed = rules.list().await?.objects.into_iter();
         Ok(listed.map(|stored| stored.fact).collect())
     }
 
@@ -127,14 +135,14 @@ impl<'a> Changer<'a> {
     ) -> Result<Value, Failure> {
         match step {
             AddStep::Keep { draft, rule } => {
-                let object = match self.lines {
+                let object = match (self.lines, self.rules) {
                     // What is printed then is the object as it is served, which the fact does not hold.
-                    Lines::Printed => None,
-                    Lines::Left => self.rules.get(&draft.name).await.map_err(failed)?,
+                    (Lines::Left, Some(rules)) => rules.get(&draft.name).await.map_err(failed)?,
+                    (Lines::Printed, _) | (Lines::Left, None) => None,
                 };
                 self.unchanged(rule)?;
                 let object = object.map(|stored| stored.object);
-                Ok(object.unwrap_or_else(|| draft.object(self.rules.api_version())))
+                Ok(object.unwrap_or_else(|| draft.object(self.api_version())))
             }
             AddStep::Create(draft) => self.create(draft, terms).await,
             AddStep::Change { draft, rule, patch } => {
@@ -143,7 +151,7 @@ impl<'a> Changer<'a> {
                 };
                 let stored = self.patch(rule, patch, again).await?;
                 let object = stored.map(|stored| stored.object);
-                Ok(object.unwrap_or_else(|| draft.object(self.rules.api_version())))
+                Ok(object.unwrap_or_else(|| draft.object(self.api_version())))
             }
         }
     }
@@ -156,9 +164,9 @@ impl<'a> Changer<'a> {
         terms: &Terms<'_>,
     ) -> Result<Value, Failure> {
         let draft = self.writer.sign(draft.clone());
-        let object = draft.object(self.rules.api_version());
+        let object = draft.object(self.api_version());
         let name = draft.name.clone();
-        let Some(mode) = self.begin(&name, Sending::Creation) else {
+        let Some((rules, mode)) = self.begin(&name, Sending::Creation) else {
             self.done(made_as(&draft, RuleResult::Created))?;
             return Ok(object);
         };
@@ -172,7 +180,7 @@ impl<'a> Changer<'a> {
         };
         let mut verb = RuleResult::Created;
         let wanted = draft.without_maker();
-        let made = self.rules.change(&name, first, mode, |found| {
+        let made = rules.change(&name, first, mode, |found| {
             let fact = found.map(|stored| &stored.fact);
             let (result, step) = conflicting_creation(wanted.clone(), fact, &terms, &self.writer);
             // Set anew each time, since another race may end otherwise than the one before.
@@ -227,13 +235,13 @@ impl<'a> Changer<'a> {
     ) -> Result<Option<StoredRule>, Failure> {
         let name = decided_on.name.to_string();
         let patch = self.writer.sign_patch(patch.clone());
-        let Some(mode) = self.begin(&name, Sending::Change) else {
+        let Some((rules, mode)) = self.begin(&name, Sending::Change) else {
             self.done(changed_by(decided_on, &patch))?;
             return Ok(None);
         };
         let first = patched(decided_on, &patch);
         let mut is_ours = false;
-        let made = self.rules.change(&name, first, mode, |found| {
+        let made = rules.change(&name, first, mode, |found| {
             let fact = found.map(|stored| &stored.fact);
             is_ours = fact.is_some_and(|rule| self.writer.has_changed(rule));
             let change = conflicting_change(decided_on, fact, &patch, is_ours, &again);
@@ -296,23 +304,21 @@ impl<'a> Changer<'a> {
         let patch = self.writer.sign_patch(patch.clone());
         // What the rule was when the change that counts was sent: a lost race moves that on.
         let mut before = found.clone();
-        let Some(mode) = self.begin(&name, Sending::Change) else {
+        let Some((rules, mode)) = self.begin(&name, Sending::Change) else {
             self.done(changed_by(&before, &patch))?;
             return Ok(Some(before));
         };
-        let made = self
-            .rules
-            .change(&name, patched(found, &patch), mode, |found| {
-                let fact = found.map(|stored| &stored.fact);
-                let is_ours = fact.is_some_and(|rule| self.writer.has_changed(rule));
-                match conflicting_downgrade(&name, fact, to, is_ours) {
-                    ControlFlow::Continue(found) => {
-                        before = found;
-                        ConflictAction::Send(patched(&before, &patch))
-                    }
-                    ControlFlow::Break(end) => ConflictAction::End(end),
+        let made = rules.change(&name, patched(found, &patch), mode, |found| {
+            let fact = found.map(|stored| &stored.fact);
+            let is_ours = fact.is_some_and(|rule| self.writer.has_changed(rule));
+            match conflicting_downgrade(&name, fact, to, is_ours) {
+                ControlFlow::Continue(found) => {
+                    before = found;
+                    ConflictAction::Send(patched(&before, &patch))
                 }
-            });
+                ControlFlow::Break(end) => ConflictAction::End(end),
+            }
+        });
         match made.await {
             Ok(
                 ChangeResult::Done(_)
@@ -379,12 +385,20 @@ impl<'a> Changer<'a> {
         change_summary::print(&report.with_error(error), format, self.context)
     }
 
-    /// Notes that the change of this rule is sent next, and says how, if it is.
-    pub(super) fn begin(&self, name: &str, kind: Sending) -> Option<WriteMode> {
+    /// The version of the API in which rules are written.
+    fn api_version(&self) -> &'static str {
+        match self.rules {
+            Some(rules) => rules.api_version(),
+            None => preferred_version(Kind::DeviceTaintRule),
+        }
+    }
+
+    /// Notes that the change of this rule is sent next, and gives where and how, if it is.
+    pub(super) fn begin(&self, name: &str, kind: Sending) -> Option<(&'a Rules, WriteMode)> {
         if self.change.dry_run.is_real() {
             self.context.ledger.begin(name, kind);
         }
-        self.change.mode()
+        self.rules.zip(self.change.mode())
     }
 
     /// Notes and prints what became of a rule.

@@ -1,7 +1,7 @@
 //! Deleting rules, and what is said of each.
 
 use super::changer::{Changer, state};
-use crate::cluster::{self, ChangeDoubt, ChangeResult, ConflictAction, Removal, WriteMode};
+use crate::cluster::{self, ChangeDoubt, ChangeResult, ConflictAction, Removal, Rules, WriteMode};
 use crate::decide::conflict::made_anew;
 use crate::decide::ledger::Sending;
 use crate::decide::outcomes::Removed;
@@ -20,7 +20,7 @@ impl Changer<'_> {
             None => Removed::Deleted,
             // Deleted again, it would look as if this command had requested it.
             Some(_) if decided_on.metadata.deletion.is_some() => Removed::RequestedBefore,
-            Some(mode) => self.delete_in(decided_on, mode).await?,
+            Some((rules, mode)) => self.delete_in(decided_on, rules, mode).await?,
         };
         self.done(removed.describe(decided_on))?;
         Ok(removed)
@@ -29,6 +29,7 @@ impl Changer<'_> {
     async fn delete_in(
         &mut self,
         decided_on: &DeviceTaintRule,
+        rules: &Rules,
         mode: WriteMode,
     ) -> Result<Removed, Failure> {
         let name = decided_on.name.to_string();
@@ -36,7 +37,7 @@ impl Changer<'_> {
             on: state(decided_on),
         };
         let mut another = None;
-        let made = self.rules.change(&name, first, mode, |found| {
+        let made = rules.change(&name, first, mode, |found| {
             // Somebody else was first, with the same goal; another of its name is not meant.
             let found = found.map(|stored| &stored.fact);
             another = found.and_then(|found| made_anew(decided_on, found));

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::cluster_view::ClusterView;
-use super::connect::{Live, connect, failed};
+use super::connect::{Live, failed};
 use super::resolve_rules::{self, by_name};
+use super::source::Source;
 use crate::assess::Guard;
 use crate::cluster::{Detail, Rules};
 use crate::commands::context::Context;
@@ -15,28 +16,51 @@ use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect, Uid};
 use crate::report::ImpactReport;
 
-/// The cluster as it was when it was looked at, and its rules to be changed.
+/// The cluster as it was when it was looked at, and its rules to be changed; or saved files, for a rehearsal.
 pub(crate) struct MutationContext {
-    pub(crate) live: Live,
-    pub(crate) rules: Rules,
+    /// Absent if saved files are read.
+    rules: Option<Rules>,
     /// Everything but the pods.
     pub(crate) view: ClusterView,
 }
 
 impl MutationContext {
-    /// Connects and reads devices, claims and rules, with what a report about them needs.
-    pub(crate) async fn open(context: &Context) -> Result<Self, Failure> {
-        let live = connect(context).await?;
-        let rules = live.rules()?;
-        let view = ClusterView::of(live.clone(), Detail::Terms).await?;
-        Ok(Self { live, rules, view })
+    /// Reads devices, claims and rules of `source`, with what a report about them needs.
+    pub(crate) async fn open(source: &Source, context: &Context) -> Result<Self, Failure> {
+        Self::new(ClusterView::open(source, context, Detail::Terms).await?)
     }
 
     /// As [`MutationContext::open`] on a connection that is there already, for whoever reports nothing.
     pub(crate) async fn of(live: Live) -> Result<Self, Failure> {
-        let rules = live.rules()?;
-        let view = ClusterView::of(live.clone(), Detail::Names).await?;
-        Ok(Self { live, rules, view })
+        Self::new(ClusterView::of(live, Detail::Names).await?)
+    }
+
+    fn new(view: ClusterView) -> Result<Self, Failure> {
+        let rules = view.live().map(Live::rules).transpose()?;
+        Ok(Self { rules, view })
+    }
+
+    /// The connection to the cluster.
+    ///
+    /// # Errors
+    ///
+    /// Saved files are read.
+    pub(crate) fn live(&self) -> Result<&Live, Failure> {
+        self.view.live().ok_or_else(no_cluster)
+    }
+
+    /// The rules, to be changed; absent if saved files are read.
+    pub(crate) fn writable_rules(&self) -> Option<&Rules> {
+        self.rules.as_ref()
+    }
+
+    /// As [`MutationContext::writable_rules`].
+    ///
+    /// # Errors
+    ///
+    /// Saved files are read.
+    pub(crate) fn rules(&self) -> Result<&Rules, Failure> {
+        self.rules.as_ref().ok_or_else(no_cluster)
     }
 
     /// Resolves a selection of devices to their names, and prints its notes.
@@ -77,7 +101,6 @@ impl MutationContext {
     /// Looks at the cluster again.
     pub(crate) async fn again(&self) -> Result<Self, Failure> {
         Ok(Self {
-            live: self.live.clone(),
             rules: self.rules.clone(),
             view: self.view.again().await?,
         })
@@ -93,7 +116,7 @@ impl MutationContext {
         };
         match chooser {
             Chooser::Names(names) => {
-                let found = by_name(names, &self.rules).await.map_err(failed)?;
+                let found = by_name(names, self.rules()?).await.map_err(failed)?;
                 Ok(chooser.select(&found, now))
             }
             // These are found in the list alone. Only a name can be read without permission to list.
@@ -164,4 +187,9 @@ impl MutationContext {
         }
         Ok(report)
     }
+}
+
+/// What only a cluster can do: a rehearsal on saved files ends before it.
+fn no_cluster() -> Failure {
+    Failure::usage("saved files cannot be changed")
 }

@@ -107,7 +107,7 @@ impl Pipeline<'_> {
         match self.basis {
             // A change notes who makes it; what is not sent notes nothing.
             ApprovalBasis::Impact(basis) if !open.is_empty() && changer.mode().is_some() => {
-                changer.set_user(user_name(&basis.mutation.live.client).await);
+                changer.set_user(user_name(&basis.mutation.live()?.client).await);
             }
             ApprovalBasis::Impact(_)
             | ApprovalBasis::Deletion(_)
@@ -275,9 +275,9 @@ impl Pipeline<'_> {
     }
 
     async fn concerns(&self, mutation: &MutationContext, proposal: &Proposal) -> Vec<String> {
-        let user = match proposal.whose {
-            NamedOwners::Programs => None,
-            NamedOwners::All => asking(&proposal.changed(), &mutation.live.client).await,
+        let user = match (proposal.whose, mutation.view.live()) {
+            (NamedOwners::Programs, _) | (NamedOwners::All, None) => None,
+            (NamedOwners::All, Some(live)) => asking(&proposal.changed(), &live.client).await,
         };
         proposal.concerns(user.as_deref())
     }
@@ -346,7 +346,7 @@ async fn as_changed(
     let (there, made): (Vec<&ProposedRule>, Vec<&ProposedRule>) =
         rules.iter().partition(|rule| rule.now().is_some());
     let made: Vec<String> = made.into_iter().map(|rule| rule.name()).collect();
-    let made = by_name(&made, &mutation.rules).await.map_err(failed)?;
+    let made = by_name(&made, mutation.rules()?).await.map_err(failed)?;
     let there = there.into_iter().map(|rule| rule.rule.clone());
     Ok(there.chain(made).collect())
 }

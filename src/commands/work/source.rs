@@ -7,7 +7,7 @@ use futures::channel::oneshot;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::cluster::{self, FileSource, InputError, Limits};
+use crate::cluster::{self, FileSource, InputError, Limits, Manifests};
 use crate::commands::context::Context;
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Minor};
@@ -23,12 +23,20 @@ pub(crate) struct Source {
     pub(crate) now: Option<Timestamp>,
 }
 
-/// Reads manifests of rules, each with the object as it is written.
-pub(crate) async fn manifests(files: &[PathBuf]) -> Result<Vec<(DeviceTaintRule, Value)>, Failure> {
+/// Reads manifests of rules, each with the object as it is written, and notes which other objects are skipped.
+pub(crate) async fn manifests(
+    files: &[PathBuf],
+    context: &Context,
+) -> Result<Vec<(DeviceTaintRule, Value)>, Failure> {
     if files.is_empty() {
         return Ok(Vec::new());
     }
-    read_files(files, cluster::read_manifests).await
+    let Manifests { rules, skipped } = read_files(files, cluster::read_manifests).await?;
+    for (file, kind) in skipped {
+        let note = format!("{file}: {kind} is skipped: no DeviceTaintRule");
+        context.printer.note(&note);
+    }
+    Ok(rules)
 }
 
 /// As [`read_files`], instead of a cluster. That one was named all the same is told: whoever did so may

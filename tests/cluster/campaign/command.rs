@@ -132,10 +132,10 @@ pub const COMMANDS: [(&str, Goal); 48] = [
         Goal::Gone(&["held", "none", "gone"]),
     ),
     (
-        "add GPU0 KEY=new --name new-LANE -o json",
+        "add GPU0 KEY=new --name new-LANE",
         Goal::Effect(&["new"], "None"),
     ),
-    ("add GPU0 GPU1 KEY=new -o json", Goal::Answer),
+    ("add GPU0 GPU1 KEY=new", Goal::Answer),
     (
         "add GPU0 KEY=x --name none-LANE --reason because",
         Goal::Effect(&["none"], "None"),

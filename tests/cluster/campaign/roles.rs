@@ -32,7 +32,7 @@ const READS: [&str; 12] = [
 /// What an operator does beside; nothing of it lasts.
 const WRITES: [&str; 7] = [
     "add GPU1 KEY=new:NoExecute --yes --dry-run=server",
-    "add GPU1 KEY=new --dry-run=server -o manifest",
+    "add GPU1 KEY=new --dry-run=server -o yaml",
     "escalate soft --to NoExecute --yes --dry-run=server",
     "deescalate hard --to None --dry-run=server",
     "drain GPU0 --yes --accept-unplaceable --include jobs,unmanaged --dry-run=server",

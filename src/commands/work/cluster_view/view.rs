@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::read_state::{Devices, Disruption, ReadState, WithPods};
 use crate::assess::{Basis, DeviceBasis, Guard};
-use crate::cluster::{Detail, EarlyInputs, ReadMore};
+use crate::cluster::{Detail, EarlyInputs, ReadMore, preferred_version};
 use crate::commands::work::connect::Live;
 use crate::decide::choice;
 use crate::decide::existing_rules::{rule_named, rules_in};
@@ -120,13 +120,21 @@ impl<Read: ReadState> ClusterView<Read> {
         }
     }
 
-    /// Which release the cluster is, as far as that is known; nothing is known of that of files.
+    /// The release of the cluster, as far as it is known; saved files without one count as the newest.
     pub(crate) fn release(&self) -> Option<Minor> {
-        let served = &self.live()?.served;
-        let rules = served
-            .version_of(Kind::DeviceTaintRule)
-            .map(|version| version.api_version);
-        release_of(served.version, self.request.kubernetes, rules)
+        let (version, rules) = match self.live() {
+            Some(Live { served, .. }) => (
+                served.version,
+                served
+                    .version_of(Kind::DeviceTaintRule)
+                    .map(|version| version.api_version),
+            ),
+            None => (
+                self.reading.version,
+                Some(preferred_version(Kind::DeviceTaintRule)),
+            ),
+        };
+        release_of(version, self.request.kubernetes, rules)
     }
 
     /// Warnings about those of `rules` whose devices are other hardware than the rules note.

@@ -39,7 +39,7 @@ impl UnitDrain<'_> {
             printer.note(&format!("evicting pod {name}"));
         }
         let answer = evict(
-            &self.mutation.live.client,
+            &self.mutation.live()?.client,
             name,
             &pod.uid,
             None,
@@ -77,7 +77,7 @@ impl UnitDrain<'_> {
         rules: &[DeviceTaintRule],
         run: &mut DrainRun,
     ) -> Result<(), Failure> {
-        let (client, printer) = (&self.mutation.live.client, &self.context.printer);
+        let (client, printer) = (&self.mutation.live()?.client, &self.context.printer);
         let Some(state) = facts.restarts.get(owner) else {
             return Ok(());
         };
@@ -115,7 +115,7 @@ impl UnitDrain<'_> {
     ) -> Result<(), Failure> {
         let to = Effect::NoExecute;
         for rule in rules.iter_mut().filter(|rule| rule.taint.effect != to) {
-            let now = self.mutation.live.client.server_time();
+            let now = self.mutation.live()?.client.server_time();
             let patch = RulePatch::effect(&to, &self.mutation.view.semantics, now);
             let again = |found: Option<&DeviceTaintRule>| escalates_again(found, &to);
             if let Some(stored) = changer.patch(rule, &patch, again).await? {

@@ -22,7 +22,7 @@ pub(super) async fn refuse_missing_permissions(mutation: &MutationContext) -> Re
         permission,
         namespace: None,
     });
-    refuse_missing(queries, Purpose::Drain, &mutation.live.client).await
+    refuse_missing(queries, Purpose::Drain, &mutation.live()?.client).await
 }
 
 /// Tries an eviction in each namespace, and the restart of each Deployment, by requests that are not carried out.
@@ -31,7 +31,7 @@ pub(super) async fn check_evictions(
     restarts: &BTreeMap<Uid, RestartState>,
     mutation: &MutationContext,
 ) -> Result<(), Failure> {
-    let client = &mutation.live.client;
+    let client = &mutation.live()?.client;
     let unchanged = |failure: Failure| failure.detail("nothing was changed");
     try_evictions(leaving.iter().map(|pod| (&pod.name, &pod.uid)), client).await?;
     for (uid, state) in restarts {

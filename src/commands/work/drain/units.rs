@@ -99,14 +99,14 @@ impl UnitDrain<'_> {
         };
         let drafts: Vec<&RuleDraft> = steps.iter().map(AddStep::draft).collect();
         let names: Vec<String> = drafts.iter().map(|draft| draft.name.clone()).collect();
-        let found = by_name(&names, &self.mutation.rules)
+        let found = by_name(&names, self.mutation.rules()?)
             .await
             .map_err(failed)?;
         let rules = match rules_as_made(&drafts, &found) {
             Ok(rules) => rules,
             Err(why) => return Ok(result(UnitEnd::Changed(why), 0, 0)),
         };
-        let live = self.mutation.live.clone();
+        let live = self.mutation.live()?.clone();
         let view = Box::pin(ClusterView::of(live, Detail::Attributes)).await?;
         let beside = BesideWait::default();
         let drain = self.prepared.terms.name.clone();
@@ -147,7 +147,7 @@ impl UnitDrain<'_> {
     ) -> Result<(UnitEnd, usize), Failure> {
         let mut lines = PodLines::default();
         loop {
-            let facts = Box::pin(look(&self.mutation.live, &rules, beside.observed())).await?;
+            let facts = Box::pin(look(self.mutation.live()?, &rules, beside.observed())).await?;
             // The wait ends if a rule was changed, which the facts report as an end of the unit.
             if facts.change.is_none() {
                 beside.refuse_failed()?;

@@ -260,7 +260,7 @@ impl Prepared {
                 namespace: Some(namespace.clone()),
             })
         });
-        let client = &mutation.live.client;
+        let client = &mutation.live()?.client;
         refuse_missing(rules.chain(evictions), Purpose::MakeRoom, client).await?;
         try_evictions(pods.iter().map(|pod| (&pod.name, &pod.uid)), client).await
     }
