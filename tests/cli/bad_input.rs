@@ -4,7 +4,7 @@
 use kubectl_devicetaint::output::escape::is_hostile;
 use serde_json::json;
 
-use super::harness::{EXAMPLE, Folder, Run, devicetaint_words, example};
+use super::harness::{EXAMPLE, Folder, Run, devicetaint_words};
 
 /// Asks about a device of the example, with everything that is in `content`.
 fn preview_of(name: &str, content: impl AsRef<[u8]>) -> Run {
@@ -20,63 +20,6 @@ fn assert_named(name: &str, content: impl AsRef<[u8]>) {
     assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{}", run.shown());
     assert!(run.stderr.starts_with("error: "), "{}", run.stderr);
     assert!(run.stderr.contains(name), "{name}: {}", run.stderr);
-}
-
-#[test]
-fn truncated_files() {
-    let yaml = example();
-    assert_named("cut.yaml", &yaml[..40_000]);
-    let json =
-        r#"{"apiVersion":"v1","items":[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","#;
-    assert_named("cut.json", json);
-}
-
-#[test]
-fn files_that_are_something_else() {
-    assert_named("tabs.yaml", "a:\n\t- b\n");
-    assert_named(
-        "table.yaml",
-        "NAME   READY   STATUS\npod-a  1/1     Running\n",
-    );
-    assert_named("list.json", "[]");
-    assert_named("empty.yaml", "");
-    assert_named("empty.json", "{}");
-}
-
-#[test]
-fn list_of_the_wrong_thing() {
-    let secrets = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: a}}\n";
-    assert_named("secrets.yaml", secrets);
-}
-
-#[test]
-fn malformed_object_among_good_ones_is_named() {
-    let broken = "- apiVersion: resource.k8s.io/v1
-  kind: ResourceClaim
-  metadata: {name: broken, namespace: team-a, uid: u}
-  status: {allocation: {devices: {results: [{request: gpu, driver: d, pool: p, device: [7]}]}}}
-kind: List
-";
-    let text = example();
-    let items = &text[..text.rfind("\nkind: List").expect("kubectl's order") + 1];
-    let pods = json!({"apiVersion": "v1", "kind": "PodList", "items": [
-        {"metadata": {"name": "good", "namespace": "a", "uid": "1"}},
-        {"metadata": {"name": "bad", "namespace": "a", "uid": "2"}, "spec": {"priority": "high"}},
-    ]});
-    let claims = preview_of("cluster.yaml", format!("{items}{broken}"));
-    let pods = preview_of("pods.json", pods.to_string());
-    for (run, object, path) in [
-        (
-            claims,
-            "ResourceClaim team-a/broken",
-            "status.allocation.devices.results[0].device",
-        ),
-        (pods, "Pod a/bad", "spec.priority"),
-    ] {
-        assert_eq!(run.code, 1);
-        assert!(run.stderr.contains(object), "{}", run.stderr);
-        assert!(run.stderr.contains(path), "{}", run.stderr);
-    }
 }
 
 #[test]
@@ -236,60 +179,4 @@ pub(crate) fn hostile_cluster(hostile: &str) -> String {
          "status": {"phase": odd("Dreaming"), "qosClass": odd("Q")}},
     ]})
     .to_string()
-}
-
-#[test]
-fn hostile_objects_never_reach_the_terminal_raw_in_any_format() {
-    for hostile in HOSTILE {
-        let folder = Folder::new().with("cluster.json", hostile_cluster(hostile));
-        for format in ["table", "wide", "json", "yaml", "markdown", "html", "name"] {
-            for command in ["preview --all-devices", "devices"] {
-                if format == "html" && command == "devices" {
-                    continue;
-                }
-                let line = format!("{command} --from cluster.json -o {format}");
-                let run = folder.devicetaint(&line);
-                assert_eq!(run.code, 0, "{line}: {}", run.shown());
-                assert!(!run.stdout.is_empty(), "{line}");
-                assert_harmless(&line, &run);
-            }
-        }
-        for line in [
-            "preview d/p/x --from cluster.json",
-            "preview --rule r --from cluster.json",
-        ] {
-            let run = folder.devicetaint(line);
-            assert_eq!(run.code, 1, "{}", run.shown());
-            assert_harmless(line, &run);
-        }
-    }
-}
-
-#[test]
-fn hostile_objects_that_cannot_be_read_are_named_harmlessly() {
-    for hostile in HOSTILE {
-        let slice = json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice",
-            "metadata": {"name": format!("s{hostile}")}, "spec": {"driver": 7, "pool": hostile}});
-        let other = json!({"apiVersion": "v1", "kind": format!("Pod{hostile}")});
-        let version =
-            json!({"apiVersion": format!("resource.k8s.io/v{hostile}"), "kind": "ResourceSlice"});
-        let status = json!({"apiVersion": "v1", "kind": "Status", "code": 500, "message": hostile, "reason": hostile});
-        for object in [slice, other, version, status] {
-            let run = preview_of("object.json", object.to_string());
-            assert_eq!(run.code, 1, "{}", run.shown());
-            assert_harmless(&object.to_string(), &run);
-        }
-        assert_harmless(
-            hostile,
-            &preview_of("text.yaml", format!("kind: \"{hostile}")),
-        );
-        assert_harmless(hostile, &preview_of("text.json", format!("{{\"{hostile}")));
-        assert_harmless(hostile, &preview_of("key.yaml", format!("{hostile}: [")));
-    }
-}
-
-#[test]
-fn a_key_that_occurs_twice_is_no_shorter_answer() {
-    let twice = r#"{"apiVersion":"v1","kind":"List","items":[],"items":[{"apiVersion":"v1","kind":"Pod"}]}"#;
-    assert_named("twice.json", twice);
 }

@@ -11,14 +11,6 @@ fn parsed(run: &Run) -> Value {
 }
 
 #[test]
-fn the_lines_that_tolerate_a_taint_need_no_cluster() {
-    assert_eq!(
-        devicetaint("tolerations dedicated=research:NoExecute").code,
-        0
-    );
-}
-
-#[test]
 fn rules_and_devices_are_tolerated_by_their_taints() {
     for (target, key) in [
         ("node-10-decommission", "example.com/decommission"),

@@ -1,7 +1,6 @@
 //! `devices`: which devices there are, with their taints, claims and pods.
 
 use super::harness::{EXAMPLE, Folder, Run, devicetaint};
-use crate::screen::assert_screen;
 
 fn devices(flags: &str) -> Run {
     devicetaint(&format!("devices --from {EXAMPLE} {flags}"))
@@ -14,11 +13,6 @@ fn all_devices_are_listed_by_name() {
     assert_eq!(run.stdout.lines().count(), 46, "{}", run.stdout);
     assert!(run.stdout.lines().is_sorted());
     assert_eq!(devices("--all-devices").shown(), devices("").shown());
-}
-
-#[test]
-fn tainted_devices_name_whose_taint_it_is() {
-    assert_screen("devices", &devices("--tainted").shown());
 }
 
 #[test]
@@ -48,56 +42,6 @@ fn choices_select_as_many_devices_as_they_name() {
             run.shown()
         );
     }
-}
-
-/// One GPU in two halves and as a whole, of which a half is in use.
-const PARTS: &str = r#"
-apiVersion: v1
-kind: List
-items:
-- apiVersion: resource.k8s.io/v1
-  kind: ResourceSlice
-  metadata: {name: counters, uid: s0, creationTimestamp: "2026-11-20T10:00:00Z"}
-  spec:
-    driver: gpu.example.com
-    nodeName: node-1
-    pool: {name: node-1, generation: 1, resourceSliceCount: 2}
-    sharedCounters:
-    - {name: gpu-0, counters: {memory: {value: 80Gi}}}
-- apiVersion: resource.k8s.io/v1
-  kind: ResourceSlice
-  metadata: {name: devices, uid: s1, creationTimestamp: "2026-11-20T10:00:00Z"}
-  spec:
-    driver: gpu.example.com
-    nodeName: node-1
-    pool: {name: node-1, generation: 1, resourceSliceCount: 2}
-    devices:
-    - name: half-0
-      consumesCounters: [{counterSet: gpu-0, counters: {memory: {value: 40Gi}}}]
-    - name: half-1
-      consumesCounters: [{counterSet: gpu-0, counters: {memory: {value: 40Gi}}}]
-    - name: whole
-      consumesCounters: [{counterSet: gpu-0, counters: {memory: {value: 80Gi}}}]
-- apiVersion: resource.k8s.io/v1
-  kind: ResourceClaim
-  metadata: {name: gpu, namespace: ml, uid: c1, creationTimestamp: "2026-11-20T10:00:00Z"}
-  spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu}}]}}
-  status:
-    allocation:
-      devices:
-        results: [{request: gpu, driver: gpu.example.com, pool: node-1, device: half-0}]
-"#;
-
-#[test]
-fn parts_of_hardware_are_not_free_while_others_need_it() {
-    let folder = Folder::new().with("parts.yaml", PARTS);
-    let names = |flags: &str| {
-        let run = folder.devicetaint(&format!("devices --from parts.yaml {flags} -o name"));
-        let names = run.stdout.lines();
-        let names = names.map(|name| name.rsplit('/').next().unwrap_or_default().to_owned());
-        names.collect::<Vec<String>>()
-    };
-    assert_eq!(names("--free"), ["half-1"]);
 }
 
 #[test]
@@ -141,14 +85,6 @@ fn nothing_is_free_while_nobody_knows_who_holds_what() {
     assert_eq!((run.code, run.stdout.as_str()), (6, ""), "{}", run.shown());
     let run = folder.devicetaint("devices --free --from slices.json");
     assert!(!run.stdout.contains("gpu-0"), "{}", run.shown());
-}
-
-#[test]
-fn attributes_have_columns() {
-    let run = devices("gpu.example.com/node-7/gpu-0 --columns model,memory");
-    let lines: Vec<&str> = run.stdout.lines().collect();
-    assert!(lines[0].trim_end().ends_with("MEMORY"), "{}", run.shown());
-    assert!(lines[0].contains("MODEL"), "{}", run.shown());
 }
 
 #[test]

@@ -55,68 +55,9 @@ fn names_that_commands_print_are_understood() {
     assert_eq!(device, "gpu.example.com/node-9/gpu-1\n");
 }
 
-#[test]
-fn the_verdict_is_that_of_preview_for_a_taint_that_is_asked_about() {
-    let taint = "gpu.example.com/node-7/gpu-0 example.com/maintenance=firmware:NoExecute";
-    let previewed = devicetaint(&format!(
-        "preview {taint} --from examples/cluster.yaml -o json"
-    ));
-    let previewed = previewed.json();
-    let pods = previewed["affectedPods"].as_array().expect("pods");
-    assert!(pods.len() > 4);
-    for pod in pods {
-        let name = format!(
-            "{}/{}",
-            pod["namespace"].as_str().unwrap(),
-            pod["name"].as_str().unwrap()
-        );
-        let explained = explain(&format!("{name} {taint} -o json")).json();
-        let verdict = &explained["items"][0]["verdict"];
-        assert_eq!(verdict["outcome"], pod["outcome"], "{name}");
-        assert_eq!(verdict["evictionTime"], pod["evictionTime"], "{name}");
-    }
-}
-
-/// A pod with a claim of its own, `extra` in its spec, beside `others`.
-fn cluster(pods: &[Value], others: &[Value]) -> Folder {
-    let items: Vec<&Value> = pods.iter().chain(others).collect();
-    let kinds = "ResourceSlice,ResourceClaim,DeviceTaintRule,Pod,DeviceClass,Node";
-    let list = json!({"apiVersion": "v1", "kind": "List", "items": items, "metadata": {"annotations": {
-        "devicetaint.dev/observed-at": "2026-11-21T01:00:00Z",
-        "devicetaint.dev/kinds": kinds,
-    }}});
-    Folder::new().with("cluster.json", list.to_string())
-}
-
 fn pod(namespace: &str, name: &str, entry: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": namespace, "name": name, "uid": format!("{namespace}-{name}")},
         "spec": {"resourceClaims": [entry]}, "status": {"phase": "Pending"}})
-}
-
-fn claim(name: &str, class: &str) -> Value {
-    json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"namespace": "ml", "name": name, "uid": name},
-        "spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": class, "allocationMode": "ExactCount", "count": 1}}]}}})
-}
-
-/// A program that reads verdicts has to tell a pod that waits from one that is left alone.
-#[test]
-fn the_verdict_of_a_pod_that_waits_is_that_it_waits() {
-    let named = |name: &str| json!({"name": "gpu", "resourceClaimName": name});
-    let folder = cluster(
-        &[
-            pod("ml", "lost", &named("nowhere")),
-            pod("ml", "classless", &named("waiting")),
-        ],
-        &[claim("waiting", "gone")],
-    );
-    for name in ["lost", "classless"] {
-        let run = folder.devicetaint(&format!("explain pod/{name} --from cluster.json -o json"));
-        assert_eq!(
-            run.json()["items"][0]["verdict"]["outcome"],
-            "Waiting",
-            "{name}"
-        );
-    }
 }
 
 #[test]
@@ -209,51 +150,6 @@ fn situation(name: &str, words: &str) -> super::harness::Run {
 
 fn item(run: &super::harness::Run) -> Value {
     run.json()["items"][0].clone()
-}
-
-#[test]
-fn toleration_without_effect_counts_for_scheduling_only_before_1_38() {
-    let words = "pod/p1 gpu.x.io/n1/gpu-0 a.io/m:NoExecute";
-    for (version, outcome, why) in [
-        ("1.37", "EvictedNow", "scheduling only"),
-        ("1.38", "Tolerates", "forever"),
-    ] {
-        let more = format!("{words} --kubernetes {version} -o json");
-        let explained = item(&situation("toleration-without-effect", &more));
-        assert_eq!(explained["verdict"]["outcome"], outcome, "{version}");
-        let why_found = explained["messages"].to_string();
-        assert!(why_found.contains(why), "{version}: {why_found}");
-    }
-}
-
-#[test]
-fn a_claim_that_is_missing_in_the_status_of_its_pod_is_named() {
-    for words in [
-        "pod/p -n t",
-        "pod/p -n t d.example.com/n1/gpu-0 a/b:NoExecute",
-    ] {
-        let explained = item(&situation(
-            "claim-status-wiped",
-            &format!("{words} -o json"),
-        ));
-        let message = explained["message"].as_str().expect("a text");
-        assert!(message.contains("p-g-x"), "{message}");
-        assert_eq!(explained["verdict"]["outcome"], "Untouched");
-    }
-}
-
-#[test]
-fn a_pending_extended_resource_is_explained_by_the_devices_of_its_class() {
-    let explained = item(&situation(
-        "pending-extended-resource",
-        "pod/p -n t -o json",
-    ));
-    assert_eq!(explained["verdict"]["outcome"], "Waiting");
-    assert_eq!(explained["blockedBy"], "Taint");
-    let request = &explained["waitingRequests"][0];
-    assert_eq!(request["request"], "nvidia.com/gpu");
-    assert_eq!(request["excluded"][0]["taint"]["key"], "gpu.nvidia.com/xid");
-    assert_eq!(request["claim"], Value::Null);
 }
 
 #[test]

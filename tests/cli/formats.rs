@@ -26,11 +26,6 @@ fn preview_as_table() {
 }
 
 #[test]
-fn preview_as_markdown() {
-    assert_screen("preview-markdown", &preview("-o markdown").shown());
-}
-
-#[test]
 fn preview_as_names_of_the_evicted_pods() {
     let run = preview("-o name");
     assert_eq!(

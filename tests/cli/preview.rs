@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::harness::{EXAMPLE, Folder, Run, assert_refused, devicetaint};
+use super::harness::{EXAMPLE, Folder, Run, devicetaint};
 use crate::screen::assert_screen;
 
 fn preview(flags: &str) -> Run {
@@ -48,52 +48,12 @@ fn one_device_is_previewed_without_a_taint() {
 }
 
 #[test]
-fn choices_of_devices_evict_as_many_pods_as_use_them() {
-    for (choice, count) in [
-        (
-            "gpu.example.com/node-7/gpu-1 gpu.example.com/node-9/gpu-1 gpu.example.com/node-7/gpu-1",
-            2,
-        ),
-        ("gpu.example.com", 15),
-        ("--all-devices", 15),
-        ("nic.example.com/fabric/node-1/vf-0 a:NoExecute", 1),
-        (
-            "gpu.example.com/node-3/* example.com/maintenance=firmware:NoExecute",
-            4,
-        ),
-        ("gpu.example.com/node-7/gpu-0 a:NoSchedule", 0),
-        ("--rule node-6-firmware", 1),
-        ("--rule node-6-firmware --rule node-10-decommission", 2),
-        ("-f examples/rule.yaml", 4),
-        (
-            "gpu.example.com/node-70/gpu-0 a:NoExecute --allow-missing",
-            0,
-        ),
-    ] {
-        assert_eq!(evicted(choice).len(), count, "{choice}");
-    }
-}
-
-#[test]
 fn effect_none_is_previewed_as_if_it_evicted() {
     let summary = |effect: &str| {
         let run = preview(&format!("gpu.example.com/node-7/gpu-0 a:{effect} -o json"));
         run.json()["summary"].clone()
     };
     assert_eq!(summary("None"), summary("NoExecute"));
-}
-
-#[test]
-fn taint_and_devices_stand_in_any_order() {
-    let one = preview("gpu.example.com/node-7/gpu-0 a=b:NoExecute").shown();
-    assert_eq!(
-        preview("a=b:NoExecute gpu.example.com/node-7/gpu-0").shown(),
-        one
-    );
-    let flags_last = format!("preview a=b:NoExecute gpu.example.com/node-7/gpu-0 --from={EXAMPLE}");
-    assert_eq!(devicetaint(&flags_last).shown(), one);
-    let dashes = format!("preview --from={EXAMPLE} -- a=b:NoExecute gpu.example.com/node-7/gpu-0");
-    assert_eq!(devicetaint(&dashes).shown(), one);
 }
 
 #[test]
@@ -121,29 +81,6 @@ fn manifest_may_come_from_standard_input() {
 }
 
 #[test]
-fn manifest_that_would_taint_everything_is_refused() {
-    let rule = |selector: &str| {
-        format!(
-            "apiVersion: resource.k8s.io/v1alpha3\nkind: DeviceTaintRule\nmetadata: {{name: wide}}\n\
-             spec:\n  {selector}\n  taint: {{key: a, effect: NoExecute}}\n"
-        )
-    };
-    let folder = Folder::new()
-        .with_example()
-        .with("nil.yaml", rule("{}").replace("  {}\n", ""))
-        .with("empty.yaml", rule("deviceSelector: {}"))
-        .with("class.yaml", rule("deviceSelector: {deviceClassName: gpu}"));
-    assert_refused(
-        |name| folder.devicetaint(&format!("preview --from cluster.yaml -f {name}.yaml")),
-        &[
-            ("nil", 2, "rule wide"),
-            ("empty", 2, "rule wide"),
-            ("class", 1, "deviceClassName: unknown field"),
-        ],
-    );
-}
-
-#[test]
 fn tripped_guard_leaves_one_json_document_on_stdout() {
     let run = preview("gpu.example.com/node-7/gpu-0 --abort-if pods.evicted>2 -o json");
     assert_eq!(run.code, 4);
@@ -154,34 +91,6 @@ fn tripped_guard_leaves_one_json_document_on_stdout() {
     assert_eq!(guard["expression"], "pods.evicted>2");
     assert_eq!(guard["tripped"], true);
     assert!(run.stderr.contains("pods.evicted>2"), "{}", run.stderr);
-}
-
-#[test]
-fn versions_differ_in_what_they_evict() {
-    let evicted = |version: &str| {
-        let run = preview(&format!(
-            "gpu.example.com/node-7/gpu-0 a:NoExecute --kubernetes {version} -o json"
-        ));
-        let report = run.json();
-        let semantics = report["metadata"]["semantics"].as_str().map(str::to_owned);
-        (semantics, report["summary"]["evictedPodCount"].as_u64())
-    };
-    for (version, semantics, pods) in [
-        ("1.35", "1.35", 3),
-        ("v1.36.3", "1.36.3", 3),
-        ("1.37", "1.37", 3),
-        ("1.37.1", "1.37.1", 3),
-        ("1.37.2", "1.37.2", 4),
-    ] {
-        assert_eq!(
-            evicted(version),
-            (Some(semantics.to_owned()), Some(pods)),
-            "{version}"
-        );
-    }
-    let newer = preview("gpu.example.com/node-9/gpu-1 a:NoExecute --kubernetes 1.99");
-    assert_eq!(newer.code, 0);
-    assert!(newer.stderr.contains("Kubernetes 1.99"), "{}", newer.stderr);
 }
 
 #[test]
@@ -196,26 +105,4 @@ fn now_decides_what_is_due() {
         assert_eq!(pod["evictionTime"], "2026-11-20T10:35:00Z", "{now}");
         assert_eq!(pod["evictInSeconds"], seconds, "{now}");
     }
-}
-
-#[test]
-fn a_claim_that_is_reserved_for_a_pod_group_counts_for_its_pods() {
-    let cluster = r#"{"apiVersion": "v1", "kind": "List", "items": [
-        {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
-         "metadata": {"name": "c", "namespace": "n", "uid": "c", "creationTimestamp": "2026-11-20T10:00:00Z"},
-         "status": {"reservedFor": [{"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "g", "uid": "g"}],
-                    "allocation": {"devices": {"results": [{"request": "r", "driver": "d", "pool": "p", "device": "x"}]}}}},
-        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "worker", "namespace": "n", "uid": "w"},
-         "spec": {"nodeName": "a", "schedulingGroup": {"podGroupName": "g"},
-                  "resourceClaims": [{"name": "c", "resourceClaimName": "c"}]},
-         "status": {"phase": "Running"}}]}"#;
-    let folder = Folder::new().with("group.json", cluster);
-    let names = |version: &str| {
-        let line = "preview d/p/x a:NoExecute --from group.json -o name";
-        folder
-            .devicetaint(&format!("{line} --kubernetes {version}"))
-            .stdout
-    };
-    assert_eq!(names("1.37"), "pod/worker -n n\n");
-    assert_eq!(names("1.35"), "");
 }

@@ -1,6 +1,6 @@
 //! The life of a rule, as far as the command line alone can be wrong.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::harness::{EXAMPLE, Folder, devicetaint, example};
 use crate::screen::assert_screen;
@@ -114,46 +114,6 @@ fn rules_of_files_are_printed_as_they_stand_in_them() {
 }
 
 #[test]
-fn what_was_printed_is_listed_like_the_files_it_is_from() {
-    let raw = devicetaint(&format!("list --from {EXAMPLE} -o json"));
-    let list: Value = serde_yaml::from_str(&example()).expect("YAML");
-    let items = list["items"].as_array().expect("a list").iter();
-    let mut rules: Vec<&Value> = items
-        .filter(|item| item["kind"] == "DeviceTaintRule")
-        .collect();
-    rules.sort_by_key(|rule| rule["metadata"]["name"].as_str());
-    assert_eq!(raw.json()["items"], json!(rules));
-
-    let folder = Folder::new().with("rules.json", &raw.stdout);
-    let again = folder.devicetaint("list --from rules.json -o json");
-    assert_eq!(again.json()["items"], raw.json()["items"]);
-    // The rules alone do not tell whom they evict.
-    let pods = |list: Value| list["ruleSummaries"][0]["evictedPodCount"].clone();
-    assert_eq!(
-        (pods(raw.json()), pods(again.json())),
-        (json!(1), Value::Null)
-    );
-    let streamed = folder.devicetaint_reading("list --from - -o json", raw.stdout.as_bytes());
-    assert_eq!(streamed.stdout, again.stdout);
-}
-
-#[test]
-fn a_rule_that_cannot_be_read_is_told_alike_in_every_format() {
-    let rule = r#"{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRule","metadata":{"name":"a"},
-        "spec":{"taint":{"key":7}}}"#;
-    let folder = Folder::new().with("rule.json", rule);
-    let told = folder.devicetaint("list --from rule.json");
-    assert_eq!(told.code, 1, "{}", told.shown());
-    assert!(
-        told.stderr.contains("DeviceTaintRule a: spec.taint.key"),
-        "{}",
-        told.shown()
-    );
-    let raw = folder.devicetaint("list --from rule.json -o json");
-    assert_eq!(raw.shown(), told.shown());
-}
-
-#[test]
 fn a_rule_of_a_dump_is_described_as_it_was() {
     let run = devicetaint(&format!("describe node-10-decommission --from {EXAMPLE}"));
     assert_screen("describe", &run.shown());
@@ -208,18 +168,6 @@ fn rules_are_taken_as_they_are_printed_and_several_at_a_time() {
 }
 
 #[test]
-fn a_list_says_what_is_not_known_whatever_its_form() {
-    let rules = devicetaint(&format!("list -o json --from {EXAMPLE}")).stdout;
-    let folder = Folder::new().with("rules.json", rules);
-    for format in ["table", "wide", "json", "yaml", "markdown", "html", "name"] {
-        let line = format!("list -o {format} --now 2026-11-20T10:30:00Z --from rules.json");
-        let run = folder.devicetaint(&line);
-        assert_eq!(run.code, 0, "{}", run.shown());
-        assert!(run.stderr.contains("warning: pods: "), "{}", run.shown());
-    }
-}
-
-#[test]
 fn events_of_a_dump_are_shown_for_the_pods_that_they_name() {
     let event = |name: &str, namespace: &str, pod: &str, uid: &str| {
         json!({
@@ -255,40 +203,6 @@ fn uid_of(pod: &str) -> String {
     let (_, after) = text.split_once(&format!("name: {pod}\n")).expect("the pod");
     let (_, uid) = after.split_once("uid: ").expect("its UID");
     uid.lines().next().expect("a line").trim().to_owned()
-}
-
-/// A rule of 1.34 that selects by an expression, and a device.
-const RULE_OF_1_34: &str = r"
-apiVersion: resource.k8s.io/v1alpha3
-kind: DeviceTaintRule
-metadata: {name: odd, uid: u}
-spec:
-  deviceSelector: {selectors: [{cel: {expression: device.driver == 'gpu.example.com'}}]}
-  taint: {key: example.com/a, effect: NoExecute}
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: s}
-spec:
-  driver: gpu.example.com
-  nodeName: node-7
-  pool: {name: node-7, generation: 1, resourceSliceCount: 1}
-  devices: [{name: gpu-0}]
-";
-
-#[test]
-fn selector_fields_of_1_34_are_unknown_and_that_is_told() {
-    let folder = Folder::new().with("odd.yaml", RULE_OF_1_34);
-    for line in ["list", "describe odd", "devices", "preview --rule odd"] {
-        let line = format!("{line} --from odd.yaml --now 2026-11-21T01:00:00Z");
-        let run = folder.devicetaint(&line);
-        assert_eq!(run.code, 0, "{line}: {}", run.shown());
-        let told = format!("{}{}", run.stdout, run.stderr);
-        assert!(
-            told.contains("spec.deviceSelector.selectors"),
-            "{line}: {told}"
-        );
-    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
-use super::harness::{EXAMPLE, Folder, assert_refused, devicetaint, example};
+use super::harness::{EXAMPLE, Folder, devicetaint, example};
 use crate::screen::assert_screen;
 
 const QUESTION: &str = "preview gpu.example.com/node-7/gpu-0 a:NoExecute -o json";
@@ -34,13 +34,6 @@ fn gzip(text: &str) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(text.as_bytes()).expect("gzip");
     encoder.finish().expect("gzip")
-}
-
-#[test]
-fn json_is_read_like_yaml() {
-    let folder = Folder::new().with("cluster.json", list(&objects(|_| true)));
-    let run = folder.devicetaint(&format!("{QUESTION} --from cluster.json"));
-    assert_eq!(run.shown(), expected());
 }
 
 #[test]
@@ -161,36 +154,6 @@ fn a_guard_whose_value_is_not_known_trips_and_says_why() {
     // Which devices are selected depends on slices and claims, not on pods.
     assert_eq!(guarded("devices.selected>1").code, 4);
     assert_eq!(guarded("devices.selected<1").code, 0);
-}
-
-#[test]
-fn names_of_an_incomplete_answer_end_with_6() {
-    let run = claims_alone()
-        .devicetaint("preview gpu.example.com/node-9/gpu-1 a:NoExecute --from claims.json -o name");
-    assert_eq!((run.code, run.stdout.as_str()), (6, ""), "{}", run.shown());
-    assert!(run.stderr.contains("pods"), "{}", run.stderr);
-}
-
-#[test]
-fn complete_answer_is_no_error_when_strict() {
-    let run = devicetaint(&format!("{QUESTION} --from {EXAMPLE} --strict"));
-    assert_eq!(run.shown(), expected());
-}
-
-#[test]
-fn files_without_a_time_need_one() {
-    let slice = r#"{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"s"},
-        "spec":{"driver":"d","pool":{"name":"p","generation":1,"resourceSliceCount":1},"nodeName":"n","devices":[{"name":"x"}]}}"#;
-    let folder = Folder::new().with("slice.json", slice);
-    let run = |line: &str| folder.devicetaint(line);
-    assert_refused(run, &[("devices --from slice.json", 2, "--now")]);
-    let run = run("devices --from slice.json --now 2026-11-21T00:00:00Z -o name");
-    assert_eq!(
-        (run.code, run.stdout.as_str()),
-        (6, "d/p/x\n"),
-        "{}",
-        run.shown()
-    );
 }
 
 #[test]
@@ -341,22 +304,4 @@ fn a_dump_is_redacted_and_answers_as_it_did() {
     )
     .expect("gzip");
     assert!(!text.contains("notebook-anna") && text.contains("DeviceTaintRule"));
-}
-
-#[test]
-fn a_snapshot_without_rules_is_a_complete_dump() {
-    let mut objects = objects(|kind| kind != "DeviceTaintRule");
-    objects.retain(|object| object["kind"] != "Event");
-    let kinds =
-        "ResourceSlice,ResourceClaim,DeviceTaintRule,DeviceClass,Pod,Node,PodDisruptionBudget";
-    let noted = json!({"apiVersion": "v1", "kind": "List", "items": objects,
-        "metadata": {"annotations": {"devicetaint.dev/kinds": kinds}}});
-    let folder = Folder::new()
-        .with("noted.json", noted.to_string())
-        .with("kubectl.json", list(&objects));
-    let line = "preview gpu.example.com/node-9/gpu-1 a:NoExecute --strict -o name";
-    let run = folder.devicetaint(&format!("{line} --from noted.json"));
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    let run = folder.devicetaint(&format!("{line} --from kubectl.json"));
-    assert_eq!(run.code, 6, "{}", run.stderr);
 }
