@@ -221,7 +221,7 @@ mod tests {
     use prost::Message;
 
     use super::*;
-    use crate::wire::{Documents, decode_protobuf_object};
+    use crate::wire::{Detail, Documents, decode_protobuf_object};
 
     const JSON: &str = r#"{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRule","metadata":{"name":"drain","uid":"u","resourceVersion":"7","generation":2,"creationTimestamp":"2026-11-20T06:00:00Z","labels":{"app.kubernetes.io/managed-by":"kubectl-devicetaint"},"annotations":{"devicetaint.dev/reason":"firmware","z":""},"deletionTimestamp":"2026-11-20T07:00:00Z","finalizers":["example.com/hold"],"ownerReferences":[{"uid":"u1"}],"managedFields":[{"manager":"kubectl-edit","operation":"Update","time":"2026-11-20T06:00:00Z","fieldsV1":{"f:spec":{}}}]},"spec":{"deviceSelector":{"driver":"gpu.example.com"},"taint":{"key":"a","effect":"None"}}}"#;
 
@@ -244,7 +244,7 @@ mod tests {
         body.push(0x12);
         prost::encoding::encode_varint(raw.len() as u64, &mut body);
         body.extend(raw);
-        let (item, _) = decode_protobuf_object(&body).unwrap();
+        let (item, _) = decode_protobuf_object(&body, Detail::Attributes).unwrap();
         assert_eq!(item.unwrap().object, from_json);
 
         let Object::DeviceTaintRule(rule) = from_json else {

@@ -185,7 +185,10 @@ fn failure_of_the_server_is_told_with_its_reason() {
     };
     let body = envelope("v1", "Status", &raw);
     assert_eq!(decode(&body, 5), Err(expected.clone()));
-    assert_eq!(decode_protobuf_object(&body), Err(expected));
+    assert_eq!(
+        decode_protobuf_object(&body, Detail::Attributes),
+        Err(expected)
+    );
 }
 
 #[test]
@@ -233,13 +236,13 @@ fn object_without_a_name_is_told_by_its_place() {
 #[test]
 fn single_object_is_what_it_says_it_is() {
     let body = envelope("v1", "Pod", &pod("a").encode_to_vec());
-    let (item, warnings) = decode_protobuf_object(&body).expect("a pod");
+    let (item, warnings) = decode_protobuf_object(&body, Detail::Attributes).expect("a pod");
     assert_eq!(item.map(|item| item.object.name()).as_deref(), Some("ml/a"));
     // The pod's entry names no claim.
     assert_eq!(warnings.len(), 1);
     let secret = envelope("v1", "Secret", &[]);
     assert!(matches!(
-        decode_protobuf_object(&secret),
+        decode_protobuf_object(&secret, Detail::Attributes),
         Err(DecodeError::UnexpectedKind { .. })
     ));
 }
@@ -259,6 +262,6 @@ proptest! {
     fn arbitrary_bytes_are_no_list(bytes in any::<Vec<u8>>()) {
         prop_assert!(decode(&bytes, 16).is_err());
         prop_assert!(decode(&[&b"k8s\0"[..], &bytes].concat(), 16).is_err());
-        prop_assert!(decode_protobuf_object(&bytes).is_err());
+        prop_assert!(decode_protobuf_object(&bytes, Detail::Attributes).is_err());
     }
 }
