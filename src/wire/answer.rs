@@ -19,6 +19,8 @@ pub struct Identity {
     pub namespace: String,
     /// Empty for lists, and for objects without a name.
     pub name: String,
+    /// The state of the object or the list; opaque.
+    pub resource_version: String,
 }
 
 /// The server's own account of what became of a request (`metav1.Status`).
@@ -51,6 +53,7 @@ pub fn identity(body: &[u8]) -> Option<Identity> {
             kind: found.kind,
             namespace: metadata.namespace,
             name: metadata.name,
+            resource_version: metadata.resource_version,
         }
     } else {
         // `from_slice` refuses what follows the value: a failing server may append a Status to an object.
@@ -61,6 +64,7 @@ pub fn identity(body: &[u8]) -> Option<Identity> {
             kind: head.kind?,
             namespace: metadata.namespace.unwrap_or_default(),
             name: metadata.name.unwrap_or_default(),
+            resource_version: metadata.resource_version.unwrap_or_default(),
         }
     };
     Some(found).filter(|found| !found.kind.is_empty())
@@ -95,9 +99,11 @@ struct Head {
 }
 
 #[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct HeadMeta {
     namespace: Option<String>,
     name: Option<String>,
+    resource_version: Option<String>,
 }
 
 /// `metav1.Status`, with what tells one failure from another.
@@ -191,6 +197,7 @@ mod tests {
             metadata: Some(NamedMeta {
                 name: "n".to_owned(),
                 namespace: "ml".to_owned(),
+                ..NamedMeta::default()
             }),
         };
         let protobuf = envelope("v1", "Pod", &named.encode_to_vec());

@@ -86,4 +86,4 @@ pub use selector::DeviceTaintSelector;
 pub use taint::{DeviceTaint, DeviceToleration};
 pub use time::Time;
 pub use versions::{VERSIONS, Version, versions_of};
-pub use watch::{Change, WatchDecoder, WatchEncoding, WatchEvent};
+pub use watch::{Change, WatchDecoder, WatchEvent};

@@ -344,14 +344,17 @@ impl ProtobufList {
     }
 }
 
-/// Decodes a single object, of whatever needed kind and version it says it is.
+/// Decodes a single object, of whatever needed kind and version it says it is, with this detail.
 ///
 /// Gives no fact for a pod that uses no claim.
 ///
 /// # Errors
 ///
 /// If the bytes are no such object, or a failure of the server.
-pub fn decode_protobuf_object(bytes: &[u8]) -> Result<(Option<Item>, Vec<Warning>), DecodeError> {
+pub fn decode_protobuf_object(
+    bytes: &[u8],
+    detail: Detail,
+) -> Result<(Option<Item>, Vec<Warning>), DecodeError> {
     let body = bytes.strip_prefix(MAGIC).ok_or_else(|| {
         malformed("it is not in Kubernetes' protobuf encoding: it does not begin with k8s")
     })?;
@@ -383,7 +386,6 @@ pub fn decode_protobuf_object(bytes: &[u8]) -> Result<(Option<Item>, Vec<Warning
         });
     }
     let mut converter = Converter::default();
-    let detail = Detail::Attributes;
     let item = object(&mut converter, version, detail, &unknown.raw, || {
         version.kind.to_string()
     })?;
@@ -446,6 +448,8 @@ pub(super) struct NamedMeta {
     pub(super) name: String,
     #[prost(string, tag = "3")]
     pub(super) namespace: String,
+    #[prost(string, tag = "6")]
+    pub(super) resource_version: String,
 }
 
 /// The error for an object that is no protobuf, with its name as far as that can be read.
@@ -457,10 +461,14 @@ fn undecodable(
 ) -> DecodeError {
     let metadata = Named::decode(bytes).ok().and_then(|named| named.metadata);
     let object = match metadata {
-        Some(NamedMeta { name, namespace }) if namespace.is_empty() => {
+        Some(NamedMeta {
+            name, namespace, ..
+        }) if namespace.is_empty() => {
             format!("{} {name}", version.kind)
         }
-        Some(NamedMeta { name, namespace }) => format!("{} {namespace}/{name}", version.kind),
+        Some(NamedMeta {
+            name, namespace, ..
+        }) => format!("{} {namespace}/{name}", version.kind),
         None => position(),
     };
     // prost puts the path before the problem: "…: Pod.spec: PodSpec.priority: invalid wire type".

@@ -11,20 +11,19 @@
 //! Upstream: `k8s.io/apimachinery/pkg/util/framer`, `pkg/watch`, and
 //! `k8s.io/apiserver/pkg/endpoints/handlers/watch.go`.
 
-use std::collections::BTreeSet;
-
 use prost::Message;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::answer::{identity, server_status};
 use super::detail::Detail;
 use super::document::Documents;
 use super::error::DecodeError;
 use super::field::malformed;
-use super::object::{Converter, Object};
-use super::protobuf::{MAGIC, Unknown, object, status};
+use super::object::Object;
+use super::protobuf::decode_protobuf_object;
 use super::versions::Version;
-use crate::model::Warning;
+use crate::model::Encoding;
 
 /// Larger events are not believed: the database behind the API takes a few megabytes at most.
 const LARGEST: usize = 16 << 20;
@@ -54,23 +53,12 @@ pub enum Change {
     Nothing,
 }
 
-/// How a watch is encoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WatchEncoding {
-    /// Frames with a length, of which as much is kept as the detail says.
-    Protobuf(Detail),
-    /// Lines of JSON, so that fields that this plugin does not know are noticed.
-    Json,
-}
-
-/// Decodes a watch, as its bytes arrive.
+/// Decodes a watch, as its bytes arrive: in JSON, so that fields that this plugin does not know are noticed, or in
+/// protobuf, of which as much is kept as the detail says.
 #[derive(Debug)]
 pub struct WatchDecoder {
     version: &'static Version,
-    encoding: WatchEncoding,
-    converter: Converter,
-    /// Oddities of objects in JSON.
-    told: BTreeSet<Warning>,
+    detail: Detail,
     buffer: Vec<u8>,
 }
 
@@ -93,26 +81,6 @@ struct RawExtension {
     raw: Vec<u8>,
 }
 
-/// An object, reduced to its name and its state.
-#[derive(Clone, PartialEq, Message, Deserialize)]
-struct Stated {
-    #[prost(message, optional, tag = "1")]
-    #[serde(default)]
-    metadata: Option<StatedMeta>,
-}
-
-/// What every object says about itself.
-#[derive(Clone, PartialEq, Message, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct StatedMeta {
-    #[prost(string, tag = "1")]
-    name: String,
-    #[prost(string, tag = "3")]
-    namespace: String,
-    #[prost(string, tag = "6")]
-    resource_version: String,
-}
-
 #[derive(Deserialize)]
 struct Line<'a> {
     r#type: String,
@@ -123,12 +91,10 @@ struct Line<'a> {
 impl WatchDecoder {
     /// Expects the changes of objects at `version`.
     #[must_use]
-    pub fn new(version: &'static Version, encoding: WatchEncoding) -> Self {
+    pub fn new(version: &'static Version, detail: Detail) -> Self {
         Self {
             version,
-            encoding,
-            converter: Converter::default(),
-            told: BTreeSet::new(),
+            detail,
             buffer: Vec::new(),
         }
     }
@@ -159,19 +125,11 @@ impl WatchDecoder {
         Ok(events)
     }
 
-    /// What was odd in the objects so far; the order does not depend on theirs.
-    #[must_use]
-    pub fn warnings(&self) -> Vec<Warning> {
-        let mut warnings = self.converter.warnings();
-        warnings.extend(self.told.iter().cloned());
-        warnings
-    }
-
     /// The first frame of `input` and what follows it, or `None` while it is not complete. So much of it was
     /// looked at before, when it was not.
     fn frame<'a>(&self, input: &'a [u8], looked_at: usize) -> Result<Option<Cut<'a>>, DecodeError> {
-        match self.encoding {
-            WatchEncoding::Json => {
+        match self.version.kind.encoding() {
+            Encoding::Json => {
                 // Only new bytes: rescanning a long event that arrives in many pieces would take quadratic time.
                 let news = input.get(looked_at..).unwrap_or_default();
                 let end = news
@@ -187,7 +145,7 @@ impl WatchDecoder {
                     None => Ok(None),
                 }
             }
-            WatchEncoding::Protobuf(_) => {
+            Encoding::Protobuf => {
                 let Some((prefix, rest)) = input.split_first_chunk::<PREFIX>() else {
                     return Ok(None);
                 };
@@ -200,147 +158,71 @@ impl WatchDecoder {
         }
     }
 
-    fn event(&mut self, frame: &[u8]) -> Result<WatchEvent, DecodeError> {
-        match self.encoding {
-            WatchEncoding::Json => self.event_in_json(frame),
-            WatchEncoding::Protobuf(detail) => self.event_in_protobuf(frame, detail),
-        }
-    }
-
-    fn event_in_protobuf(
-        &mut self,
-        frame: &[u8],
-        detail: Detail,
-    ) -> Result<WatchEvent, DecodeError> {
-        let frame = Frame::decode(frame).map_err(|error| malformed(&error.to_string()))?;
-        let raw = frame.object.unwrap_or_default().raw;
-        let body = raw.strip_prefix(MAGIC).ok_or_else(|| {
-            malformed("an event of the watch is not in Kubernetes' protobuf encoding: it does not begin with k8s")
-        })?;
-        let unknown = Unknown::decode(body).map_err(|error| malformed(&error.to_string()))?;
-        let found = unknown.type_meta.unwrap_or_default();
-        // An event of type ERROR carries a Status in place of the object.
-        if found.is_status() {
-            return Err(status(&unknown.raw));
-        }
-        self.check_type(&found.api_version, &found.kind)?;
-        if !unknown.content_encoding.is_empty() {
-            return Err(DecodeError::ContentEncoding {
-                kind: self.version.kind,
-                encoding: unknown.content_encoding,
+    fn event(&self, frame: &[u8]) -> Result<WatchEvent, DecodeError> {
+        let (kind, body) = match self.version.kind.encoding() {
+            Encoding::Protobuf => {
+                let frame = Frame::decode(frame).map_err(|error| malformed(&error.to_string()))?;
+                (frame.kind, frame.object.unwrap_or_default().raw)
+            }
+            Encoding::Json => {
+                let line = serde_json::from_slice(frame);
+                let line: Line<'_> = line.map_err(|error| DecodeError::Syntax {
+                    format: "JSON",
+                    problem: error.to_string(),
+                })?;
+                (line.r#type, line.object.get().as_bytes().to_vec())
+            }
+        };
+        // An event of type ERROR carries a Status in place of the object, whose code tells an expired state (410).
+        if let Some(status) = server_status(&body) {
+            return Err(DecodeError::Status {
+                code: status.code.map(i32::from),
+                reason: status.reason,
+                message: status.message,
             });
         }
-        let stated =
-            Stated::decode(&unknown.raw[..]).map_err(|error| malformed(&error.to_string()))?;
+        let found = identity(&body);
+        let found = found.ok_or_else(|| malformed("an event of the watch holds no object"))?;
         let version = self.version;
-        let what = What::of(&frame.kind)?;
-        let present = match what {
-            What::Present => object(&mut self.converter, version, detail, &unknown.raw, || {
-                format!("{} in a watch", version.kind)
-            })?,
-            What::Absent | What::Nothing => None,
+        if found.kind != version.kind.as_str() || found.api_version != version.api_version {
+            return Err(DecodeError::UnexpectedKind {
+                expected: format!("{} {}", version.api_version, version.kind),
+                found: format!("{} {}", found.api_version, found.kind),
+            });
+        }
+        let present = match kind.as_str() {
+            "ADDED" | "MODIFIED" => self.object(&body)?,
+            "DELETED" => None,
+            "BOOKMARK" => {
+                return Ok(WatchEvent {
+                    change: Change::Nothing,
+                    resource_version: found.resource_version,
+                });
+            }
+            // A type of a newer server may mean anything, even that the object is gone.
+            other => return Err(malformed(&format!("{other:?} is an unknown event type"))),
         };
-        Ok(stated.describe(what, present.map(|item| item.object)))
-    }
-
-    fn event_in_json(&mut self, frame: &[u8]) -> Result<WatchEvent, DecodeError> {
-        let line: Line<'_> = serde_json::from_slice(frame).map_err(|error| not_json(&error))?;
-        let text = line.object.get();
-        if line.r#type == ERROR {
-            // Returns the Status as an error, whose code tells an expired resourceVersion (410) from others.
-            Documents::new().decode_json(text)?;
-            return Err(malformed(
-                "the server sent an error event without a Status object",
-            ));
-        }
-        let what = What::of(&line.r#type)?;
-        let stated: Stated = serde_json::from_str(text).map_err(|error| not_json(&error))?;
-        let present = match what {
-            What::Present => self.decoded(text)?,
-            What::Absent | What::Nothing => None,
+        let change = match present {
+            Some(object) => Change::Present(Box::new(object)),
+            // An object that conversion drops, such as a pod without claims, is removed: it may have been kept before.
+            None if found.namespace.is_empty() => Change::Absent(found.name),
+            None => Change::Absent(format!("{}/{}", found.namespace, found.name)),
         };
-        Ok(stated.describe(what, present))
-    }
-
-    fn decoded(&mut self, text: &str) -> Result<Option<Object>, DecodeError> {
-        let mut documents = Documents::new();
-        documents.decode_json(text)?;
-        let mut decoded = documents.finish();
-        for found in decoded.found.keys() {
-            self.check_type(&found.api_version, &found.kind)?;
-        }
-        self.told.extend(decoded.warnings);
-        Ok(decoded.items.pop().map(|item| item.object))
-    }
-
-    fn check_type(&self, api_version: &str, kind: &str) -> Result<(), DecodeError> {
-        let version = self.version;
-        if kind == version.kind.as_str() && api_version == version.api_version {
-            return Ok(());
-        }
-        Err(DecodeError::UnexpectedKind {
-            expected: format!("{} {}", version.api_version, version.kind),
-            found: format!("{api_version} {kind}"),
+        Ok(WatchEvent {
+            change,
+            resource_version: found.resource_version,
         })
     }
-}
 
-/// What the server calls its account of a failure.
-const ERROR: &str = "ERROR";
-
-/// What an event says of its object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
-    Present,
-    Absent,
-    Nothing,
-}
-
-impl What {
-    fn of(kind: &str) -> Result<Self, DecodeError> {
-        match kind {
-            "ADDED" | "MODIFIED" => Ok(Self::Present),
-            "DELETED" => Ok(Self::Absent),
-            "BOOKMARK" => Ok(Self::Nothing),
-            // A type of a newer server may mean anything, even that the object is gone.
-            other => Err(malformed(&format!(
-                "{other:?} is not an event type that this plugin knows"
-            ))),
-        }
-    }
-}
-
-impl Stated {
-    fn describe(self, what: What, present: Option<Object>) -> WatchEvent {
-        let metadata = self.metadata.unwrap_or_default();
-        let change = match (what, present) {
-            (What::Nothing, _) => Change::Nothing,
-            (What::Present, Some(object)) => Change::Present(Box::new(object)),
-            // An object that conversion drops, such as a pod without claims, is removed: it may have been
-            // kept before.
-            (What::Present | What::Absent, _) => Change::Absent(metadata.full_name()),
+    fn object(&self, body: &[u8]) -> Result<Option<Object>, DecodeError> {
+        let item = match self.version.kind.encoding() {
+            Encoding::Protobuf => decode_protobuf_object(body, self.detail)?.0,
+            Encoding::Json => {
+                let mut documents = Documents::new();
+                documents.decode_json(&String::from_utf8_lossy(body))?;
+                documents.finish().items.pop()
+            }
         };
-        WatchEvent {
-            change,
-            resource_version: metadata.resource_version,
-        }
-    }
-}
-
-impl StatedMeta {
-    /// As [`Object::name`] spells it.
-    fn full_name(&self) -> String {
-        if self.namespace.is_empty() {
-            self.name.clone()
-        } else {
-            format!("{}/{}", self.namespace, self.name)
-        }
-    }
-}
-
-fn not_json(error: &serde_json::Error) -> DecodeError {
-    DecodeError::Syntax {
-        format: "JSON",
-        problem: error.to_string(),
+        Ok(item.map(|item| item.object))
     }
 }

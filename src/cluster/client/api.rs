@@ -5,7 +5,6 @@
 //! and once only: see `write`.
 
 use std::fmt;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,9 +13,9 @@ use tokio::time::Instant;
 
 use super::body_reader::BodyReader;
 use super::failure;
+use super::headers::ServerObservations;
 use super::request::Read;
 use super::retry::{ATTEMPTS, AttemptFailure, RetryBudget};
-use super::server_observations::ServerObservations;
 use super::transport::Transport;
 use crate::cluster::connection::load::Connection;
 use crate::cluster::error::ClusterError;
@@ -37,8 +36,6 @@ pub(super) struct Shared {
     pub(super) request_timeout: Option<Duration>,
     purpose: Option<Purpose>,
     pub(super) observer: Arc<dyn Observer>,
-    /// Whether a small answer came so fast that compression costs more time than it saves.
-    pub(super) is_near: AtomicBool,
     observations: Mutex<ServerObservations>,
 }
 
@@ -52,7 +49,6 @@ impl ApiClient {
     /// When certificates, keys or credentials cannot be used.
     pub fn new(connection: Connection, observer: Arc<dyn Observer>) -> Result<Self, ClusterError> {
         let server = connection.server;
-        let is_compressed = !connection.config.disable_compression;
         let transport = Transport::new(connection.config, connection.renewal)
             .map_err(|error| failure::unusable(&server, &error))?;
         Ok(Self {
@@ -63,7 +59,6 @@ impl ApiClient {
                 request_timeout: connection.request_timeout,
                 purpose: connection.purpose,
                 observer,
-                is_near: AtomicBool::new(!is_compressed),
                 observations: Mutex::default(),
             }),
         })
@@ -159,28 +154,22 @@ impl ApiClient {
     pub(in crate::cluster) fn error(&self, read: &Read, failure: AttemptFailure) -> ClusterError {
         let server = Arc::clone(&self.shared.server);
         let path = read.path.clone();
-        let broken = |reason| ClusterError::Incomplete {
-            server: Arc::clone(&server),
-            path: path.clone(),
-            reason,
-        };
         match failure {
             AttemptFailure::Final(error) | AttemptFailure::Unsent(error) => error,
             AttemptFailure::Busy { status, .. } => ClusterError::Busy {
                 server,
                 status: status.as_u16(),
-                limit: self.shared.request_timeout,
             },
-            AttemptFailure::Dropped(reason) => ClusterError::Unreachable { server, reason },
-            AttemptFailure::Foreign(found) => ClusterError::Foreign {
+            AttemptFailure::Broken(reason) => ClusterError::Incomplete {
                 server,
                 path,
-                found,
+                reason,
             },
-            AttemptFailure::Broken(reason) => broken(reason),
-            AttemptFailure::Expired => {
-                broken("the list changes faster than it can be read".to_owned())
-            }
+            AttemptFailure::Expired => ClusterError::Incomplete {
+                server,
+                path,
+                reason: "the list changes faster than it can be read".to_owned(),
+            },
             AttemptFailure::Unreadable(reason) | AttemptFailure::TooLong(reason) => {
                 ClusterError::Undecodable {
                     server,
@@ -203,30 +192,13 @@ impl ApiClient {
         self.shared.request_timeout
     }
 
-    pub(in crate::cluster) fn announce(
-        &self,
-        read: &Read,
-        failure: &AttemptFailure,
-        wait: Duration,
-    ) {
-        let server = &self.shared.server;
-        let text = match failure {
-            AttemptFailure::Busy { status, .. } => format!(
-                "{server} is busy ({}), retrying in {}s",
-                status.as_u16(),
-                wait.as_secs()
-            ),
-            AttemptFailure::Broken(reason) | AttemptFailure::Dropped(reason) => {
-                format!("no complete response to {} ({reason}), retrying", read.path)
-            }
-            AttemptFailure::Final(_)
-            | AttemptFailure::Unsent(_)
-            | AttemptFailure::Expired
-            | AttemptFailure::Unreadable(_)
-            | AttemptFailure::TooLong(_)
-            | AttemptFailure::Foreign(_) => return,
-        };
-        self.notice(&text);
+    /// Says why a request is sent again after `wait`.
+    pub(super) fn announce(&self, read: &Read, failure: &AttemptFailure, wait: Duration) {
+        let path = &read.path;
+        let seconds = wait.as_secs_f64();
+        self.notice(&format!(
+            "no response to {path} ({failure}), retrying in {seconds:.1}s"
+        ));
     }
 
     pub(super) fn observations<T>(&self, with: impl FnOnce(&mut ServerObservations) -> T) -> T {

@@ -18,61 +18,20 @@ pub(in crate::cluster) trait BodyReader {
 /// of a list that is longer is asked for in smaller ones.
 const LONGEST: usize = 32 << 20;
 
-/// Holds a whole body, up to a limit: the one place where bytes of a server pile up.
-#[derive(Debug)]
-pub(in crate::cluster) struct BodyCollector {
-    bytes: Vec<u8>,
-    limit: usize,
-}
-
-impl Default for BodyCollector {
-    fn default() -> Self {
-        Self::up_to(LONGEST)
+/// Adds `bytes` to a body that is held as a whole: the one place where bytes of a server pile up.
+///
+/// # Errors
+///
+/// When there are more of them than can be meant; nothing of them is kept then.
+pub(in crate::cluster) fn hold(body: &mut Vec<u8>, bytes: &[u8]) -> Result<(), AttemptFailure> {
+    if bytes.len() > LONGEST.saturating_sub(body.len()) {
+        let limit = LONGEST >> 20;
+        return Err(AttemptFailure::TooLong(format!(
+            "it is longer than {limit} MiB"
+        )));
     }
-}
-
-impl BodyCollector {
-    /// Holds a body that is made of another.
-    pub(in crate::cluster) fn of(bytes: Vec<u8>) -> Self {
-        Self {
-            bytes,
-            limit: LONGEST,
-        }
-    }
-
-    fn up_to(limit: usize) -> Self {
-        Self {
-            bytes: Vec::new(),
-            limit,
-        }
-    }
-
-    /// Takes the next bytes.
-    ///
-    /// # Errors
-    ///
-    /// When there are more of them than can be meant; nothing of them is kept then.
-    pub(in crate::cluster) fn push(&mut self, bytes: &[u8]) -> Result<(), AttemptFailure> {
-        // Checked before it is appended, so that memory never exceeds the limit.
-        if bytes.len() > self.limit.saturating_sub(self.bytes.len()) {
-            return Err(AttemptFailure::TooLong(format!(
-                "it is longer than {} MiB",
-                self.limit >> 20
-            )));
-        }
-        self.bytes.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    /// What has arrived so far.
-    pub(in crate::cluster) fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// All that has arrived.
-    pub(in crate::cluster) fn into_bytes(self) -> Vec<u8> {
-        self.bytes
-    }
+    body.extend_from_slice(bytes);
+    Ok(())
 }
 
 #[cfg(test)]
@@ -81,12 +40,10 @@ mod tests {
 
     #[test]
     fn a_body_is_taken_up_to_its_limit() {
-        let mut body = BodyCollector::up_to(1 << 20);
-        body.push(&[0; 1 << 20]).expect("as much as it may");
-        let Err(AttemptFailure::TooLong(reason)) = body.push(b"x") else {
-            panic!("one byte more is too many");
-        };
-        assert_eq!(reason, "it is longer than 1 MiB");
-        assert_eq!(body.into_bytes().len(), 1 << 20);
+        let mut body = Vec::new();
+        hold(&mut body, &[0; LONGEST]).expect("as much as it may");
+        let more = hold(&mut body, b"x");
+        assert!(matches!(more, Err(AttemptFailure::TooLong(_))), "{more:?}");
+        assert_eq!(body.len(), LONGEST);
     }
 }

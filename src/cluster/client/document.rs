@@ -1,12 +1,12 @@
 //! Small JSON documents: discovery, and single objects.
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
-use super::answer::answer_mismatch;
 use super::api::ApiClient;
-use super::body_reader::{BodyCollector, BodyReader};
+use super::body_reader::{BodyReader, hold};
 use super::request::{Change, JSON, Read};
 use super::retry::AttemptFailure;
+use super::target::answers;
 use crate::cluster::error::ClusterError;
 use crate::cluster::permission::Permission;
 
@@ -42,49 +42,40 @@ pub(in crate::cluster) async fn document_for<T: DeserializeOwned>(
 impl ApiClient {
     /// The JSON that answers `read`: what the path leads to, and nothing else.
     pub(in crate::cluster) async fn json(&self, read: &Read) -> Result<Vec<u8>, ClusterError> {
-        self.read(read, || Document::answering(read, None)).await
+        let document = || Document {
+            read,
+            change: None,
+            body: Vec::new(),
+        };
+        self.read(read, document).await
     }
 }
 
 /// A whole body that must be the JSON document that was asked for.
 #[derive(Debug)]
-pub(in crate::cluster) struct Document<'a> {
-    read: &'a Read,
-    change: Option<&'a Change>,
-    body: BodyCollector,
-}
-
-impl<'a> Document<'a> {
-    /// What has to answer `read`, and the change that goes with it, if any.
-    pub(in crate::cluster) fn answering(read: &'a Read, change: Option<&'a Change>) -> Self {
-        Self {
-            read,
-            change,
-            body: BodyCollector::default(),
-        }
-    }
+pub(super) struct Document<'a> {
+    pub(super) read: &'a Read,
+    pub(super) change: Option<&'a Change>,
+    pub(super) body: Vec<u8>,
 }
 
 impl BodyReader for Document<'_> {
     type Output = Vec<u8>;
 
     fn push(&mut self, bytes: &[u8]) -> Result<(), AttemptFailure> {
-        self.body.push(bytes)
+        hold(&mut self.body, bytes)
     }
 
     fn finish(self) -> Result<Vec<u8>, AttemptFailure> {
-        let body = self.body.into_bytes();
-        if let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(&body) {
-            // A page in HTML is complete and foreign; other text that is not JSON has probably been cut off.
-            return Err(if body.starts_with(b"<") {
-                AttemptFailure::Foreign("an HTML page".to_owned())
-            } else {
-                AttemptFailure::Broken(error.to_string())
-            });
-        }
-        match answer_mismatch(self.read, self.change, &body) {
-            Some(found) => Err(AttemptFailure::Foreign(found)),
-            None => Ok(body),
+        let body = self.body;
+        serde_json::from_slice::<IgnoredAny>(&body)
+            .map_err(|error| AttemptFailure::Broken(format!("it is not JSON: {error}")))?;
+        if answers(self.read, self.change, &body) {
+            Ok(body)
+        } else {
+            Err(AttemptFailure::Unreadable(
+                "it is not the object that was requested".to_owned(),
+            ))
         }
     }
 }

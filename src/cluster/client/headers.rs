@@ -1,4 +1,4 @@
-//! What the headers of an answer say.
+//! What the headers of answers say, over the life of a client.
 
 use std::time::Duration;
 
@@ -6,11 +6,53 @@ use http::HeaderMap;
 use http::header::{DATE, RETRY_AFTER, WARNING};
 use jiff::Timestamp;
 
+/// Everything that was heard so far.
+#[derive(Debug, Default)]
+pub(super) struct ServerObservations {
+    /// The latest time that an answer bore.
+    pub(super) time: Option<Timestamp>,
+    /// The server's own version, as it last said it.
+    pub(super) git_version: Option<String>,
+    /// Each text once.
+    pub(super) warnings: Vec<String>,
+    /// An answer was an API server's.
+    pub(super) is_api_server: bool,
+    /// The user knows that the server says nothing; several requests may wait at once.
+    pub(super) is_silent: bool,
+}
+
+impl ServerObservations {
+    /// Notes what the head of an answer says.
+    pub(super) fn hear(&mut self, found: &HeaderMap) {
+        self.is_silent = false;
+        for warning in found
+            .get_all(WARNING)
+            .iter()
+            .filter_map(|it| warning(it.as_bytes()))
+        {
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
+    }
+
+    /// Notes that an answer with this head was an API server's, whose clock counts.
+    pub(super) fn prove(&mut self, found: &HeaderMap) {
+        self.is_api_server = true;
+        self.tell_time(found);
+    }
+
+    /// Notes what time it is there.
+    pub(super) fn tell_time(&mut self, found: &HeaderMap) {
+        self.time = self.time.max(server_time(found));
+    }
+}
+
 /// The server's clock when it answered, with the precision of a second.
 ///
 /// `None` without a date, with one in another form than HTTP prefers, and for a year that no clock
-/// that runs can show: whoever asks has to say where else the time is from.
-pub(in crate::cluster) fn server_time(headers: &HeaderMap) -> Option<Timestamp> {
+/// that runs can show: the caller has to say where else the time is from.
+fn server_time(headers: &HeaderMap) -> Option<Timestamp> {
     let text = headers.get(DATE)?.to_str().ok()?;
     // The preferred HTTP format differs from RFC 2822 only in the name of the time zone.
     let text = text
@@ -23,143 +65,58 @@ pub(in crate::cluster) fn server_time(headers: &HeaderMap) -> Option<Timestamp> 
 }
 
 /// How long the server asks to wait before the request is sent again; API servers say it in seconds.
-pub(in crate::cluster) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     seconds.parse().ok().map(Duration::from_secs)
 }
 
-/// The texts of all warnings for the user, in the order in which they were sent.
+/// The text in `299 AGENT "TEXT"`, as API servers send it. Other codes are not for users.
 ///
-/// Only code 299 is meant for users. What does not follow RFC 7234 is left out, as in client-go.
-///
-/// Upstream: `ParseWarningHeaders` in `apimachinery/pkg/util/net/http.go`.
-pub(in crate::cluster) fn warnings(headers: &HeaderMap) -> Vec<String> {
-    headers
-        .get_all(WARNING)
-        .iter()
-        .filter_map(|value| std::str::from_utf8(value.as_bytes()).ok())
-        .flat_map(parse_warnings)
-        .collect()
-}
-
-fn parse_warnings(header: &str) -> Vec<String> {
-    let mut texts = Vec::new();
-    let mut rest = header.trim();
-    while let Some((code, text, after)) = parse_warning(rest) {
-        if code == "299" {
-            texts.push(text);
-        }
-        rest = after;
-    }
-    texts
-}
-
-/// `CODE AGENT "TEXT"[ "DATE"]`, and what follows the comma after it.
-fn parse_warning(header: &str) -> Option<(&str, String, &str)> {
-    let (code, rest) = header.split_once(' ')?;
-    if code.len() != 3 || !code.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let (_agent, rest) = rest.split_once(' ')?;
-    let (text, rest) = quoted(rest)?;
-    let rest = rest.trim_start();
-    let rest = match quoted(rest) {
-        Some((_date, rest)) => rest.trim_start(),
-        None => rest,
-    };
-    let rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
-    Some((code, text, rest))
-}
-
-/// A quoted string at the start of `text`, without its escapes, and what follows it.
-fn quoted(text: &str) -> Option<(String, &str)> {
-    let inner = text.strip_prefix('"')?;
-    let mut unescaped = String::new();
-    let mut characters = inner.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            '"' => return Some((unescaped, characters.as_str())),
-            '\\' => unescaped.push(characters.next()?),
-            other => unescaped.push(other),
-        }
-    }
-    None
+/// Upstream: `NewWarningHeader` in `apimachinery/pkg/util/net/http.go`.
+fn warning(header: &[u8]) -> Option<String> {
+    let (_agent, text) = std::str::from_utf8(header)
+        .ok()?
+        .strip_prefix("299 ")?
+        .split_once(' ')?;
+    let text = text.trim().strip_prefix('"')?.strip_suffix('"')?;
+    Some(text.replace("\\\"", "\"").replace("\\\\", "\\"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn headers(name: &http::HeaderName, values: &[&str]) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        for value in values {
-            headers.append(name, value.parse().expect("a header value"));
-        }
-        headers
-    }
-
-    #[test]
-    fn date_is_the_servers_time() {
-        let headers = headers(&DATE, &["Sat, 21 Nov 2026 04:43:27 GMT"]);
-        assert_eq!(
-            server_time(&headers),
-            Some("2026-11-21T04:43:27Z".parse().expect("a time"))
-        );
+    fn headers(name: &http::HeaderName, value: &str) -> HeaderMap {
+        HeaderMap::from_iter([(name.clone(), value.parse().expect("a header value"))])
     }
 
     #[test]
     fn date_that_cannot_be_one_is_no_time() {
+        let time = |date| server_time(&headers(&DATE, date)).map(|time| time.to_string());
+        let good = time("Sat, 21 Nov 2026 04:43:27 GMT");
+        assert_eq!(good.as_deref(), Some("2026-11-21T04:43:27Z"));
         for date in [
             "yesterday",
             "",
             "Sat, 21 Nov 2026 04:43:27 CET",
             "Sat, 31 Nov 2026 04:43:27 GMT",
-            "Sun, 21 Nov 2026 04:43:27 GMT",
             "Fri, 31 Dec 9999 23:59:59 GMT",
             "Thu, 01 Jan 1970 00:00:00 GMT",
-            "2026-11-21T04:43:27Z",
         ] {
-            assert_eq!(server_time(&headers(&DATE, &[date])), None, "{date}");
-        }
-        assert_eq!(server_time(&HeaderMap::new()), None);
-    }
-
-    #[test]
-    fn warnings_are_unquoted_and_split() {
-        for (name, values, expected) in [
-            ("plain", &[r#"299 - "old API""#][..], &["old API"][..]),
-            (
-                "with escapes",
-                &[r#"299 - "say \"no\" \\""#],
-                &[r#"say "no" \"#],
-            ),
-            (
-                "two in one header",
-                &[r#"299 - "one", 299 agent "two, too""#],
-                &["one", "two, too"],
-            ),
-            (
-                "two headers",
-                &[r#"299 - "one""#, r#"299 - "two""#],
-                &["one", "two"],
-            ),
-            (
-                "with a date",
-                &[r#"299 - "one" "Sat, 21 Nov 2026 04:43:27 GMT", 299 - "two""#],
-                &["one", "two"],
-            ),
-            ("not for users", &[r#"199 - "cache""#], &[]),
-            ("never closed", &[r#"299 - "oops"#], &[]),
-            ("nonsense", &["hello"], &[]),
-        ] {
-            assert_eq!(warnings(&headers(&WARNING, values)), expected, "{name}");
+            assert_eq!(time(date), None, "{date}");
         }
     }
 
     #[test]
-    fn waiting_time_is_in_seconds() {
-        let wait = |value| retry_after(&headers(&RETRY_AFTER, &[value]));
-        assert_eq!(wait("7"), Some(Duration::from_secs(7)));
-        assert_eq!(wait("Sat, 21 Nov 2026 04:43:27 GMT"), None);
+    fn warnings_are_unquoted() {
+        for (value, expected) in [
+            (r#"299 - "old API""#, Some("old API")),
+            (r#"299 - "say \"no\" \\""#, Some(r#"say "no" \"#)),
+            (r#"199 - "cache""#, None),
+            (r#"299 - "oops"#, None),
+            ("hello", None),
+        ] {
+            assert_eq!(warning(value.as_bytes()).as_deref(), expected, "{value}");
+        }
     }
 }

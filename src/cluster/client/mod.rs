@@ -1,8 +1,7 @@
-//! Requests and answers: one thin client for everything that is asked of a server.
+//! Requests and answers: one thin client over kube's layers.
 //!
 //! Bounded waiting, bounded repetition of reads, and answers that are complete or an error.
 
-mod answer;
 pub(in crate::cluster) mod api;
 pub(in crate::cluster) mod body_reader;
 mod connector;
@@ -11,12 +10,9 @@ mod exchange;
 mod failure;
 mod headers;
 mod pinned;
-mod proxy_tunnel;
 mod refusal;
 pub(in crate::cluster) mod request;
 pub(in crate::cluster) mod retry;
-mod sending;
-mod server_observations;
 pub(in crate::cluster) mod stream;
 pub(in crate::cluster) mod target;
 mod transport;

@@ -12,13 +12,11 @@ use std::time::Duration;
 use http::StatusCode;
 use http::response::Parts;
 
-use super::answer::describe;
 use super::headers;
 use super::request::{Change, Read};
 use super::retry::{AttemptFailure, is_busy};
 use super::target::Target;
-use crate::cluster::error::ClusterError;
-use crate::cluster::error::Server;
+use crate::cluster::error::{ClusterError, Server};
 use crate::cluster::path::unescaped;
 use crate::cluster::permission::Permission;
 use crate::cluster::purpose::Purpose;
@@ -35,39 +33,30 @@ const TOO_BUSY: &[u8] = b"Too many requests, please try again later.\n";
 
 /// What was asked of whom, and for what.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::cluster) struct RequestContext<'a> {
-    pub(in crate::cluster) server: &'a Arc<Server>,
-    pub(in crate::cluster) read: &'a Read,
+pub(super) struct RequestContext<'a> {
+    pub(super) server: &'a Arc<Server>,
+    pub(super) read: &'a Read,
     /// The change that was asked for, if any.
-    pub(in crate::cluster) change: Option<&'a Change>,
+    pub(super) change: Option<&'a Change>,
     /// Whether another answer of the server was an API server's.
-    pub(in crate::cluster) is_api_server: bool,
-    /// What is done with the cluster.
-    pub(in crate::cluster) purpose: Option<Purpose>,
-}
-
-/// How much of an answer has arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cluster) enum BodyExtent {
-    /// All of it, or more than any refusal of an API server has.
-    Whole,
-    /// It broke off, so that who refuses is open unless this part says so.
-    Part,
+    pub(super) is_api_server: bool,
+    pub(super) purpose: Option<Purpose>,
 }
 
 /// An answer that is not a success.
 #[derive(Debug)]
-pub(in crate::cluster) struct Refusal {
+pub(super) struct Refusal {
     status: StatusCode,
     retry_after: Option<Duration>,
     body: Vec<u8>,
-    extent: BodyExtent,
+    /// Whether the body did not break off.
+    is_whole: bool,
     account: Option<ServerStatus>,
 }
 
 impl Refusal {
     /// From what has arrived of it.
-    pub(in crate::cluster) fn new(head: &Parts, body: Vec<u8>, extent: BodyExtent) -> Self {
+    pub(super) fn new(head: &Parts, body: Vec<u8>, is_whole: bool) -> Self {
         Self {
             status: head.status,
             retry_after: headers::retry_after(&head.headers),
@@ -76,26 +65,27 @@ impl Refusal {
                 !account.success && account.code.is_none_or(|code| code == head.status.as_u16())
             }),
             body,
-            extent,
+            is_whole,
         }
     }
 
     /// Whether an API server said it, as far as the form shows.
-    pub(in crate::cluster) fn is_of_api_server(&self) -> bool {
+    pub(super) fn is_of_api_server(&self) -> bool {
         self.account.is_some()
     }
 
     /// Whether the server does not know who asks.
-    pub(in crate::cluster) fn is_unauthorized(&self) -> bool {
+    pub(super) fn is_unauthorized(&self) -> bool {
         self.status == StatusCode::UNAUTHORIZED
     }
 
     /// What it means for the request: whether to retry, and the error otherwise.
-    pub(in crate::cluster) fn classify(self, asked: &RequestContext<'_>) -> AttemptFailure {
+    pub(super) fn classify(self, asked: &RequestContext<'_>) -> AttemptFailure {
         // For an eviction, 429 with a Status is what a budget says; asking again at once would not change it.
-        let is_of_budget =
-            self.status == StatusCode::TOO_MANY_REQUESTS && is_eviction(&asked.read.path);
-        if !(is_of_budget && self.account.is_some()) && is_busy(self.status, self.retry_after) {
+        let is_of_budget = self.status == StatusCode::TOO_MANY_REQUESTS
+            && self.account.is_some()
+            && is_eviction(&asked.read.path);
+        if !is_of_budget && is_busy(self.status, self.retry_after) {
             return AttemptFailure::Busy {
                 // API servers reply 429 before they look at a request; a 503 may come after the change was made.
                 unseen: self.status == StatusCode::TOO_MANY_REQUESTS
@@ -112,37 +102,30 @@ impl Refusal {
 
     fn unexplained(self, asked: &RequestContext<'_>) -> AttemptFailure {
         let RequestContext { server, read, .. } = *asked;
-        if self.extent == BodyExtent::Part {
-            return AttemptFailure::Broken(format!(
-                "{}, and the response was cut off",
-                self.status
-            ));
-        }
-        let found = describe(&self.body);
+        let path = read.path.clone();
+        let reason = format!("{} without a Kubernetes Status", self.status);
         match self.status {
+            _ if !self.is_whole => AttemptFailure::Broken(reason),
             // Only where the path itself is in question: this text proves nothing about a single object.
             StatusCode::NOT_FOUND
                 if asked.is_api_server
                     && self.body == UNKNOWN_PATH
-                    && !matches!(Target::of(&read.path), Target::Object(..)) =>
+                    && !matches!(Target::of(&path), Target::Object(..)) =>
             {
-                ClusterError::NotFound {
-                    path: read.path.clone(),
-                }
-                .into()
+                ClusterError::NotFound { path }.into()
             }
             // Sent by proxies that could not reach the server, which may work the next time.
             StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT | StatusCode::REQUEST_TIMEOUT => {
-                AttemptFailure::Broken(format!("{} and {found}", self.status))
+                AttemptFailure::Broken(reason)
             }
             status if status.is_server_error() => ClusterError::Refused {
                 server: Arc::clone(server),
-                path: read.path.clone(),
+                path,
                 status: status.as_u16(),
-                message: found,
+                message: "it does not say why".to_owned(),
             }
             .into(),
-            status => AttemptFailure::Foreign(format!("{status} and {found}")),
+            _ => AttemptFailure::Unreadable(reason),
         }
     }
 }
@@ -166,7 +149,7 @@ fn explained(
     let is_creation = asked.change.is_some() && matches!(Target::of(&path), Target::Collection(_));
     if status == StatusCode::NOT_FOUND && is_of_another(asked, &account.name) {
         // The response to another request: a rule that this deletion removed would be called deleted before.
-        return AttemptFailure::Foreign(format!("{status} and a Status with message {message:?}"));
+        return AttemptFailure::Unreadable("it is about another object".to_owned());
     }
     AttemptFailure::Final(match (status, account.reason.as_str()) {
         (StatusCode::UNAUTHORIZED, "Unauthorized") => ClusterError::Unauthorized {
@@ -208,7 +191,7 @@ fn is_of_another(asked: &RequestContext<'_>, name: &str) -> bool {
         // Whoever makes an object may be missing its namespace; no list is missing because of an object.
         Target::Collection(_) => asked.change.is_none(),
         // What a server serves is not missing because of an object either.
-        Target::Group | Target::GroupVersion | Target::Version => true,
+        Target::Discovery(_) | Target::Version => true,
         // A subresource may be missing something else.
         Target::Other => false,
     };
@@ -248,19 +231,20 @@ mod tests {
     const RULES: &str = "/apis/resource.k8s.io/v1/devicetaintrules";
     const RULE: &str = "/apis/resource.k8s.io/v1/devicetaintrules/a";
     const GROUP: &str = "/apis/resource.k8s.io";
+
     fn classified(path: &str, status: u16, body: &str) -> String {
-        meaning(path, refused(status, body, BodyExtent::Whole), true)
+        meaning(path, refused(status, body, true), true)
     }
 
     /// What it means that this came of an answer, and then nothing.
     fn judge_part(status: u16, body: &str) -> String {
-        meaning(RULE, refused(status, body, BodyExtent::Part), true)
+        meaning(RULE, refused(status, body, false), true)
     }
 
-    fn refused(status: u16, body: &str, extent: BodyExtent) -> Refusal {
+    fn refused(status: u16, body: &str, is_whole: bool) -> Refusal {
         let response = http::Response::builder().status(status);
         let (head, ()) = response.body(()).expect("a response").into_parts();
-        Refusal::new(&head, body.as_bytes().to_vec(), extent)
+        Refusal::new(&head, body.as_bytes().to_vec(), is_whole)
     }
 
     fn meaning(path: &str, refusal: Refusal, is_api_server: bool) -> String {
@@ -305,7 +289,7 @@ mod tests {
     fn nothing_is_concluded_from_half_a_refusal() {
         let whole = status(404, "NotFound", r#","details":{"name":"a"}"#);
         let half = &whole[..whole.len() / 2];
-        assert_eq!(classified(RULE, 404, half), "Foreign");
+        assert_eq!(classified(RULE, 404, half), "Unreadable");
         for code in [400, 404, 409, 500] {
             assert_eq!(judge_part(code, half), "Broken");
         }
@@ -330,7 +314,7 @@ mod tests {
             classified(RULE, 404, &status(404, "NotFound", "")),
             "NotFound"
         );
-        assert_eq!(classified(RULE, 404, &about("other")), "Foreign");
+        assert_eq!(classified(RULE, 404, &about("other")), "Unreadable");
         let eviction = "/api/v1/namespaces/a/pods/b/eviction";
         assert_eq!(classified(eviction, 404, &about("other")), "NotFound");
     }
@@ -338,12 +322,12 @@ mod tests {
     #[test]
     fn neither_a_list_nor_what_is_served_is_missing_because_of_an_object() {
         let read = |path: &str, details: &str| {
-            let refusal = refused(404, &status(404, "NotFound", details), BodyExtent::Whole);
+            let refusal = refused(404, &status(404, "NotFound", details), true);
             meaning_of(path, refusal, true, false)
         };
         let other = r#","details":{"name":"other","kind":"configmaps"}"#;
         for path in [RULES, GROUP, "/apis/resource.k8s.io/v1", "/version"] {
-            assert_eq!(read(path, other), "Foreign", "{path}");
+            assert_eq!(read(path, other), "Unreadable", "{path}");
             assert_eq!(read(path, ""), "NotFound", "{path}");
         }
     }
@@ -421,7 +405,7 @@ mod tests {
                 status(500, "NotFound", ""),
                 status(code, "NotFound", "").replace("Failure", "Success"),
             ] {
-                assert_eq!(classified(RULE, code, &body), "Foreign", "{code} {body}");
+                assert_eq!(classified(RULE, code, &body), "Unreadable", "{code} {body}");
             }
         }
     }
@@ -447,12 +431,12 @@ mod tests {
                 GROUP,
                 words,
                 false,
-                "Foreign",
+                "Unreadable",
             ),
-            ("about an object", RULE, words, true, "Foreign"),
-            ("in other words", GROUP, "not found", true, "Foreign"),
+            ("about an object", RULE, words, true, "Unreadable"),
+            ("in other words", GROUP, "not found", true, "Unreadable"),
         ] {
-            let refusal = refused(404, body, BodyExtent::Whole);
+            let refusal = refused(404, body, true);
             assert_eq!(meaning(path, refusal, is_api_server), expected, "{name}");
         }
     }

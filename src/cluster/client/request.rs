@@ -1,11 +1,10 @@
 //! What is asked of a server.
 
-use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE};
+use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{Method, Request};
 use kube::client::Body;
 
 use super::retry::AttemptFailure;
-use super::sending::Sending;
 use crate::cluster::permission::Permission;
 
 /// What the API server calls its compact encoding.
@@ -41,33 +40,14 @@ pub(in crate::cluster) struct Change {
     pub(in crate::cluster) body: Vec<u8>,
 }
 
-/// Whether an answer is to be compressed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::cluster) enum Compression {
-    /// If the server can.
-    #[default]
-    Wanted,
-    /// In no case.
-    Unwanted,
-}
-
-/// The HTTP request for `read`, with the change that it asks for, if any, of which `sending` notes
-/// whether it leaves.
-pub(in crate::cluster) fn request(
+/// The HTTP request for `read`, with the change that it asks for, if any.
+pub(super) fn request(
     read: &Read,
     change: Option<&Change>,
-    sending: &Sending,
-    compression: Compression,
 ) -> Result<Request<Body>, AttemptFailure> {
     let request = Request::builder()
         .uri(&read.path)
-        .extension(sending.clone())
         .header(ACCEPT, read.accept);
-    let request = match compression {
-        // What the client adds where nothing is said.
-        Compression::Wanted => request,
-        Compression::Unwanted => request.header(ACCEPT_ENCODING, "identity"),
-    };
     let request = match change {
         None => request.body(Body::empty()),
         Some(change) => request

@@ -21,15 +21,16 @@ const PAUSE: Duration = Duration::from_secs(1);
 const BREATH: Duration = Duration::from_millis(100);
 
 /// Why an attempt did not give an answer.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(in crate::cluster) enum AttemptFailure {
     /// Nothing was sent, and trying again would not help.
+    #[error("{0}")]
     Unsent(ClusterError),
-    /// The connection broke while it was made: nothing was sent.
-    Dropped(String),
     /// Asking again would not help.
+    #[error("{0}")]
     Final(ClusterError),
     /// The server asks to come back later.
+    #[error("{status}")]
     Busy {
         status: StatusCode,
         retry_after: Option<Duration>,
@@ -37,32 +38,23 @@ pub(in crate::cluster) enum AttemptFailure {
         unseen: bool,
     },
     /// The answer broke off, or was not what an API server sends.
+    #[error("{0}")]
     Broken(String),
     /// The state that a page of a list belongs to is no longer known (410).
+    #[error("expired")]
     Expired,
-    /// The answer is complete, and cannot be understood.
+    /// The answer is complete, and is no answer to this question or cannot be understood.
+    #[error("{0}")]
     Unreadable(String),
     /// There is more of the answer than is held.
+    #[error("{0}")]
     TooLong(String),
-    /// The answer is complete, and not one of an API server to this question.
-    Foreign(String),
 }
 
 impl AttemptFailure {
-    /// What it means when nothing of the request has left.
-    pub(in crate::cluster) fn of_nothing_sent(self) -> Self {
-        match self {
-            Self::Final(error) => Self::Unsent(error),
-            Self::Broken(reason) => Self::Dropped(reason),
-            // Already known to be unsent, or a response, which proves that the request arrived.
-            Self::Unsent(_)
-            | Self::Dropped(_)
-            | Self::Busy { .. }
-            | Self::Expired
-            | Self::Unreadable(_)
-            | Self::TooLong(_)
-            | Self::Foreign(_) => self,
-        }
+    /// Whether it is a complete response of a server that refuses.
+    pub(super) fn is_refusal(&self) -> bool {
+        matches!(self, Self::Final(_) | Self::Busy { .. } | Self::Expired)
     }
 }
 
@@ -114,7 +106,6 @@ impl RetryBudget {
             | AttemptFailure::Final(_)
             | AttemptFailure::Unreadable(_)
             | AttemptFailure::TooLong(_)
-            | AttemptFailure::Foreign(_)
             // The same token would be expired again: only a new list helps.
             | AttemptFailure::Expired => None,
             AttemptFailure::Busy { retry_after, .. } => {
@@ -128,7 +119,7 @@ impl RetryBudget {
                 };
                 within.then_some(wait)
             }
-            AttemptFailure::Broken(_) | AttemptFailure::Dropped(_) => {
+            AttemptFailure::Broken(_) => {
                 self.broken = self.broken.saturating_add(1);
                 (self.broken < self.tries).then(|| BREATH.saturating_mul(self.broken))
             }
@@ -161,35 +152,14 @@ mod tests {
     }
 
     #[test]
-    fn busy_server_is_waited_for_within_the_timeout() {
+    fn busy_server_is_waited_for_within_the_timeout_and_not_in_a_hot_loop() {
         assert_eq!(waits(Some(5), 2), [Duration::from_secs(2); 2]);
-    }
-
-    #[test]
-    fn time_that_the_requests_took_counts() {
+        let unnamed = waits(Some(30), 0);
+        assert!(unnamed.len() <= 25 && unnamed.iter().all(|wait| *wait >= BREATH));
+        assert_eq!(waits(None, 3600).len(), 99);
+        assert!(waits(Some(30), u64::MAX).is_empty());
         let mut patience = RetryBudget::new(Some(Duration::from_secs(5)), ATTEMPTS);
         assert_eq!(patience.next(&busy(2), Duration::from_secs(4)), None);
-    }
-
-    #[test]
-    fn busy_server_that_names_no_time_is_not_asked_in_a_hot_loop() {
-        let waits = waits(Some(30), 0);
-        assert!(waits.len() <= 25, "{waits:?}");
-        assert!(waits.is_sorted_by(|shorter, longer| shorter < longer));
-        assert!(waits.iter().all(|wait| *wait >= BREATH));
-    }
-
-    #[test]
-    fn without_timeout_a_busy_server_is_waited_for_as_it_says_and_not_for_ever() {
-        let waits = waits(None, 3600);
-        assert_eq!(waits.len(), 99);
-        assert_eq!(waits[0], Duration::from_secs(3600));
-    }
-
-    #[test]
-    fn time_beyond_all_clocks_is_an_answer_too() {
-        assert!(waits(Some(30), u64::MAX).is_empty());
-        assert_eq!(waits(None, u64::MAX).len(), 99);
     }
 
     #[test]

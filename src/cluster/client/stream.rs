@@ -17,10 +17,7 @@ use crate::cluster::observer::Event;
 ///
 /// Can be dropped at any time, which ends the request.
 pub(in crate::cluster) struct Stream {
-    client: ApiClient,
-    path: String,
     body: Body,
-    bytes: u64,
     opened: Instant,
 }
 
@@ -30,14 +27,17 @@ impl Stream {
         client: &ApiClient,
         read: &Read,
     ) -> Result<Self, AttemptFailure> {
+        let started = Instant::now();
         let body = client.open(read).await?;
-        Ok(Self {
-            client: client.clone(),
-            path: read.path.clone(),
-            body,
+        client.observe(&Event::Finished {
+            method: "WATCH",
+            path: &read.path,
+            status: 200,
             bytes: 0,
-            opened: Instant::now(),
-        })
+            elapsed: started.elapsed(),
+        });
+        let opened = Instant::now();
+        Ok(Self { body, opened })
     }
 
     /// The next bytes, or `None` once the server has ended the answer. A server that says nothing for
@@ -46,23 +46,9 @@ impl Stream {
         &mut self,
         silence: Duration,
     ) -> Result<Option<Bytes>, AttemptFailure> {
-        loop {
-            let frame = tokio::time::timeout(silence, self.body.frame()).await;
-            let Ok(frame) = frame else {
-                let seconds = silence.as_secs();
-                return Err(AttemptFailure::Broken(format!("no data for {seconds}s")));
-            };
-            let Some(frame) = frame else {
-                return Ok(None);
-            };
-            let frame = frame.map_err(|error| failure::interrupted(&error))?;
-            // What is not data are trailers, which API servers do not send.
-            if let Ok(bytes) = frame.into_data() {
-                let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-                self.bytes = self.bytes.saturating_add(length);
-                return Ok(Some(bytes));
-            }
-        }
+        let next = tokio::time::timeout(silence, next_bytes(&mut self.body)).await;
+        let seconds = silence.as_secs();
+        next.map_err(|_| AttemptFailure::Broken(format!("no data for {seconds}s")))?
     }
 
     /// For how long the answer has been open.
@@ -71,14 +57,14 @@ impl Stream {
     }
 }
 
-impl Drop for Stream {
-    fn drop(&mut self) {
-        self.client.observe(&Event::Finished {
-            method: "WATCH",
-            path: &self.path,
-            status: 200,
-            bytes: self.bytes,
-            elapsed: self.opened.elapsed(),
-        });
+/// The next bytes of a body, or `None` at its end.
+pub(super) async fn next_bytes(body: &mut Body) -> Result<Option<Bytes>, AttemptFailure> {
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| failure::interrupted(&error))?;
+        // What is not data are trailers, which API servers do not send.
+        if let Ok(bytes) = frame.into_data() {
+            return Ok(Some(bytes));
+        }
     }
+    Ok(None)
 }

@@ -7,7 +7,6 @@
 //! Upstream: `maybeRefreshCreds` in `client-go/plugin/pkg/client/auth/exec`, and `cachingTokenSource`
 //! in `client-go/transport`.
 
-use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kube::Config;
@@ -15,12 +14,11 @@ use kube::Config;
 use super::connector::connect;
 use super::failure::unusable;
 use crate::cluster::connection::Renewal;
-use crate::cluster::error::ClusterError;
-use crate::cluster::error::Server;
+use crate::cluster::error::{ClusterError, Server};
 use crate::cluster::observer::Observer;
 
 /// The way to one server.
-pub(in crate::cluster) struct Transport {
+pub(super) struct Transport {
     config: Config,
     renewal: Option<Renewal>,
     current: Mutex<Access>,
@@ -30,8 +28,8 @@ pub(in crate::cluster) struct Transport {
 
 /// A client with certain credentials.
 #[derive(Clone)]
-pub(in crate::cluster) struct Access {
-    pub(in crate::cluster) client: kube::Client,
+pub(super) struct Access {
+    pub(super) client: kube::Client,
     /// How often they were renewed before.
     generation: u32,
     /// The server has accepted them.
@@ -40,10 +38,7 @@ pub(in crate::cluster) struct Access {
 
 impl Transport {
     /// Prepares the way; must be called within a Tokio runtime.
-    pub(in crate::cluster) fn new(
-        config: Config,
-        renewal: Option<Renewal>,
-    ) -> Result<Self, kube::Error> {
+    pub(super) fn new(config: Config, renewal: Option<Renewal>) -> Result<Self, kube::Error> {
         Ok(Self {
             current: Mutex::new(Access {
                 client: connect(&config)?,
@@ -57,12 +52,12 @@ impl Transport {
     }
 
     /// What requests are sent with at the moment.
-    pub(in crate::cluster) fn access(&self) -> Access {
+    pub(super) fn access(&self) -> Access {
         self.current().clone()
     }
 
     /// Notes that the server knows whose request it was.
-    pub(in crate::cluster) fn accepted(&self, access: &Access) {
+    pub(super) fn accepted(&self, access: &Access) {
         let mut current = self.current();
         if current.generation == access.generation {
             current.accepted = true;
@@ -74,10 +69,10 @@ impl Transport {
     /// # Errors
     ///
     /// When new credentials cannot be had.
-    pub(in crate::cluster) async fn renew(
+    pub(super) async fn renew(
         &self,
         rejected: &Access,
-        server: &std::sync::Arc<Server>,
+        server: &Server,
         observer: &dyn Observer,
     ) -> Result<bool, ClusterError> {
         let Some(renewal) = &self.renewal else {
@@ -86,19 +81,14 @@ impl Transport {
         // An async lock, because it is held while a plugin runs; `current` is locked only for moments.
         let _alone = self.renewing.lock().await;
         let current = self.access();
-        if current.generation != rejected.generation {
-            // Another request was first.
-            return Ok(true);
-        }
-        // Credentials that never worked would be rejected again, and a plugin would ask its questions twice.
-        if !current.accepted {
-            return Ok(false);
+        // Another request was first, or these never worked: a plugin would ask its questions twice.
+        if current.generation != rejected.generation || !current.accepted {
+            return Ok(current.generation != rejected.generation);
         }
         let mut config = self.config.clone();
         config.auth_info = renewal.credentials(observer).await?;
-        let client = connect(&config).map_err(|error| unusable(server, &error))?;
         *self.current() = Access {
-            client,
+            client: connect(&config).map_err(|error| unusable(server, &error))?,
             generation: current.generation.wrapping_add(1),
             accepted: false,
         };
@@ -107,14 +97,5 @@ impl Transport {
 
     fn current(&self) -> MutexGuard<'_, Access> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl fmt::Debug for Transport {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Transport")
-            .field("renewal", &self.renewal)
-            .finish_non_exhaustive()
     }
 }

@@ -64,7 +64,11 @@ impl ApiClient {
         let started = Instant::now();
         let mut was_sent_before = false;
         let outcome = loop {
-            let answer = Document::answering(target, Some(change));
+            let answer = Document {
+                read: target,
+                change: Some(change),
+                body: Vec::new(),
+            };
             let failure = match self.attempt(target, Some(change), answer).await {
                 Ok(body) => break WriteOutcome::Done(body),
                 Err(failure) => failure,
@@ -96,13 +100,12 @@ impl ApiClient {
 /// What an attempt proves that failed so.
 fn proof(failure: &AttemptFailure) -> WriteProof {
     match failure {
-        AttemptFailure::Unsent(_) | AttemptFailure::Dropped(_) => WriteProof::Unmade,
+        AttemptFailure::Unsent(_) => WriteProof::Unmade,
         AttemptFailure::Expired | AttemptFailure::Busy { unseen: true, .. } => WriteProof::Refused,
         AttemptFailure::Busy { unseen: false, .. }
         | AttemptFailure::Broken(_)
         | AttemptFailure::Unreadable(_)
-        | AttemptFailure::TooLong(_)
-        | AttemptFailure::Foreign(_) => WriteProof::Nothing,
+        | AttemptFailure::TooLong(_) => WriteProof::Nothing,
         // Who asks, and whether they may, is looked at before anything is done.
         AttemptFailure::Final(
             ClusterError::Unauthorized { .. } | ClusterError::Forbidden { .. },
@@ -154,7 +157,6 @@ mod tests {
         let text = || "x".to_owned();
         let path = || "/p".to_owned();
         for (failure, expected) in [
-            (AttemptFailure::Dropped(text()), WriteProof::Unmade),
             (
                 AttemptFailure::Unsent(ClusterError::Unauthorized { server: server() }),
                 WriteProof::Unmade,
@@ -175,7 +177,6 @@ mod tests {
             (refused(500), WriteProof::Nothing),
             (refused(504), WriteProof::Nothing),
             (AttemptFailure::Broken(text()), WriteProof::Nothing),
-            (AttemptFailure::Foreign(text()), WriteProof::Nothing),
             (AttemptFailure::Unreadable(text()), WriteProof::Nothing),
             (AttemptFailure::TooLong(text()), WriteProof::Nothing),
             (

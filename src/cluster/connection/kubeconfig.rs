@@ -1,162 +1,155 @@
-//! Choice of cluster and user from kubeconfig files and flags.
+//! Choice of cluster and user from kubeconfig files, or from the pod that this runs in.
 //!
-//! Files are merged as kubectl merges them: the first to name a thing wins, files of `KUBECONFIG`
-//! that do not exist are skipped, and the one of `--kubeconfig` is read alone and must exist.
-//!
-//! Upstream: `ClientConfigLoadingRules` and `DirectClientConfig` in `client-go/tools/clientcmd`.
+//! Upstream: `ClientConfigLoadingRules` and `DirectClientConfig` in `client-go/tools/clientcmd`,
+//! `InClusterConfig` in `client-go/rest`.
 
 use std::io::ErrorKind;
+use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 
 use kube::config::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError};
 
 use super::options::{ConnectionOptions, Environment};
-use super::policy::Policy;
+use super::preferences::Policy;
 use crate::cluster::bounded;
-use crate::cluster::error::ClusterError;
+use crate::cluster::error::{ClusterError, or_from_a_dump};
+use crate::naming::nearest::hints_for;
 
-/// All kubeconfig files as one.
-#[derive(Debug)]
-pub(in crate::cluster) struct Loaded {
-    config: Kubeconfig,
-    /// The files that exist.
-    found: Vec<PathBuf>,
-    /// The files that were looked for.
-    searched: Vec<PathBuf>,
-}
+const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// What the current context comes down to, before flags change the cluster or the user.
+/// One cluster and one user.
 #[derive(Clone, Debug, Default)]
-pub(in crate::cluster) struct Chosen {
-    pub(in crate::cluster) context: Option<String>,
-    pub(in crate::cluster) cluster_name: Option<String>,
-    pub(in crate::cluster) cluster: Cluster,
-    pub(in crate::cluster) user_name: Option<String>,
-    pub(in crate::cluster) user: AuthInfo,
-    pub(in crate::cluster) namespace: Option<String>,
+pub(super) struct Chosen {
+    pub(super) context: Option<String>,
+    pub(super) cluster_name: Option<String>,
+    pub(super) cluster: Cluster,
+    pub(super) user_name: Option<String>,
+    pub(super) user: AuthInfo,
+    pub(super) namespace: Option<String>,
     /// Which credential plugins may be run.
-    pub(in crate::cluster) policy: Policy,
+    pub(super) policy: Policy,
     /// The files that all this is from, for messages.
-    pub(in crate::cluster) files: String,
+    pub(super) files: String,
 }
 
-/// Reads the file of `--kubeconfig`, else those of `KUBECONFIG`, else `~/.kube/config`.
-pub(in crate::cluster) fn load(
+impl Chosen {
+    /// An error about a field of the cluster.
+    pub(super) fn bad_cluster(&self, problem: impl AsRef<str>) -> ClusterError {
+        self.bad("cluster", self.cluster_name.as_deref(), problem.as_ref())
+    }
+
+    /// An error about a field of the user.
+    pub(super) fn bad_user(&self, problem: impl AsRef<str>) -> ClusterError {
+        self.bad("user", self.user_name.as_deref(), problem.as_ref())
+    }
+
+    fn bad(&self, what: &str, name: Option<&str>, problem: &str) -> ClusterError {
+        let object = name.map_or_else(|| format!("the {what}"), |name| format!("{what} {name:?}"));
+        let files = match self.files.as_str() {
+            "" => String::new(),
+            files => format!(" in {files}"),
+        };
+        ClusterError::configuration(format!("{object}{files}: {problem}"))
+    }
+}
+
+/// Chooses from the file of `--kubeconfig`, else those of `KUBECONFIG`, else `~/.kube/config`, else the service account
+/// of a pod.
+pub(super) fn choose(
     options: &ConnectionOptions,
     environment: &Environment,
-) -> Result<Loaded, ClusterError> {
-    if let Some(path) = &options.kubeconfig {
-        let config = read(path)?;
-        return Ok(Loaded {
-            config,
-            found: vec![path.clone()],
-            searched: vec![path.clone()],
-        });
-    }
-    let searched: Vec<PathBuf> = match &environment.kubeconfig {
-        Some(list) => std::env::split_paths(list)
-            .filter(|path| !path.as_os_str().is_empty())
-            .collect(),
-        None => environment
-            .home
-            .iter()
-            .map(|home| home.join(".kube").join("config"))
-            .collect(),
-    };
-    let mut config = Kubeconfig::default();
-    let mut found = Vec::new();
-    for path in &searched {
-        match read(path) {
-            Ok(next) => {
-                // `merge` keeps what is there already, so the first file wins.
-                config = config
-                    .merge(next)
-                    .map_err(|error| malformed(path, &error))?;
-                found.push(path.clone());
-            }
-            // As kubectl, which skips the files of KUBECONFIG that do not exist.
-            Err(ClusterError::KubeconfigUnreadable { source, .. })
-                if source.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+) -> Result<Chosen, ClusterError> {
+    let (config, found) = load(options, environment)?;
+    let name = options
+        .context
+        .clone()
+        .or_else(|| config.current_context.clone());
+    let context = match &name {
+        Some(name) => {
+            let known = config.contexts.iter().map(|it| (&it.name, &it.context));
+            entry("context", name, known, &found)?
         }
-    }
-    Ok(Loaded {
-        config,
-        found,
-        searched,
+        None if options.cluster.is_none() && options.server.is_none() => {
+            return in_pod(environment, Path::new(SERVICE_ACCOUNT))
+                .ok_or_else(|| nothing_chosen(options, environment, &config, &found));
+        }
+        None => Context::default(),
+    };
+    let given = |name: Option<String>| name.filter(|name| !name.is_empty());
+    let cluster_name = given(options.cluster.clone().or(Some(context.cluster)));
+    let user_name = given(options.user.clone().or(context.user));
+    let clusters = config.clusters.iter().map(|it| (&it.name, &it.cluster));
+    let users = config.auth_infos.iter().map(|it| (&it.name, &it.auth_info));
+    // As kubectl: --server stands in for a cluster, and anonymity for a user, that only a context names.
+    let cluster = match cluster_name.as_deref() {
+        Some(name) => match entry("cluster", name, clusters, &found) {
+            Err(_) if options.cluster.is_none() && options.server.is_some() => Cluster::default(),
+            cluster => cluster?,
+        },
+        None => Cluster::default(),
+    };
+    let user = match user_name.as_deref() {
+        Some(name) => match entry("user", name, users, &found) {
+            Err(_) if options.user.is_none() => AuthInfo::default(),
+            user => user?,
+        },
+        None => AuthInfo::default(),
+    };
+    Ok(Chosen {
+        context: name,
+        cluster_name,
+        cluster,
+        user_name,
+        user,
+        namespace: given(context.namespace),
+        policy: Policy::default(),
+        files: found,
     })
 }
 
-/// The file's content.
-fn read(path: &Path) -> Result<Kubeconfig, ClusterError> {
-    let bytes = bounded::read(path).map_err(|source| ClusterError::KubeconfigUnreadable {
-        path: path.to_owned(),
-        source,
-    })?;
-    let not_text = || ClusterError::KubeconfigMalformed {
-        path: path.to_owned(),
-        reason: "it is neither UTF-8 nor UTF-16 text".to_owned(),
+/// The files to look for.
+fn paths(options: &ConnectionOptions, environment: &Environment) -> Vec<PathBuf> {
+    let usual = |home: &PathBuf| vec![home.join(".kube").join("config")];
+    let mut paths = match (&options.kubeconfig, &environment.kubeconfig) {
+        (Some(path), _) => vec![path.clone()],
+        (None, Some(list)) => std::env::split_paths(list).collect(),
+        (None, None) => environment.home.as_ref().map(usual).unwrap_or_default(),
     };
-    let text = text(bytes).ok_or_else(not_text)?;
-    let mut config = Kubeconfig::from_yaml(&text).map_err(|error| malformed(path, &error))?;
-    // kubectl writes an empty current-context when there is none; it must not hide that of the next file.
-    config.current_context = config.current_context.filter(|name| !name.is_empty());
-    if let Some(folder) = path.parent() {
-        make_absolute(&mut config, folder);
-    }
-    Ok(config)
+    paths.retain(|path| !path.as_os_str().is_empty());
+    paths
 }
 
-/// What `bytes` say, in UTF-8 or, as Windows' editors and shells write it, in UTF-16.
-///
-/// Not left to kube, which panics at half a character at the end.
-fn text(bytes: Vec<u8>) -> Option<String> {
-    let wide = |rest: &[u8], read: fn([u8; 2]) -> u16| {
-        let (pairs, []) = rest.as_chunks::<2>() else {
-            return None;
+/// All files as one, and the names of those that exist.
+fn load(
+    options: &ConnectionOptions,
+    environment: &Environment,
+) -> Result<(Kubeconfig, String), ClusterError> {
+    let mut config = Kubeconfig::default();
+    let mut found = Vec::new();
+    for path in &paths(options, environment) {
+        let shown = path.display();
+        let bytes = match bounded::read(path) {
+            // As kubectl, which needs the file of --kubeconfig alone.
+            Err(error) if error.kind() == ErrorKind::NotFound && options.kubeconfig.is_none() => {
+                continue;
+            }
+            read => read.map_err(|error| {
+                ClusterError::configuration(format!("cannot read the kubeconfig {shown}: {error}"))
+            })?,
         };
-        let units: Vec<u16> = pairs.iter().map(|pair| read(*pair)).collect();
-        String::from_utf16(&units).ok()
-    };
-    match bytes.as_slice() {
-        [0xFF, 0xFE, rest @ ..] => wide(rest, u16::from_le_bytes),
-        [0xFE, 0xFF, rest @ ..] => wide(rest, u16::from_be_bytes),
-        [0xEF, 0xBB, 0xBF, rest @ ..] => String::from_utf8(rest.to_vec()).ok(),
-        _ => String::from_utf8(bytes).ok(),
+        let text = String::from_utf8_lossy(&bytes);
+        let mut next = Kubeconfig::from_yaml(text.trim_start_matches('\u{feff}'))
+            .map_err(|error| malformed(path, &error))?;
+        // kubectl writes an empty current-context when there is none; it must not hide that of the next file.
+        next.current_context = next.current_context.filter(|name| !name.is_empty());
+        make_absolute(&mut next, path.parent().unwrap_or(Path::new("")));
+        // `merge` keeps what is there already, so the first file wins.
+        config = config
+            .merge(next)
+            .map_err(|error| malformed(path, &error))?;
+        found.push(shown.to_string());
     }
-}
-
-/// Names of files in a kubeconfig are relative to its folder; so are those of plugins, unless they
-/// are looked for in PATH.
-///
-/// Upstream: `ResolveLocalPaths` and `GetAuthInfoFileReferences` in `client-go/tools/clientcmd`.
-fn make_absolute(config: &mut Kubeconfig, folder: &Path) {
-    let clusters = config.clusters.iter_mut();
-    let users = config.auth_infos.iter_mut();
-    let of_clusters = clusters
-        .filter_map(|named| named.cluster.as_mut())
-        .map(|cluster| &mut cluster.certificate_authority);
-    let of_users = users
-        .filter_map(|named| named.auth_info.as_mut())
-        .flat_map(|user| {
-            let command = user.exec.as_mut().map(|exec| &mut exec.command);
-            let command = command.filter(|command| {
-                let command = command.as_deref().unwrap_or_default();
-                command.contains(std::path::MAIN_SEPARATOR)
-            });
-            [
-                Some(&mut user.client_certificate),
-                Some(&mut user.client_key),
-                Some(&mut user.token_file),
-                command,
-            ]
-        })
-        .flatten();
-    for name in of_clusters.chain(of_users).flatten() {
-        if !name.is_empty() && Path::new(name.as_str()).is_relative() {
-            *name = folder.join(name.as_str()).to_string_lossy().into_owned();
-        }
-    }
+    Ok((config, found.join(", ")))
 }
 
 /// Says where the file is wrong, without repeating a word of it: it may hold secrets.
@@ -166,155 +159,147 @@ fn malformed(path: &Path, error: &KubeconfigError) -> ClusterError {
     } else {
         None
     };
-    let reason = match position {
-        Some(at) => format!(
-            "it is not YAML or not a kubeconfig, at line {} column {}",
-            at.line(),
-            at.column()
-        ),
-        None => "it is not a kubeconfig".to_owned(),
+    let place = position.map_or_else(String::new, |at| format!(" at line {}", at.line()));
+    ClusterError::configuration(format!(
+        "{} is not a valid kubeconfig{place}",
+        path.display()
+    ))
+}
+
+/// Names of files in a kubeconfig are relative to its folder; so are those of plugins, unless they
+/// are looked for in PATH.
+///
+/// Upstream: `ResolveLocalPaths` and `GetAuthInfoFileReferences` in `client-go/tools/clientcmd`.
+fn make_absolute(config: &mut Kubeconfig, folder: &Path) {
+    let absolute = |name: &mut Option<String>| {
+        if let Some(name) = name
+            && !name.is_empty()
+            && Path::new(name.as_str()).is_relative()
+        {
+            *name = folder.join(name.as_str()).to_string_lossy().into_owned();
+        }
     };
-    ClusterError::KubeconfigMalformed {
-        path: path.to_owned(),
-        reason,
+    let clusters = config.clusters.iter_mut();
+    for cluster in clusters.filter_map(|named| named.cluster.as_mut()) {
+        absolute(&mut cluster.certificate_authority);
     }
-}
-
-impl Loaded {
-    /// Where was looked, and what was missing there.
-    pub(in crate::cluster) fn searched(&self) -> String {
-        if self.found.is_empty() {
-            let searched = list(&self.searched);
-            return if searched.is_empty() {
-                "no kubeconfig found".to_owned()
-            } else {
-                match self.searched.as_slice() {
-                    [_] => format!("{searched} does not exist"),
-                    _ => format!("none of these files exists: {searched}"),
-                }
-            };
-        }
-        let contexts: Vec<&str> = self
-            .config
-            .contexts
-            .iter()
-            .map(|c| c.name.as_str())
-            .collect();
-        let is_one = self.found.len() == 1;
-        let names = if contexts.is_empty() {
-            let verb = if is_one { "has" } else { "have" };
-            format!("{verb} no contexts")
-        } else {
-            let verb = if is_one { "sets" } else { "set" };
-            format!(
-                "{verb} no current-context; choose a context with --context: {}",
-                contexts.join(", ")
-            )
-        };
-        format!("{} {names}", list(&self.found))
-    }
-
-    /// Follows context, cluster and user, or gives `None` when nothing is chosen at all.
-    pub(in crate::cluster) fn choose(
-        &self,
-        options: &ConnectionOptions,
-    ) -> Result<Option<Chosen>, ClusterError> {
-        let context_name = options
-            .context
-            .as_ref()
-            .or(self.config.current_context.as_ref());
-        let context = match context_name {
-            Some(name) => self.context(name)?,
-            // Nothing is chosen, which leaves the service account of a pod as the last resort.
-            None if options.cluster.is_none() && options.server.is_none() => return Ok(None),
-            None => Context::default(),
-        };
-        let cluster_name = options
-            .cluster
-            .clone()
-            .or_else(|| Some(context.cluster).filter(|name| !name.is_empty()));
-        let cluster = match cluster_name.as_deref() {
-            Some(name) => self.cluster(name, options)?,
-            None => Cluster::default(),
-        };
-        let user_name = options
-            .user
-            .clone()
-            .or_else(|| context.user.filter(|name| !name.is_empty()));
-        Ok(Some(Chosen {
-            context: context_name.cloned(),
-            user: self.user(user_name.as_deref(), options)?,
-            cluster_name,
-            cluster,
-            user_name,
-            namespace: context.namespace.filter(|name| !name.is_empty()),
-            policy: Policy::default(),
-            files: list(&self.found),
-        }))
-    }
-
-    fn context(&self, name: &str) -> Result<Context, ClusterError> {
-        let known = &self.config.contexts;
-        let found = known.iter().find(|known| known.name == name);
-        found
-            .and_then(|named| named.context.clone())
-            .ok_or_else(|| self.missing("context", name, known.iter().map(|c| c.name.as_str())))
-    }
-
-    fn cluster(&self, name: &str, options: &ConnectionOptions) -> Result<Cluster, ClusterError> {
-        let known = &self.config.clusters;
-        let found = known.iter().find(|known| known.name == name);
-        match found.and_then(|named| named.cluster.clone()) {
-            Some(cluster) => Ok(cluster),
-            // As kubectl: a server on the command line stands in for a cluster that is not there.
-            None if options.cluster.is_none() && options.server.is_some() => Ok(Cluster::default()),
-            None => Err(self.missing("cluster", name, known.iter().map(|c| c.name.as_str()))),
-        }
-    }
-
-    /// As kubectl: a user that only a context names may be missing, which makes the request
-    /// anonymous; the user of `--user` must exist.
-    fn user(
-        &self,
-        name: Option<&str>,
-        options: &ConnectionOptions,
-    ) -> Result<AuthInfo, ClusterError> {
-        let Some(name) = name else {
-            return Ok(AuthInfo::default());
-        };
-        let known = &self.config.auth_infos;
-        match known.iter().find(|known| known.name == name) {
-            Some(named) => Ok(named.auth_info.clone().unwrap_or_default()),
-            None if options.user.is_none() => Ok(AuthInfo::default()),
-            None => Err(self.missing("user", name, known.iter().map(|u| u.name.as_str()))),
-        }
-    }
-
-    fn missing<'a>(
-        &self,
-        what: &'static str,
-        name: &str,
-        known: impl Iterator<Item = &'a str>,
-    ) -> ClusterError {
-        let known: Vec<String> = known.map(str::to_owned).collect();
-        let files = list(&self.found);
-        ClusterError::NotInKubeconfig {
-            what,
-            name: name.to_owned(),
-            known,
-            files: if files.is_empty() {
-                "any kubeconfig".to_owned()
-            } else {
-                files
-            },
+    let users = config.auth_infos.iter_mut();
+    for user in users.filter_map(|named| named.auth_info.as_mut()) {
+        absolute(&mut user.client_certificate);
+        absolute(&mut user.client_key);
+        absolute(&mut user.token_file);
+        if let Some(exec) = &mut user.exec
+            && let Some(command) = &exec.command
+            && command.contains(std::path::MAIN_SEPARATOR)
+        {
+            absolute(&mut exec.command);
         }
     }
 }
 
-fn list(paths: &[PathBuf]) -> String {
-    let names: Vec<String> = paths
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
-    names.join(", ")
+fn entry<'a, T: Clone + 'a>(
+    what: &str,
+    name: &str,
+    known: impl Iterator<Item = (&'a String, &'a Option<T>)>,
+    files: &str,
+) -> Result<T, ClusterError> {
+    let mut names = Vec::new();
+    for (known, value) in known {
+        if known == name
+            && let Some(value) = value
+        {
+            return Ok(value.clone());
+        }
+        names.push(known.clone());
+    }
+    let files = if files.is_empty() {
+        "any kubeconfig"
+    } else {
+        files
+    };
+    Err(ClusterError::Configuration {
+        message: format!("{what} {name:?} does not exist in {files}"),
+        hint: hints_for(what, name, &names).into_iter().next(),
+    })
+}
+
+fn nothing_chosen(
+    options: &ConnectionOptions,
+    environment: &Environment,
+    config: &Kubeconfig,
+    found: &str,
+) -> ClusterError {
+    let contexts: Vec<&str> = config.contexts.iter().map(|it| it.name.as_str()).collect();
+    let searched = paths(options, environment);
+    let searched: Vec<_> = searched.iter().map(|path| path.to_string_lossy()).collect();
+    let why = match (searched.join(", "), found) {
+        (searched, "") if searched.is_empty() => "no kubeconfig found".to_owned(),
+        (searched, "") => format!("{searched} does not exist"),
+        (_, found) => format!("{found} has no current-context"),
+    };
+    let hint = if contexts.is_empty() {
+        let advice = "set a kubeconfig with --kubeconfig or KUBECONFIG";
+        or_from_a_dump(advice, options.purpose)
+    } else {
+        format!("choose one with --context: {}", contexts.join(", "))
+    };
+    ClusterError::Configuration {
+        message: format!("no cluster is configured: {why}"),
+        hint: Some(hint),
+    }
+}
+
+/// The pod's own service account and API server, or `None` outside a pod.
+fn in_pod(environment: &Environment, directory: &Path) -> Option<Chosen> {
+    let host = environment.service_host.as_deref()?;
+    let port = environment.service_port.as_deref()?;
+    let file = |name: &str| {
+        let path = directory.join(name);
+        path.is_file().then(|| path.to_string_lossy().into_owned())
+    };
+    let token_file = Some(file("token")?);
+    // As Go's `net.JoinHostPort`: an IPv6 address needs brackets in a URL.
+    let host = match host.parse::<Ipv6Addr>() {
+        Ok(address) => format!("[{address}]"),
+        Err(_) => host.to_owned(),
+    };
+    let namespace = file("namespace").and_then(|path| std::fs::read_to_string(path).ok());
+    Some(Chosen {
+        cluster: Cluster {
+            server: Some(format!("https://{host}:{port}")),
+            certificate_authority: file("ca.crt"),
+            ..Cluster::default()
+        },
+        user: AuthInfo {
+            token_file,
+            ..AuthInfo::default()
+        },
+        namespace: namespace.map(|name| name.trim().to_owned()),
+        files: directory.display().to_string(),
+        ..Chosen::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pod_uses_its_service_account() {
+        let pod = Environment {
+            service_host: Some("fd00::1".to_owned()),
+            service_port: Some("443".to_owned()),
+            ..Environment::default()
+        };
+        let directory = tempfile::tempdir().expect("a directory");
+        assert!(in_pod(&pod, directory.path()).is_none(), "without a token");
+        for (name, content) in [("token", "t"), ("ca.crt", "c"), ("namespace", "ml\n")] {
+            std::fs::write(directory.path().join(name), content).expect("a file");
+        }
+        let chosen = in_pod(&pod, directory.path()).expect("this is a pod");
+        let server = chosen.cluster.server.as_deref();
+        assert_eq!(server, Some("https://[fd00::1]:443"));
+        assert_eq!(chosen.namespace.as_deref(), Some("ml"));
+        assert!(chosen.cluster.certificate_authority.is_some());
+    }
 }

@@ -1,25 +1,22 @@
-//! Which server, who asks, and how to get there.
+//! Which server, which user, and how to get there.
 //!
 //! Takes kubectl's flags, the kubeconfig and the environment as values, and gives a [`Connection`].
 //!
 //! ```text
-//! flags ─┐
-//! kubeconfig files ─┴▶ chosen cluster and user ─▶ certificates, tokens, plugins, proxy ─▶ Connection
+//! flags, kubeconfig files or a pod's service account ─▶ Chosen ─▶ credentials, proxy ─▶ Connection
 //! ```
+//!
+//! Files are parsed and merged by kube. Its own way from there to a `Config` is not taken: it runs credential plugins for
+//! each part that needs them and shows their output, compares `NO_PROXY` with the proxy instead of the server, refuses a
+//! `NO_PROXY` that ends in a comma, and needs a kubeconfig for `--server`.
 
-mod address;
-pub(in crate::cluster) mod in_cluster;
-pub(in crate::cluster) mod kubeconfig;
+mod credentials;
+mod kubeconfig;
 pub(in crate::cluster) mod load;
-mod lookup;
-pub(in crate::cluster) mod material;
-pub(in crate::cluster) mod options;
-pub(in crate::cluster) mod plugin;
-mod policy;
+mod options;
+mod plugin;
 mod preferences;
-pub(in crate::cluster) mod proxy;
-pub(in crate::cluster) mod renewal;
-mod validity;
+mod proxy;
+pub(in crate::cluster) use credentials::Renewal;
 pub use load::Connection;
 pub use options::{ConnectionOptions, DEFAULT_REQUEST_TIMEOUT, Environment};
-pub(in crate::cluster) use renewal::Renewal;

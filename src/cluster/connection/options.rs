@@ -63,7 +63,7 @@ pub struct ConnectionOptions {
 impl ConnectionOptions {
     /// As kubectl: what is set to nothing is not set.
     #[must_use]
-    pub(in crate::cluster) fn given(&self) -> Self {
+    pub(super) fn given(&self) -> Self {
         let text = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
         let path = |value: &Option<PathBuf>| {
             let value = value.clone();

@@ -1,315 +1,227 @@
 //! The preferences of kubectl (`kuberc`), as far as they are about connections: which credential
 //! plugins may be run.
 //!
-//! Defaults and aliases are neither used nor checked: kubectl applies them to its own commands only.
+//! A kubeconfig from elsewhere can name any program as the plugin of its user. Defaults and aliases are neither used nor
+//! checked: kubectl applies them to its own commands only.
 //!
-//! Upstream: `kubectl/pkg/kuberc`.
+//! Upstream: `kubectl/pkg/kuberc`; `updateCommandAndCheckAllowlistLocked` in `client-go/plugin/pkg/client/auth/exec`.
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::options::{ConnectionOptions, Environment};
-use super::policy::Policy;
 use crate::cluster::bounded;
 use crate::cluster::error::ClusterError;
-use crate::cluster::observer::{Event, Observer};
 
-/// What turns the preferences off, as the value of `KUBERC`.
-const OFF: &str = "off";
-const GROUP: &str = "kubectl.config.k8s.io/";
-
-/// Where the preferences are.
-#[derive(Debug, PartialEq, Eq)]
-enum Place {
-    /// They are turned off, or there is no home.
-    Nowhere,
-    /// A file that somebody named: it must be one.
-    Named(PathBuf),
-    /// Where they usually are.
-    Usual(PathBuf),
+/// Which credential plugins may be run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Policy {
+    /// Whatever the kubeconfig names.
+    #[default]
+    AllowAll,
+    /// None at all.
+    DenyAll,
+    /// Those with these names or at these paths.
+    Allowlist(Vec<String>),
 }
 
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Preferences {
     credential_plugin_policy: Option<String>,
     credential_plugin_allowlist: Option<Vec<Entry>>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 #[serde(default)]
+#[derive(Default)]
 struct Entry {
     name: String,
     command: String,
+}
+
+impl Policy {
+    /// Whether `command` may be run; `find` gives the program that a name or a path leads to.
+    pub(super) fn allows(&self, command: &str, find: impl Fn(&str) -> Option<PathBuf>) -> bool {
+        let list = match self {
+            Self::AllowAll => return true,
+            Self::DenyAll => return false,
+            Self::Allowlist(list) => list,
+        };
+        let program = find(command).map(|program| shortest(&program));
+        let mut list = list.iter();
+        list.any(|entry| {
+            let is_same = shortest(Path::new(entry)) == shortest(Path::new(command));
+            let found = find(entry).map(|entry| shortest(&entry));
+            is_same || (program.is_some() && found == program)
+        })
+    }
+}
+
+/// The path without `.` and double slashes.
+fn shortest(path: &Path) -> PathBuf {
+    path.components().collect()
 }
 
 /// What the preferences say about credential plugins.
 ///
 /// # Errors
 ///
-/// When a file that was named cannot be used, or one says what cannot be meant.
-pub(in crate::cluster) fn policy(
+/// When the file cannot be used: what it forbids is not known then.
+pub(super) fn policy(
     options: &ConnectionOptions,
     environment: &Environment,
-    observer: &dyn Observer,
 ) -> Result<Policy, ClusterError> {
-    let (path, is_named) = match place(options, environment)? {
-        Place::Nowhere => return Ok(Policy::AllowAll),
-        Place::Named(path) => (path, true),
-        Place::Usual(path) => (path, false),
+    let variable = environment.kuberc.as_ref().map(PathBuf::from);
+    let Some(named) = options.kuberc.clone().or(variable) else {
+        let usual = environment.home.as_ref();
+        let usual = usual.map(|home| home.join(".kube").join("kuberc"));
+        return match usual.filter(|_| !environment.is_without_preferences) {
+            Some(path) if path.exists() => read(&path),
+            Some(_) | None => Ok(Policy::AllowAll),
+        };
     };
-    let failure = |reason| ClusterError::Preferences {
-        path: path.clone(),
-        reason,
-    };
-    let found = match read(&path) {
-        Ok(found) => found,
-        Err(Unread::Missing) if !is_named => None,
-        Err(Unread::Missing) => return Err(failure("it does not exist".to_owned())),
-        Err(Unread::Unusable(reason)) if is_named => return Err(failure(reason)),
-        // The default file may be meant for another kubectl; only a file that was named has to be usable.
-        Err(Unread::Unusable(reason)) => {
-            observer.event(&Event::Notice(&format!(
-                "preferences in {} are ignored: {reason}",
-                path.display()
-            )));
-            None
-        }
-    };
-    match found {
-        Some(found) => policy_of(found).map_err(failure),
-        None => Ok(Policy::AllowAll),
+    if environment.is_without_preferences || named.as_os_str() == "off" {
+        return Ok(Policy::AllowAll);
     }
+    read(&named)
 }
 
-/// Upstream: `LoadKuberc`.
-fn place(options: &ConnectionOptions, environment: &Environment) -> Result<Place, ClusterError> {
-    if environment.is_without_preferences {
-        return Ok(Place::Nowhere);
-    }
-    match (&options.kuberc, &environment.kuberc) {
-        (Some(named), Some(variable)) if variable == OFF => Err(ClusterError::Flag {
-            flag: "kuberc",
-            value: named.display().to_string(),
-            reason: "the environment variable KUBERC=off turns preferences off; use either \
-                     --kuberc or KUBERC=off"
-                .to_owned(),
-        }),
-        (Some(named), _) => Ok(Place::Named(named.clone())),
-        (None, Some(variable)) if variable == OFF => Ok(Place::Nowhere),
-        (None, Some(variable)) => Ok(Place::Named(PathBuf::from(variable))),
-        (None, None) => Ok(match &environment.home {
-            Some(home) => Place::Usual(home.join(".kube").join("kuberc")),
-            None => Place::Nowhere,
-        }),
-    }
+fn read(path: &Path) -> Result<Policy, ClusterError> {
+    let read = bounded::read(path).map_err(|error| error.to_string());
+    let policy = read.and_then(|bytes| policy_in(&String::from_utf8_lossy(&bytes)));
+    policy.map_err(|reason| ClusterError::Configuration {
+        message: format!("cannot use the preferences {}: {reason}", path.display()),
+        hint: Some("fix the file, or turn preferences off with KUBERC=off".to_owned()),
+    })
 }
 
-/// Why there are no preferences to be had from a file.
-enum Unread {
-    Missing,
-    Unusable(String),
-}
-
-/// The first preferences in the file, if there is anything in it.
-fn read(path: &Path) -> Result<Option<Preferences>, Unread> {
-    let bytes = bounded::read(path).map_err(|error| {
-        if error.kind() == ErrorKind::NotFound {
-            Unread::Missing
-        } else {
-            Unread::Unusable(error.to_string())
-        }
-    })?;
-    let text =
-        String::from_utf8(bytes).map_err(|_| Unread::Unusable("it is not UTF-8".to_owned()))?;
-    first(&text).map_err(Unread::Unusable)
-}
-
-/// Upstream: `decodePreference`.
-fn first(text: &str) -> Result<Option<Preferences>, String> {
+/// That of the first preferences in the file, which may hold them in several versions.
+fn policy_in(text: &str) -> Result<Policy, String> {
+    let documents: Vec<Value> =
+        serde_yaml::from_multiple(text).map_err(|_| "it is not YAML".to_owned())?;
+    let mut documents = documents.into_iter().filter(|document| !document.is_null());
     let mut is_empty = true;
-    for document in documents(text) {
-        if document.trim().is_empty() {
-            continue;
-        }
+    let known = documents.find_map(|document| {
         is_empty = false;
-        // A file may hold the preferences in several versions; the first that can be decoded counts.
-        if let Some(found) = decoded(&document) {
-            return Ok(Some(found));
-        }
-    }
-    if is_empty {
-        Ok(None)
-    } else {
-        Err(format!(
-            "it contains no Preference of {GROUP}v1beta1 or {GROUP}v1alpha1"
-        ))
+        let version = document["apiVersion"].as_str()?;
+        let version = version.strip_prefix("kubectl.config.k8s.io/")?.to_owned();
+        let is_known = ["v1beta1", "v1alpha1"].contains(&version.as_str());
+        (is_known && document["kind"] == "Preference").then_some((version, document))
+    });
+    match known {
+        // This version has nothing about plugins yet.
+        Some((version, _)) if version == "v1alpha1" => Ok(Policy::AllowAll),
+        Some((_, document)) => serde_json::from_value(document)
+            .ok()
+            .and_then(policy_of)
+            .ok_or_else(|| {
+                "credentialPluginPolicy and credentialPluginAllowlist are not valid together"
+                    .to_owned()
+            }),
+        None if is_empty => Ok(Policy::AllowAll),
+        None => Err("it has no Preference of kubectl.config.k8s.io/v1beta1".to_owned()),
     }
 }
 
-fn documents(text: &str) -> Vec<String> {
-    let mut documents = vec![String::new()];
-    for line in text.lines() {
-        let is_border = line
-            .strip_prefix("---")
-            .is_some_and(|rest| rest.trim().is_empty());
-        if is_border {
-            documents.push(String::new());
-        } else if let Some(last) = documents.last_mut() {
-            last.push_str(line);
-            last.push('\n');
+fn policy_of(found: Preferences) -> Option<Policy> {
+    let list = found.credential_plugin_allowlist;
+    match (found.credential_plugin_policy.as_deref(), list) {
+        (None | Some("" | "AllowAll"), None) => Some(Policy::AllowAll),
+        (Some("DenyAll"), None) => Some(Policy::DenyAll),
+        (Some("Allowlist"), Some(list)) if !list.is_empty() => {
+            let names = list
+                .into_iter()
+                .map(|entry| match (entry.name, entry.command) {
+                    (name, command) if name.is_empty() || name == command => Some(command),
+                    (name, command) if command.is_empty() => Some(name),
+                    _ => None,
+                });
+            let names: Option<Vec<String>> =
+                names.map(|name| name.filter(|it| !it.is_empty())).collect();
+            names.map(Policy::Allowlist)
         }
-    }
-    documents
-}
-
-fn decoded(document: &str) -> Option<Preferences> {
-    let value: Value = serde_yaml::from_str(document).ok()?;
-    let version = value.get("apiVersion")?.as_str()?.strip_prefix(GROUP)?;
-    if value.get("kind")?.as_str()? != "Preference" {
-        return None;
-    }
-    match version {
-        "v1beta1" => {
-            let found: Preferences = serde_json::from_value(value).ok()?;
-            let entries = found.credential_plugin_allowlist.iter().flatten();
-            let contradicts = |entry: &Entry| {
-                !entry.name.is_empty() && !entry.command.is_empty() && entry.name != entry.command
-            };
-            let is_clear = !entries.into_iter().any(contradicts);
-            is_clear.then_some(found)
-        }
-        // It has nothing about plugins yet.
-        "v1alpha1" => Some(Preferences::default()),
         _ => None,
     }
-}
-
-fn policy_of(found: Preferences) -> Result<Policy, String> {
-    let list = found.credential_plugin_allowlist.map(|list| {
-        let names = list.into_iter().map(|entry| match entry.command.as_str() {
-            "" => entry.name,
-            _ => entry.command,
-        });
-        names.collect()
-    });
-    Policy::new(&found.credential_plugin_policy.unwrap_or_default(), list)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const BEGIN: &str = "apiVersion: kubectl.config.k8s.io/v1beta1\nkind: Preference\n";
-
-    fn read_text(text: &str) -> Result<Policy, String> {
-        match first(text)? {
-            Some(found) => policy_of(found),
-            None => Ok(Policy::AllowAll),
-        }
-    }
-
-    #[test]
-    fn flag_wins_over_the_variable_and_that_over_the_home() {
-        let some = |text: &str| Some(text.into());
-        let usual = Place::Usual(PathBuf::from("/home/me/.kube/kuberc"));
-        for (flag, variable, expected) in [
-            (None, None, Ok(usual)),
-            (None, some("/v"), Ok(Place::Named("/v".into()))),
-            (some("/f"), some("/v"), Ok(Place::Named("/f".into()))),
-            (None, some("off"), Ok(Place::Nowhere)),
-            (some("/f"), some("off"), Err(())),
-        ] {
-            let options = ConnectionOptions {
-                kuberc: flag.clone().map(|flag: String| PathBuf::from(flag)),
-                ..ConnectionOptions::default()
-            };
-            let environment = Environment {
-                home: Some(PathBuf::from("/home/me")),
-                kuberc: variable.clone().map(|text: String| text.into()),
-                ..Environment::default()
-            };
-            let found = place(&options, &environment).map_err(|_| ());
-            assert_eq!(found, expected, "{flag:?} {variable:?}");
-        }
-        let environment = Environment {
-            is_without_preferences: true,
-            kuberc: Some("/v".into()),
-            ..Environment::default()
-        };
-        let found = place(&ConnectionOptions::default(), &environment);
-        assert_eq!(found.map_err(|_| ()), Ok(Place::Nowhere));
-    }
-
     #[test]
     fn first_preferences_of_the_file_count() {
-        let list = |names: &[&str]| {
-            Ok(Policy::Allowlist(
-                names.iter().map(|&name| name.to_owned()).collect(),
-            ))
+        let begin = "apiVersion: kubectl.config.k8s.io/v1beta1\nkind: Preference\n";
+        let list = |list: &str| {
+            format!("{begin}credentialPluginPolicy: Allowlist\ncredentialPluginAllowlist: {list}\n")
         };
+        let allowed = vec!["a".to_owned(), "/b".to_owned()];
         for (text, expected) in [
-            (String::new(), Ok(Policy::AllowAll)),
-            ("\n---\n".to_owned(), Ok(Policy::AllowAll)),
-            ("kind: Config\n".to_owned(), Err(())),
-            (BEGIN.to_owned(), Ok(Policy::AllowAll)),
-            (format!("{BEGIN}unknown: 1\n"), Ok(Policy::AllowAll)),
+            (String::new(), Some(Policy::AllowAll)),
+            ("\n---\n".to_owned(), Some(Policy::AllowAll)),
+            ("kind: Config\n".to_owned(), None),
+            (begin.to_owned(), Some(Policy::AllowAll)),
             (
-                format!("{BEGIN}credentialPluginPolicy: DenyAll\n"),
-                Ok(Policy::DenyAll),
-            ),
-            (format!("{BEGIN}credentialPluginPolicy: 7\n"), Err(())),
-            (
-                format!("kind: Other\n---\n{BEGIN}credentialPluginPolicy: DenyAll\n---\n{BEGIN}"),
-                Ok(Policy::DenyAll),
+                format!("{begin}aliases: [{{name: get2}}]\ndefaults: 7\n"),
+                Some(Policy::AllowAll),
             ),
             (
-                format!(
-                    "{BEGIN}credentialPluginPolicy: Allowlist\ncredentialPluginAllowlist: [{{name: a}}, {{command: /b}}]\n"
-                ),
-                list(&["a", "/b"]),
+                format!("{begin}credentialPluginPolicy: DenyAll\n"),
+                Some(Policy::DenyAll),
+            ),
+            (format!("{begin}credentialPluginPolicy: denyall\n"), None),
+            (format!("{begin}credentialPluginPolicy: 7\n"), None),
+            (
+                format!("kind: Other\n---\n{begin}credentialPluginPolicy: DenyAll\n---\n{begin}"),
+                Some(Policy::DenyAll),
             ),
             (
-                format!(
-                    "{BEGIN}credentialPluginPolicy: Allowlist\ncredentialPluginAllowlist: [{{name: a, command: b}}]\n"
-                ),
-                Err(()),
+                list("[{name: a}, {command: /b}]"),
+                Some(Policy::Allowlist(allowed)),
             ),
+            (list("[{name: a, command: b}]"), None),
+            (list("[{}]"), None),
+            (list("[]"), None),
+            (format!("{begin}credentialPluginPolicy: Allowlist\n"), None),
             (
-                format!(
-                    "{BEGIN}credentialPluginPolicy: Allowlist\ncredentialPluginAllowlist: [{{}}]\n"
-                ),
-                Err(()),
+                format!("{begin}credentialPluginAllowlist: [{{name: a}}]\n"),
+                None,
             ),
-            (
-                format!("{BEGIN}credentialPluginAllowlist: null\n"),
-                Ok(Policy::AllowAll),
-            ),
-            // This version knows nothing of plugins.
             (
                 format!(
                     "{}credentialPluginPolicy: DenyAll\n",
-                    BEGIN.replace("v1beta1", "v1alpha1")
+                    begin.replace("v1beta1", "v1alpha1")
                 ),
-                Ok(Policy::AllowAll),
+                Some(Policy::AllowAll),
             ),
-            (BEGIN.replace("v1beta1", "v9"), Err(())),
+            (begin.replace("v1beta1", "v9"), None),
         ] {
-            assert_eq!(read_text(&text).map_err(|_| ()), expected, "{text}");
+            assert_eq!(policy_in(&text).ok(), expected, "{text}");
         }
     }
 
     #[test]
-    fn aliases_and_defaults_are_no_business_of_a_plugin() {
-        for more in [
-            "aliases: [{name: get2, command: get, options: [{name: --output, default: wide}]}]",
-            "defaults: 7",
+    fn listed_plugin_is_the_one_that_would_be_run() {
+        let find = |name: &str| match name {
+            "login" => Some(PathBuf::from("/usr/bin/login")),
+            name => name.contains('/').then(|| PathBuf::from(name)),
+        };
+        for (entry, command, allowed) in [
+            ("login", "login", true),
+            ("/usr/bin/login", "login", true),
+            ("login", "/usr/bin/login", true),
+            ("login", "/usr//bin/./login", true),
+            ("login", "/tmp/login", false),
+            ("/tmp/login", "login", false),
+            ("other", "login", false),
+            ("gone", "missing", false),
         ] {
-            let text = format!("{BEGIN}credentialPluginPolicy: DenyAll\n{more}\n");
-            assert_eq!(read_text(&text), Ok(Policy::DenyAll), "{more}");
+            let policy = Policy::Allowlist(vec!["x".to_owned(), entry.to_owned()]);
+            assert_eq!(policy.allows(command, find), allowed, "{entry} {command}");
         }
+        assert!(!Policy::DenyAll.allows("login", find));
+        assert!(Policy::AllowAll.allows("missing", find));
     }
 }

@@ -110,7 +110,7 @@ pub async fn served_kinds(client: &ApiClient) -> Result<ServedKinds, ClusterErro
         kinds.extend(match found {
             // A server that lacks the group says so as any server would; by now it may be known as an
             // API server, whose word counts.
-            Err(ClusterError::Foreign { .. }) if client.is_api_server() => {
+            Err(ClusterError::Undecodable { .. }) if client.is_api_server() => {
                 served_in(client, group).await?
             }
             found => found?,

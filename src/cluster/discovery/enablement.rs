@@ -30,12 +30,8 @@ pub(in crate::cluster) fn how_to_serve(kind: Kind, minor: Option<Minor>) -> Stri
 pub(in crate::cluster) fn how_to_serve_devices(minor: Option<Minor>) -> String {
     match minor {
         Some(found) if found.minor < 34 => unsupported(found.minor),
-        Some(found) => format!(
-            "check --runtime-config and the feature gate DynamicResourceAllocation of kube-apiserver: \
-             Kubernetes {found} serves resource.k8s.io/v1 by default"
-        ),
-        None => "check --runtime-config of kube-apiserver: Kubernetes 1.34 and later serve \
-                 resource.k8s.io/v1 by default"
+        Some(_) | None => "check --runtime-config and the feature gate DynamicResourceAllocation of \
+                           kube-apiserver: Kubernetes 1.34 and later serve resource.k8s.io/v1 by default"
             .to_owned(),
     }
 }
@@ -47,43 +43,34 @@ fn unsupported(minor: u32) -> String {
 
 /// How to get rules from a server of version `minor` that has devices and no rules.
 pub(in crate::cluster) fn how_to_serve_rules(minor: Option<Minor>) -> String {
-    let everywhere = "in kube-apiserver, kube-scheduler and kube-controller-manager";
-    match minor.map(|found| found.minor) {
-        Some(minor @ 0..=34) => unsupported(minor),
-        Some(35) => format!(
-            "start kube-apiserver with --runtime-config=resource.k8s.io/v1alpha3=true, and turn on the \
-             feature gates DRADeviceTaints and DRADeviceTaintRules {everywhere}"
-        ),
+    let (version, gates) = match minor.map(|found| found.minor) {
+        Some(minor @ 0..=34) => return unsupported(minor),
+        Some(35) => ("v1alpha3", "gates DRADeviceTaints and DRADeviceTaintRules"),
         // DRADeviceTaints is on by default since 1.36.
-        Some(36) => format!(
-            "start kube-apiserver with --runtime-config=resource.k8s.io/v1beta2=true, and turn on the \
-             feature gate DRADeviceTaintRules {everywhere}"
-        ),
-        Some(_) => "check --runtime-config of kube-apiserver: Kubernetes 1.37 and later serve \
-                    DeviceTaintRules by default"
-            .to_owned(),
-        None => "check --runtime-config of kube-apiserver: Kubernetes 1.37 and later serve \
-                 DeviceTaintRules by default, and older versions also need feature gates: \
-                 DRADeviceTaints in 1.35, and DRADeviceTaintRules in 1.35 and 1.36"
-            .to_owned(),
-    }
-}
-
-/// How to get policies that change objects from a server of version `minor` that has none.
-fn how_to_serve_mutating_policies(minor: Option<Minor>) -> String {
-    let version = match minor.map(|found| found.minor) {
-        Some(35) => "v1beta1",
+        Some(36) => ("v1beta2", "gate DRADeviceTaintRules"),
         Some(_) | None => {
-            return "check whether --runtime-config of kube-apiserver turns MutatingAdmissionPolicies off: Kubernetes 1.36 and \
-                    later serve them by default; for older versions, turn them on with --runtime-config and with the \
-                    feature gate MutatingAdmissionPolicy"
+            return "check --runtime-config of kube-apiserver: Kubernetes 1.37 and later serve \
+                    DeviceTaintRules by default, 1.35 and 1.36 with the feature gate DRADeviceTaintRules"
                 .to_owned();
         }
     };
     format!(
-        "start kube-apiserver with --runtime-config=admissionregistration.k8s.io/{version}=true and the feature \
-         gate MutatingAdmissionPolicy"
+        "start kube-apiserver with --runtime-config=resource.k8s.io/{version}=true, and turn on the feature \
+         {gates} in kube-apiserver, kube-scheduler and kube-controller-manager"
     )
+}
+
+/// How to get policies that change objects from a server of version `minor` that has none.
+fn how_to_serve_mutating_policies(minor: Option<Minor>) -> String {
+    if minor.is_some_and(|found| found.minor == 35) {
+        "start kube-apiserver with --runtime-config=admissionregistration.k8s.io/v1beta1=true and the feature \
+         gate MutatingAdmissionPolicy"
+            .to_owned()
+    } else {
+        "check --runtime-config of kube-apiserver: Kubernetes 1.36 and later serve MutatingAdmissionPolicies by \
+         default"
+            .to_owned()
+    }
 }
 
 #[cfg(test)]

@@ -81,26 +81,6 @@ async fn credentials_that_never_worked_are_not_asked_for_again() {
 }
 
 #[tokio::test]
-async fn credentials_that_do_not_get_better_end_the_request() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let server = Server::start_secure().await;
-    let client = client(&server, folder.path(), &plugin(folder.path())).await;
-    ask(&client).await.expect("the first token is good");
-    for number in 1..10 {
-        server.expire(&format!("Bearer token-{number}"));
-    }
-    for _ in 0..2 {
-        let error = ask(&client).await.expect_err("it no longer is");
-        assert!(
-            matches!(error, ClusterError::Unauthorized { .. }),
-            "{error}"
-        );
-    }
-    let asked = server.authorizations(PATH);
-    assert_eq!(asked.last().map(String::as_str), Some("Bearer token-2"));
-}
-
-#[tokio::test]
 async fn a_token_file_is_read_again() {
     let folder = tempfile::tempdir().expect("a folder");
     let token = folder.path().join("token");

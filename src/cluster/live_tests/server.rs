@@ -440,13 +440,11 @@ fn script_for(scripts: &Scripts, method: &str, target: &str) -> Answer {
         None => match Target::of(path) {
             Target::Object(resource) => {
                 let name = path.rsplit('/').next().unwrap_or_default();
-                Answer::absent(&resource.name, name)
+                Answer::absent(&resource.1, name)
             }
-            Target::Collection(_)
-            | Target::Group
-            | Target::GroupVersion
-            | Target::Version
-            | Target::Other => Answer::unknown_path(),
+            Target::Collection(_) | Target::Discovery(_) | Target::Version | Target::Other => {
+                Answer::unknown_path()
+            }
         },
         Some(answers) if answers.len() > 1 => answers.pop().expect("an answer"),
         Some(answers) => answers.first().cloned().expect("an answer"),

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::list::List;
-use crate::cluster::client::body_reader::{BodyCollector, BodyReader};
+use crate::cluster::client::body_reader::{BodyReader, hold};
 use crate::cluster::client::retry::AttemptFailure;
 use crate::model::{Encoding, NamespacedName};
 use crate::wire::{
@@ -65,7 +65,7 @@ impl<T, F: Fn(Object) -> Option<T>> BodyReader for Objects<'_, T, F> {
 /// What is made of the objects of a list in JSON, where fields that this plugin does not know are noticed.
 pub(super) struct Texts<'a, F> {
     version: &'static Version,
-    body: BodyCollector,
+    body: Vec<u8>,
     choose: &'a F,
 }
 
@@ -73,7 +73,7 @@ impl<'a, F> Texts<'a, F> {
     pub(super) fn new(version: &'static Version, choose: &'a F) -> Self {
         Self {
             version,
-            body: BodyCollector::default(),
+            body: Vec::new(),
             choose,
         }
     }
@@ -83,12 +83,12 @@ impl<T, F: Fn(Object) -> Option<T>> BodyReader for Texts<'_, F> {
     type Output = List<T>;
 
     fn push(&mut self, bytes: &[u8]) -> Result<(), AttemptFailure> {
-        self.body.push(bytes)
+        hold(&mut self.body, bytes)
     }
 
     fn finish(self) -> Result<List<T>, AttemptFailure> {
         let kind = self.version.kind;
-        let mut decoded = decoded(self.body.bytes())?;
+        let mut decoded = decoded(&self.body)?;
         let others = decoded
             .found
             .keys()
@@ -159,8 +159,8 @@ impl<T, F: Fn(Object) -> Option<T>> BodyReader for Metadata<'_, F> {
     fn finish(mut self) -> Result<List<T>, AttemptFailure> {
         let version = self.texts.version;
         let broken = |reason: String| AttemptFailure::Broken(reason);
-        let body: Partial<'_> = serde_json::from_slice(self.texts.body.bytes())
-            .map_err(|error| broken(error.to_string()))?;
+        let body: Partial<'_> =
+            serde_json::from_slice(&self.texts.body).map_err(|error| broken(error.to_string()))?;
         if body.kind != "PartialObjectMetadataList" || body.api_version != "meta.k8s.io/v1" {
             return Err(broken("it is not a PartialObjectMetadataList".to_owned()));
         }
@@ -175,7 +175,7 @@ impl<T, F: Fn(Object) -> Option<T>> BodyReader for Metadata<'_, F> {
             comma = ",";
         }
         list.push_str("]}");
-        self.texts.body = BodyCollector::of(list.into_bytes());
+        self.texts.body = list.into_bytes();
         self.texts.finish()
     }
 }
@@ -184,7 +184,7 @@ impl<T, F: Fn(Object) -> Option<T>> BodyReader for Metadata<'_, F> {
 pub(super) struct Single<'a> {
     version: &'static Version,
     name: &'a NamespacedName,
-    body: BodyCollector,
+    body: Vec<u8>,
 }
 
 impl<'a> Single<'a> {
@@ -192,7 +192,7 @@ impl<'a> Single<'a> {
         Self {
             version,
             name,
-            body: BodyCollector::default(),
+            body: Vec::new(),
         }
     }
 
@@ -208,15 +208,15 @@ impl BodyReader for Single<'_> {
     type Output = List<Object>;
 
     fn push(&mut self, bytes: &[u8]) -> Result<(), AttemptFailure> {
-        self.body.push(bytes)
+        hold(&mut self.body, bytes)
     }
 
     fn finish(self) -> Result<List<Object>, AttemptFailure> {
-        let body = self.body.bytes();
+        let body = &self.body;
         let (items, warnings) = match self.version.kind.encoding() {
             Encoding::Protobuf => {
-                let (item, warnings) =
-                    decode_protobuf_object(body).map_err(|error| failure(&error))?;
+                let (item, warnings) = decode_protobuf_object(body, Detail::Attributes)
+                    .map_err(|error| failure(&error))?;
                 (item.into_iter().collect(), warnings)
             }
             Encoding::Json => {
@@ -226,7 +226,7 @@ impl BodyReader for Single<'_> {
         };
         let found = identity(body).unwrap_or_default();
         if !self.is(&found) {
-            return Err(AttemptFailure::Foreign(format!(
+            return Err(AttemptFailure::Unreadable(format!(
                 "a {} {}/{}",
                 found.kind, found.namespace, found.name
             )));
@@ -243,7 +243,7 @@ impl BodyReader for Single<'_> {
 /// One page of a list in JSON, object by object as it is served.
 pub(super) struct Served<'a, F> {
     version: &'static Version,
-    body: BodyCollector,
+    body: Vec<u8>,
     keep: &'a F,
 }
 
@@ -251,7 +251,7 @@ impl<'a, F> Served<'a, F> {
     pub(super) fn new(version: &'static Version, keep: &'a F) -> Self {
         Self {
             version,
-            body: BodyCollector::default(),
+            body: Vec::new(),
             keep,
         }
     }
@@ -276,12 +276,11 @@ impl<F: Fn(&mut Fields) -> bool> BodyReader for Served<'_, F> {
     type Output = List<Box<RawValue>>;
 
     fn push(&mut self, bytes: &[u8]) -> Result<(), AttemptFailure> {
-        self.body.push(bytes)
+        hold(&mut self.body, bytes)
     }
 
     fn finish(self) -> Result<Self::Output, AttemptFailure> {
-        let body: Body<'_> =
-            serde_json::from_slice(self.body.bytes()).map_err(|error| broken(&error))?;
+        let body: Body<'_> = serde_json::from_slice(&self.body).map_err(|error| broken(&error))?;
         if body.kind != format!("{}List", self.version.kind) {
             return Err(AttemptFailure::Broken(format!(
                 "it is a {} and not a list",

@@ -130,7 +130,17 @@ async fn read_with(
         rules: notes.take(Kind::DeviceTaintRule, rules),
         ..Snapshot::default()
     };
-    Ok(Reading {
+    Ok(reading_of(client, served, snapshot, notes))
+}
+
+/// A reading of the cluster that `client` asks.
+pub(in crate::cluster) fn reading_of(
+    client: &ApiClient,
+    served: &ServedKinds,
+    snapshot: Snapshot,
+    notes: Notes,
+) -> Reading {
+    Reading {
         snapshot,
         source: Source::Cluster {
             context: client.context().map(str::to_owned),
@@ -144,5 +154,5 @@ async fn read_with(
         resource_versions: notes.resource_versions,
         warnings: notes.warnings,
         gaps: notes.gaps,
-    })
+    }
 }

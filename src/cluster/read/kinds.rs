@@ -103,7 +103,7 @@ impl<'a> Reader<'a> {
 
 /// What there is to say about the lists.
 #[derive(Default)]
-pub(super) struct Notes {
+pub(in crate::cluster) struct Notes {
     /// The kinds of which everything was read.
     pub(super) known: BTreeSet<Kind>,
     pub(super) warnings: Vec<Warning>,

@@ -124,7 +124,7 @@ impl Listing<'_> {
     ) -> Result<List<T>, ClusterError> {
         let start = || Objects::new(self.version, self.detail, &choose);
         match self.pages(PROTOBUF, None, start).await {
-            Err(AttemptFailure::Broken(reason) | AttemptFailure::Dropped(reason)) => {
+            Err(AttemptFailure::Broken(reason)) => {
                 self.client.notice(&format!(
                     "the list of {} was not received completely ({reason}); it is now requested in pages",
                     self.version.kind.plural()

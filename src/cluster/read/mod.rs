@@ -7,11 +7,11 @@
 mod attributes;
 pub(in crate::cluster) mod bodies;
 pub(in crate::cluster) mod claim_consumers;
-mod devices;
+pub(in crate::cluster) mod devices;
 mod disruption_inputs;
 mod events;
 pub(super) mod everything;
-mod kinds;
+pub(in crate::cluster) mod kinds;
 pub(in crate::cluster) mod list;
 pub(in crate::cluster) mod lists;
 mod named;

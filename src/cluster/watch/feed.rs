@@ -13,7 +13,6 @@ use std::time::Duration;
 use futures::stream::{self, LocalBoxStream, StreamExt};
 use tokio::time::Instant;
 
-use super::budget::Budget;
 use crate::cluster::client::api::ApiClient;
 use crate::cluster::client::request::{JSON, PROTOBUF, Read};
 use crate::cluster::client::retry::AttemptFailure;
@@ -24,20 +23,24 @@ use crate::cluster::permission::Permission;
 use crate::cluster::read::bodies;
 use crate::cluster::read::list::List;
 use crate::cluster::read::lists::{Listing, Selection};
+use crate::cluster::retryability::Retryability;
 use crate::model::{Encoding, Kind};
-use crate::wire::{Detail, Object, Version, WatchDecoder, WatchEncoding, WatchEvent};
+use crate::wire::{Detail, Object, Version, WatchDecoder, WatchEvent};
 
 /// For how long a watch is asked for at a time. The server tells its state before it ends one, so that
 /// resuming is cheap; and a connection that has died silently is noticed soon.
 const WATCH: Duration = Duration::from_secs(30);
 /// A watch that ends sooner and tells nothing counts as one that failed.
 const SHORT: Duration = Duration::from_secs(1);
-/// Between two lists, where watching is not allowed.
+/// Between two lists, where watching is not allowed: reading them takes one part in ten of the time.
 const POLL: Duration = Duration::from_secs(1);
-/// How often lists are read at least, however long one takes.
-const RARE: Duration = Duration::from_secs(30);
-/// Reading lists again and again takes at most one part in so many of the time.
 const SHARE: u32 = 10;
+/// How long failures in a row may last when requests have no time limit.
+const UNLIMITED: Duration = Duration::from_secs(600);
+/// After the first failure, doubled after each further one.
+const BREATH: Duration = Duration::from_millis(100);
+/// Between two tries at most, unless the server asks for more.
+const LONGEST: Duration = Duration::from_secs(5);
 
 /// Which objects are told of.
 #[derive(Clone, Debug)]
@@ -48,7 +51,7 @@ pub(super) struct FeedSubject {
 }
 
 /// Where the objects are.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum FeedScope {
     /// Anywhere.
     All,
@@ -77,33 +80,29 @@ impl FeedSubject {
             client: &self.client,
             version: self.version,
             detail: Detail::Names,
-            selection: self.range.selection(),
+            selection: match &self.range {
+                FeedScope::All => Selection::All,
+                FeedScope::Node(node) => Selection::on_node(node),
+            },
         };
         listing.objects(Some).await
     }
 
     /// What happens after `state`, the state of a list. Nothing is asked for before the feed is.
     pub(super) fn feed(self, state: String) -> Feed {
-        let reporter = FeedWriter {
-            budget: Budget::new(self.client.request_timeout()),
+        let writer = FeedWriter {
             subject: self,
             state,
-            began: Instant::now(),
+            failures: 0,
+            failing_since: None,
             phase: Phase::Resume,
         };
-        let news = stream::try_unfold(reporter, |mut reporter| async move {
-            let news = reporter.news().await?;
-            Ok(Some((news, reporter)))
+        let news = stream::try_unfold(writer, |mut writer| async move {
+            let news = writer.news().await?;
+            Ok(Some((news, writer)))
         });
         // Local, because the runtime has a single thread.
         news.boxed_local()
-    }
-
-    fn encoding(&self) -> WatchEncoding {
-        match self.version.kind.encoding() {
-            Encoding::Json => WatchEncoding::Json,
-            Encoding::Protobuf => WatchEncoding::Protobuf(Detail::Names),
-        }
     }
 
     fn read(&self, state: &str) -> Read {
@@ -111,39 +110,29 @@ impl FeedSubject {
             FeedScope::Node(node) => format!("&fieldSelector=spec.nodeName%3D{}", escaped(node)),
             FeedScope::All => String::new(),
         };
-        let path = path_of(self.version, None);
-        let state = escaped(state);
+        let (path, state) = (path_of(self.version, None), escaped(state));
         let seconds = WATCH.as_secs();
         Read {
             // Bookmarks advance the state even when nothing changes, so that resuming does not end in 410 Gone.
             path: format!(
                 "{path}?watch=true&allowWatchBookmarks=true&timeoutSeconds={seconds}&resourceVersion={state}{selector}"
             ),
-            accept: match self.encoding() {
-                WatchEncoding::Json => JSON,
-                WatchEncoding::Protobuf(_) => PROTOBUF,
+            accept: match self.version.kind.encoding() {
+                Encoding::Json => JSON,
+                Encoding::Protobuf => PROTOBUF,
             },
             permission: Permission::new("watch", self.version.kind),
         }
     }
 }
 
-impl FeedScope {
-    fn selection(&self) -> Selection {
-        match self {
-            Self::All => Selection::All,
-            Self::Node(node) => Selection::on_node(node),
-        }
-    }
-}
-
-/// Whoever makes a feed.
 struct FeedWriter {
     subject: FeedSubject,
     /// Everything up to this state has been told.
     state: String,
-    budget: Budget,
-    began: Instant,
+    /// Since the server last told something.
+    failures: u32,
+    failing_since: Option<Instant>,
     phase: Phase,
 }
 
@@ -160,16 +149,7 @@ enum Phase {
 impl FeedWriter {
     async fn news(&mut self) -> Result<FeedEvent, ClusterError> {
         loop {
-            let step = match self.phase {
-                Phase::Resume => self.resume().await,
-                Phase::Watching(..) => self.watched().await,
-                Phase::List => self.listed().await.map(Some),
-                Phase::Poll(pause) => {
-                    tokio::time::sleep(pause).await;
-                    self.polled().await.map(Some)
-                }
-            };
-            match step {
+            match self.step().await {
                 Ok(Some(news)) => return Ok(news),
                 Ok(None) => {}
                 Err(failure) => self.bear(failure).await?,
@@ -177,61 +157,60 @@ impl FeedWriter {
         }
     }
 
-    async fn resume(&mut self) -> Result<Option<FeedEvent>, AttemptFailure> {
-        let FeedSubject {
-            client, version, ..
-        } = &self.subject;
-        let stream = Stream::open(client, &self.subject.read(&self.state)).await?;
-        let decoder = WatchDecoder::new(version, self.subject.encoding());
-        self.phase = Phase::Watching(Box::new(stream), Box::new(decoder));
-        Ok(None)
-    }
-
-    /// What the watch tells next, or `None` when it has ended or told only its state.
-    async fn watched(&mut self) -> Result<Option<FeedEvent>, AttemptFailure> {
-        let Phase::Watching(stream, decoder) = &mut self.phase else {
-            return Ok(None);
-        };
-        // The server ends it by itself; one that does not is not there any more.
-        let limit = self.subject.client.request_timeout().unwrap_or(WATCH);
-        let Some(bytes) = stream.next(WATCH.saturating_add(limit)).await? else {
-            let lasted = stream.age();
-            self.phase = Phase::Resume;
-            if lasted < SHORT {
-                return Err(AttemptFailure::Broken("the watch ended at once".to_owned()));
+    async fn step(&mut self) -> Result<Option<FeedEvent>, AttemptFailure> {
+        let subject = &self.subject;
+        match &mut self.phase {
+            Phase::Resume => {
+                let stream = Stream::open(&subject.client, &subject.read(&self.state)).await?;
+                let decoder = WatchDecoder::new(subject.version, Detail::Names);
+                self.phase = Phase::Watching(Box::new(stream), Box::new(decoder));
+                Ok(None)
             }
-            self.budget.restored();
-            return Ok(None);
-        };
-        let events = decoder
-            .push(&bytes)
-            .map_err(|error| bodies::failure(&error))?;
-        if events.is_empty() {
-            return Ok(None);
+            Phase::Watching(stream, decoder) => {
+                // The server ends it by itself; one that does not is not there any more.
+                let limit = subject.client.request_timeout().unwrap_or(WATCH);
+                let Some(bytes) = stream.next(WATCH.saturating_add(limit)).await? else {
+                    let is_short = stream.age() < SHORT;
+                    self.phase = Phase::Resume;
+                    if is_short {
+                        return Err(AttemptFailure::Broken("the watch ended at once".to_owned()));
+                    }
+                    self.restored();
+                    return Ok(None);
+                };
+                let events = decoder.push(&bytes);
+                let events = events.map_err(|error| bodies::failure(&error))?;
+                let states = events.iter().map(|event| &event.resource_version);
+                if let Some(last) = states.rev().find(|state| !state.is_empty()) {
+                    self.state.clone_from(last);
+                }
+                if events.is_empty() {
+                    return Ok(None);
+                }
+                self.restored();
+                Ok(Some(FeedEvent::Changes(events)))
+            }
+            Phase::List => {
+                // Does not restore the budget: a server that expires every watch at once would otherwise be listed for ever.
+                let list = subject.list().await?;
+                self.state = list.metadata.resource_version;
+                self.phase = Phase::Resume;
+                Ok(Some(FeedEvent::All(list.items)))
+            }
+            Phase::Poll(pause) => {
+                tokio::time::sleep(*pause).await;
+                let asked = Instant::now();
+                let list = subject.list().await?;
+                *pause = asked.elapsed().saturating_mul(SHARE).clamp(POLL, WATCH);
+                self.restored();
+                Ok(Some(FeedEvent::Polled(list.items)))
+            }
         }
-        let states = events.iter().map(|event| &event.resource_version);
-        if let Some(last) = states.rev().find(|state| !state.is_empty()) {
-            self.state.clone_from(last);
-        }
-        self.budget.restored();
-        Ok(Some(FeedEvent::Changes(events)))
     }
 
-    async fn listed(&mut self) -> Result<FeedEvent, AttemptFailure> {
-        // Does not restore the budget: a server that expires every watch at once would otherwise be listed for ever.
-        let list = self.subject.list().await?;
-        self.state = list.metadata.resource_version;
-        self.phase = Phase::Resume;
-        Ok(FeedEvent::All(list.items))
-    }
-
-    async fn polled(&mut self) -> Result<FeedEvent, AttemptFailure> {
-        let asked = Instant::now();
-        let list = self.subject.list().await?;
-        self.budget.restored();
-        let pause = asked.elapsed().saturating_mul(SHARE.saturating_sub(1));
-        self.phase = Phase::Poll(pause.clamp(POLL, RARE));
-        Ok(FeedEvent::Polled(list.items))
+    fn restored(&mut self) {
+        self.failures = 0;
+        self.failing_since = None;
     }
 
     /// Decides how to go on after a failure, and waits until then.
@@ -241,76 +220,67 @@ impl FeedWriter {
     /// When there is no way to go on.
     async fn bear(&mut self, failure: AttemptFailure) -> Result<(), ClusterError> {
         let asked = match &failure {
-            AttemptFailure::Final(ClusterError::Forbidden { permission, .. })
+            AttemptFailure::Busy { retry_after, .. } => *retry_after,
+            AttemptFailure::Final(error @ ClusterError::Forbidden { permission, .. })
                 if permission.verb == "watch" =>
             {
-                let unseen = if self.subject.version.kind == Kind::Pod {
-                    ", and force-deleted pods are detected only if they were stuck in Terminating"
-                } else {
-                    ""
-                };
-                self.subject.client.notice(&format!(
-                    "no permission to {permission}: polling with list instead, which loads the \
-                     server more{unseen}"
-                ));
-                self.phase = Phase::Poll(Duration::ZERO);
+                self.poll(error);
                 return Ok(());
             }
             // Something on the way holds answers back until they are complete, which a watch never is;
-            // or nobody is there any more, which the list will show.
-            AttemptFailure::Final(ClusterError::TimedOut { .. })
+            // or nothing is there any more, which the list will show.
+            AttemptFailure::Final(error @ ClusterError::TimedOut { .. })
                 if matches!(self.phase, Phase::Resume) =>
             {
-                let kind = self.subject.version.kind.plural();
-                self.subject.client.notice(&format!(
-                    "the server did not respond to a watch of {kind}: polling with list instead, \
-                     which loads the server more"
-                ));
-                self.phase = Phase::Poll(Duration::ZERO);
+                self.poll(error);
                 return Ok(());
             }
-            AttemptFailure::Expired => {
-                self.phase = Phase::List;
+            AttemptFailure::Broken(_) | AttemptFailure::Expired => None,
+            AttemptFailure::Final(error) | AttemptFailure::Unsent(error)
+                if error.retryability() == Retryability::TryAgain =>
+            {
                 None
             }
-            AttemptFailure::Busy { retry_after, .. } => *retry_after,
-            AttemptFailure::Broken(_) | AttemptFailure::Dropped(_) => None,
-            AttemptFailure::Final(error) | AttemptFailure::Unsent(error) if may_pass(error) => None,
             AttemptFailure::Final(_)
             | AttemptFailure::Unsent(_)
             | AttemptFailure::Unreadable(_)
-            | AttemptFailure::TooLong(_)
-            | AttemptFailure::Foreign(_) => {
-                return Err(self.given_up(failure));
-            }
+            | AttemptFailure::TooLong(_) => return Err(self.given_up(failure)),
         };
         // A stream that failed is of no further use, and its decoder may hold half an event.
-        if let Phase::Watching(..) = self.phase {
+        if matches!(failure, AttemptFailure::Expired) {
+            self.phase = Phase::List;
+        } else if matches!(self.phase, Phase::Watching(..)) {
             self.phase = Phase::Resume;
         }
-        let now = self.began.elapsed();
-        match self.budget.after_failure(now, asked) {
-            Some(pause) => {
-                tokio::time::sleep(pause).await;
-                Ok(())
-            }
-            None => Err(self.given_up(failure)),
+        let since = *self.failing_since.get_or_insert_with(Instant::now);
+        let doubled = BREATH
+            .saturating_mul(1 << self.failures.min(6))
+            .min(LONGEST);
+        self.failures = self.failures.saturating_add(1);
+        // A server that asks to come back at once may mean it, and is not asked in a hot loop.
+        let pause = asked.unwrap_or_default().max(doubled);
+        let limit = self.subject.client.request_timeout().unwrap_or(UNLIMITED);
+        if since.elapsed().saturating_add(pause) > limit {
+            return Err(self.given_up(failure));
         }
+        tokio::time::sleep(pause).await;
+        Ok(())
+    }
+
+    fn poll(&mut self, why: &ClusterError) {
+        let unseen = if self.subject.version.kind == Kind::Pod {
+            "; force deletions are not detected"
+        } else {
+            ""
+        };
+        self.subject
+            .client
+            .notice(&format!("{why}: polling with list instead{unseen}"));
+        self.phase = Phase::Poll(Duration::ZERO);
     }
 
     fn given_up(&self, failure: AttemptFailure) -> ClusterError {
         let read = self.subject.read(&self.state);
         self.subject.client.error(&read, failure)
     }
-}
-
-/// Whether a server that restarts, or whose network is down for a moment, fails in this way.
-fn may_pass(error: &ClusterError) -> bool {
-    matches!(
-        error,
-        ClusterError::Unreachable { .. }
-            | ClusterError::TimedOut { .. }
-            | ClusterError::Busy { .. }
-            | ClusterError::Incomplete { .. }
-    ) || matches!(error, ClusterError::Refused { status, .. } if *status >= 500)
 }

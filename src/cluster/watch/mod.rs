@@ -5,19 +5,8 @@
 //! ```
 //!
 //! A [`Watched`] starts from a reading and resumes each of its lists where that ended, so that a list
-//! is read once however long it is looked at. The pods are those that use selected devices; where they
-//! are decides how they are watched. Dropping it ends all requests.
-//!
-//! ```ignore
-//! let mut watched = Watched::keep(&client, &served, reading).watching(&[Kind::DeviceTaintRule]);
-//! loop {
-//!     show(watched.reading());
-//!     watched.changed().await?;
-//! }
-//! ```
+//! is read once however long it is looked at. Dropping it ends all requests.
 
-mod budget;
-mod by_name;
 mod feed;
 mod index;
 mod pods;

@@ -3,23 +3,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::future::{FutureExt, select_all};
-use futures::stream::StreamExt;
+use futures::stream::{self, StreamExt};
+use tokio::time::Instant;
 
-use super::by_name::PodsByName;
 use super::feed::{Feed, FeedEvent, FeedScope, FeedSubject};
 use super::index::Index;
 use crate::cluster::client::api::ApiClient;
 use crate::cluster::discovery::discover::ServedKinds;
 use crate::cluster::error::ClusterError;
+use crate::cluster::read::claim_consumers::ClaimConsumers;
+use crate::cluster::read::devices::reading_of;
+use crate::cluster::read::kinds::Notes;
 use crate::model::kind::for_each_kind;
-use crate::model::{Kind, Pod, Reading, Snapshot, Source, Uid};
+use crate::model::{Kind, Pod, Reading, Snapshot, Uid};
 use crate::wire::{Change, Fact, Object, WatchEvent};
 
-/// So much news at most is taken in one go, so that whoever looks gets to look.
+/// So much news at most is taken in one go, between two looks.
 const AT_ONCE: usize = 256;
-
-/// Stands for those whom no feed tells of.
-const BY_NAME: usize = usize::MAX;
 
 /// A reading that is kept as the cluster is.
 pub struct Watched {
@@ -27,8 +27,14 @@ pub struct Watched {
     pub(super) served: ServedKinds,
     pub(super) reading: Reading,
     indexes: BTreeMap<Kind, Index>,
-    lines: Vec<WatchedFeed>,
-    pub(super) by_name: PodsByName,
+    feeds: Vec<WatchedFeed>,
+    /// The user may not list pods.
+    pub(super) confined: bool,
+    /// The pods that are asked for by name, and when that was done last.
+    pub(super) by_name: ClaimConsumers,
+    pub(super) asked: Option<Instant>,
+    /// Pods that are gone: no other pod is ever given their UID.
+    pub(super) gone: BTreeSet<Uid>,
     /// Pods that were told to be gone, as they were last.
     departed: Vec<Pod>,
     /// Whether some pods were listed from time to time, because they cannot be watched.
@@ -57,20 +63,7 @@ impl Watched {
     /// Nothing at all: for those who may not list what they look at.
     #[must_use]
     pub fn nothing(client: &ApiClient, served: &ServedKinds) -> Self {
-        let reading = Reading {
-            snapshot: Snapshot::default(),
-            source: Source::Cluster {
-                context: client.context().map(str::to_owned),
-                server: Some(client.server().url.clone()),
-                server_version: served.git_version.clone(),
-            },
-            observed_at: client.server_time(),
-            version: served.version,
-            known: BTreeSet::new(),
-            resource_versions: BTreeMap::new(),
-            warnings: Vec::new(),
-            gaps: Vec::new(),
-        };
+        let reading = reading_of(client, served, Snapshot::default(), Notes::default());
         Self::keep(client, served, reading)
     }
 
@@ -86,8 +79,11 @@ impl Watched {
             served: served.clone(),
             reading,
             indexes: BTreeMap::new(),
-            lines: Vec::new(),
-            by_name: PodsByName::default(),
+            feeds: Vec::new(),
+            confined: false,
+            by_name: ClaimConsumers::default(),
+            asked: None,
+            gone: BTreeSet::new(),
             departed: Vec::new(),
             pods_are_polled: false,
         }
@@ -108,7 +104,7 @@ impl Watched {
             let state = self.reading.resource_versions.get(kind.plural()).cloned();
             if let (Some(state), Some(subject)) = (state, self.subject(*kind, FeedScope::All)) {
                 // The number that `add` gives to the feed next.
-                let index = Index::of(self.lines.len(), names(&self.reading.snapshot, *kind));
+                let index = Index::of(self.feeds.len(), names(&self.reading.snapshot, *kind));
                 self.indexes.insert(*kind, index);
                 self.add(subject, state);
             }
@@ -130,16 +126,16 @@ impl Watched {
     ///
     /// When the server cannot be asked any more, for longer than the request timeout.
     pub async fn changed(&mut self) -> Result<(), ClusterError> {
-        if self.lines.is_empty() {
+        if self.feeds.is_empty() {
             return std::future::pending().await;
         }
-        let next = self.lines.iter_mut().map(|line| line.feed.next());
+        let next = self.feeds.iter_mut().map(|watched| watched.feed.next());
         // The futures that lose are dropped without loss, since every feed keeps its own progress.
         let (news, number, _) = select_all(next).await;
         self.apply(number, news)?;
-        for number in 0..self.lines.len() {
+        for number in 0..self.feeds.len() {
             for _ in 0..AT_ONCE {
-                let Some(news) = self.lines[number].feed.next().now_or_never() else {
+                let Some(news) = self.feeds[number].feed.next().now_or_never() else {
                     break;
                 };
                 self.apply(number, news)?;
@@ -158,24 +154,23 @@ impl Watched {
         let Some(news) = news.transpose()? else {
             return Ok(());
         };
-        let kind = self.lines[number].kind;
-        let mut shelf = FeedObjects {
+        let kind = self.feeds[number].kind;
+        let mut objects = FeedObjects {
             kind,
             number,
             index: self.indexes.entry(kind).or_default(),
             snapshot: &mut self.reading.snapshot,
         };
         match news {
-            FeedEvent::All(objects) => shelf.replace(objects),
-            FeedEvent::Polled(objects) => {
-                shelf.replace(objects);
+            FeedEvent::All(all) => objects.replace(all),
+            FeedEvent::Polled(all) => {
+                objects.replace(all);
                 self.pods_are_polled |= kind == Kind::Pod;
             }
             FeedEvent::Changes(events) => {
-                let gone = shelf.change(events);
-                self.by_name
-                    .gone(gone.iter().map(|pod| pod.uid.clone()).collect());
-                self.departed.extend(gone);
+                let departed = objects.change(events);
+                self.gone.extend(departed.iter().map(|pod| pod.uid.clone()));
+                self.departed.extend(departed);
             }
         }
         Ok(())
@@ -187,37 +182,30 @@ impl Watched {
             return Ok(());
         };
         let list = subject.list().await?;
+        if kind == Kind::Pod && subject.range == FeedScope::All {
+            // What is known of single nodes is part of it, and each pod is kept once.
+            self.forget_pods();
+        }
         self.add(subject, list.metadata.resource_version);
         self.reading.warnings.extend(list.warnings);
-        let number = self.lines.len().saturating_sub(1);
+        let number = self.feeds.len().saturating_sub(1);
         self.apply(number, Some(Ok(FeedEvent::All(list.items))))
+    }
+
+    /// Ends all feeds of pods.
+    pub(super) fn forget_pods(&mut self) {
+        self.reading.snapshot.pods.clear();
+        self.indexes.remove(&Kind::Pod);
+        let feeds = self.feeds.iter_mut();
+        for watched in feeds.filter(|watched| watched.kind == Kind::Pod) {
+            watched.feed = stream::pending().boxed_local();
+        }
     }
 
     /// Whether the objects of `kind` in `range` are watched.
     pub(super) fn watches(&self, kind: Kind, range: &FeedScope) -> bool {
-        let mut lines = self.lines.iter();
-        lines.any(|line| line.kind == kind && line.range == *range)
-    }
-
-    /// The pods that feeds tell of, by their UIDs.
-    pub(super) fn told_pods(&self) -> BTreeSet<Uid> {
-        let feeds = self.indexes.get(&Kind::Pod).into_iter();
-        let pods = self.reading.snapshot.pods.iter();
-        // An index keeps the order of its list, so the two can be zipped.
-        let told = pods
-            .zip(feeds.flat_map(Index::feeds))
-            .filter(|(_, feed)| *feed != BY_NAME);
-        told.map(|(pod, _)| pod.uid.clone()).collect()
-    }
-
-    /// Changes the pods that no feed tells of.
-    pub(super) fn pods_by_name(&mut self, change: impl FnOnce(&mut FeedObjects<'_>)) {
-        change(&mut FeedObjects {
-            kind: Kind::Pod,
-            number: BY_NAME,
-            index: self.indexes.entry(Kind::Pod).or_default(),
-            snapshot: &mut self.reading.snapshot,
-        });
+        let mut feeds = self.feeds.iter();
+        feeds.any(|feed| feed.kind == kind && feed.range == *range)
     }
 
     fn subject(&self, kind: Kind, range: FeedScope) -> Option<FeedSubject> {
@@ -229,7 +217,7 @@ impl Watched {
     }
 
     fn add(&mut self, subject: FeedSubject, state: String) {
-        self.lines.push(WatchedFeed {
+        self.feeds.push(WatchedFeed {
             kind: subject.version.kind,
             range: subject.range.clone(),
             feed: subject.feed(state),
@@ -238,7 +226,7 @@ impl Watched {
 }
 
 /// The facts of one kind that one feed tells of.
-pub(super) struct FeedObjects<'a> {
+struct FeedObjects<'a> {
     kind: Kind,
     number: usize,
     index: &'a mut Index,
@@ -246,60 +234,51 @@ pub(super) struct FeedObjects<'a> {
 }
 
 impl FeedObjects<'_> {
-    /// These are all of them.
-    pub(super) fn replace(&mut self, objects: Vec<Object>) {
-        self.clear();
-        for object in objects {
-            self.put(object);
-        }
-    }
-
     /// Gives the pods that are gone.
     fn change(&mut self, events: Vec<WatchEvent>) -> Vec<Pod> {
         let mut gone = Vec::new();
         for event in events {
             match event.change {
                 Change::Present(object) => self.put(*object),
-                Change::Absent(name) => gone.extend(self.take(&name)),
+                Change::Absent(name) => gone.extend(self.take(name).and_then(Pod::of)),
                 Change::Nothing => {}
             }
         }
         gone
     }
-
-    /// The pod, if it was one: it will not come back.
-    fn take(&mut self, name: &str) -> Option<Pod> {
-        Pod::of(self.take_object(name)?)
-    }
 }
 
-macro_rules! shelf {
+macro_rules! feed_objects {
     ($(
         $(#[$facts:meta])*
         $kind:ident in $field:ident { $($columns:tt)* }
     )*) => {
         impl FeedObjects<'_> {
+            /// These are all of them.
+            fn replace(&mut self, objects: Vec<Object>) {
+                match self.kind {
+                    $(Kind::$kind => self.index.clear(&mut self.snapshot.$field, self.number),)*
+                }
+                for object in objects {
+                    self.put(object);
+                }
+            }
+
             fn put(&mut self, object: Object) {
                 let name = object.name();
                 match object {
                     $(Object::$kind(fact) => {
-                        self.index.put(&mut self.snapshot.$field, self.number, &name, fact);
+                        self.index.put(&mut self.snapshot.$field, self.number, name, fact);
                     })*
                 }
             }
 
-            fn take_object(&mut self, name: &str) -> Option<Object> {
+            fn take(&mut self, name: String) -> Option<Object> {
                 match self.kind {
                     $(Kind::$kind => {
                         let fact = self.index.take(&mut self.snapshot.$field, self.number, name);
                         fact.map(Object::$kind)
                     })*
-                }
-            }
-
-            fn clear(&mut self) {
-                match self.kind {
-                    $(Kind::$kind => self.index.clear(&mut self.snapshot.$field, self.number),)*
                 }
             }
         }
@@ -313,4 +292,4 @@ macro_rules! shelf {
     };
 }
 
-for_each_kind!(shelf);
+for_each_kind!(feed_objects);

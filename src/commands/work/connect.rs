@@ -72,9 +72,9 @@ pub(crate) fn failed(error: ClusterError) -> Failure {
         Retryability::TryAgain => ExitStatus::TryAgain,
         Retryability::Stop => ExitStatus::Failed,
     };
-    let hints = error.hints();
+    let hint = error.hint();
     let failure = Failure::from(error).ending(status);
-    hints.into_iter().fold(failure, Failure::hint)
+    hint.into_iter().fold(failure, Failure::hint)
 }
 
 impl Live {

@@ -180,13 +180,13 @@ fn malformed_object_is_named_with_its_field() {
 #[test]
 fn single_object_is_what_it_says_it_is() {
     let body = envelope("v1", "Pod", &pod("a").encode_to_vec());
-    let (item, warnings) = decode_protobuf_object(&body).expect("a pod");
+    let (item, warnings) = decode_protobuf_object(&body, Detail::Attributes).expect("a pod");
     assert_eq!(item.map(|item| item.object.name()).as_deref(), Some("ml/a"));
     // The pod's entry names no claim.
     assert_eq!(warnings.len(), 1);
     let secret = envelope("v1", "Secret", &[]);
     assert!(matches!(
-        decode_protobuf_object(&secret),
+        decode_protobuf_object(&secret, Detail::Attributes),
         Err(DecodeError::UnexpectedKind { .. })
     ));
 }
@@ -206,6 +206,6 @@ proptest! {
     fn arbitrary_bytes_are_no_list(bytes in any::<Vec<u8>>()) {
         prop_assert!(decode(&bytes, 16).is_err());
         prop_assert!(decode(&[&b"k8s\0"[..], &bytes].concat(), 16).is_err());
-        prop_assert!(decode_protobuf_object(&bytes).is_err());
+        prop_assert!(decode_protobuf_object(&bytes, Detail::Attributes).is_err());
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::model::{AttributeValue, ClaimSource, DeviceTaintRule, Operator};
 use crate::wire::testing::{envelope, field};
-use crate::wire::{Documents, Object, decode_protobuf_object};
+use crate::wire::{Detail, Documents, Object, decode_protobuf_object};
 
 /// The fact that an object states, and the codes and texts of its warnings.
 fn decode(object: &Value) -> (Object, Vec<String>) {
@@ -58,7 +58,7 @@ fn unknown_selector_field_is_kept_by_number_in_protobuf() {
     let spec = [field(1, &selector), field(2, &taint)].concat();
     let raw = [field(1, &field(1, b"rule")), field(2, &spec)].concat();
     let body = envelope("resource.k8s.io/v1", "DeviceTaintRule", &raw);
-    let (item, warnings) = decode_protobuf_object(&body).expect("a rule");
+    let (item, warnings) = decode_protobuf_object(&body, Detail::Attributes).expect("a rule");
     let Some(Object::DeviceTaintRule(rule)) = item.map(|item| item.object) else {
         panic!("not a rule");
     };

@@ -46,7 +46,7 @@ pub fn passes(fault: &Fault) -> bool {
             let passing = ["408", "429", "500", "502", "503", "504"];
             passing.contains(&&reply.status[..3])
         }
-        Fault::Spoiled(spoiled) => spoiled.breaks || spoiled.pause.is_some(),
+        Fault::Spoiled(spoiled) => spoiled.breaks,
         Fault::Doubled(_)
         | Fault::Another(_)
         | Fault::Garbled
@@ -114,7 +114,7 @@ fn fault(random: &mut Random) -> Fault {
         6 => Fault::breaks(random.below(1000)),
         7 => Fault::appended(random.pick(&[&b"\0"[..], &b"\n"[..], &b"{}"[..], &b"k8s\0"[..]])),
         8 => Fault::undated(),
-        9 => Fault::trickles(Duration::from_millis(300)),
+        9 => Fault::Late(LONG),
         10..=14 => Fault::Replaced(reply(random)),
         _ => Fault::Answer(reply(random)),
     }

@@ -75,8 +75,6 @@ pub struct Spoiled {
     pub more: Vec<u8>,
     /// A bit flips at so many thousandths of the body.
     pub flipped: Option<usize>,
-    /// It arrives byte by byte with such pauses.
-    pub pause: Option<Duration>,
     /// Nothing says what time it is.
     pub undated: bool,
 }
@@ -132,14 +130,6 @@ impl Fault {
             ..Spoiled::default()
         })
     }
-
-    /// The body arrives byte by byte.
-    pub fn trickles(pause: Duration) -> Self {
-        Self::Spoiled(Spoiled {
-            pause: Some(pause),
-            ..Spoiled::default()
-        })
-    }
 }
 
 impl Spoiled {
@@ -159,11 +149,7 @@ impl Spoiled {
     }
 
     pub(super) fn is_harmful(&self) -> bool {
-        self.kept.is_some()
-            || self.breaks
-            || !self.more.is_empty()
-            || self.flipped.is_some()
-            || self.pause.is_some()
+        self.kept.is_some() || self.breaks || !self.more.is_empty() || self.flipped.is_some()
     }
 }
 

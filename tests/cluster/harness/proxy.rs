@@ -515,16 +515,7 @@ async fn pass(
     let length = spoiled.spoil(&mut body);
     let head = format!("{head}Content-Length: {length}\r\n\r\n");
     stream.write_all(head.as_bytes()).await?;
-    match spoiled.pause {
-        None => stream.write_all(&body).await?,
-        Some(pause) => {
-            for byte in body {
-                stream.write_all(&[byte]).await?;
-                stream.flush().await?;
-                tokio::time::sleep(pause).await;
-            }
-        }
-    }
+    stream.write_all(&body).await?;
     Ok(stream.flush().await?)
 }
 
