@@ -175,8 +175,10 @@ impl ListArgs {
                 BTreeMap::new(),
             )
         };
-        // Rules that could not be read must not look like none.
-        view.rules()?;
+        // Rules that could not be read must not look like none; of files, a warning says how to state that.
+        if view.live().is_some() {
+            view.rules()?;
+        }
         let (view, names) = match choice {
             Some(choice) => named(&choice, view).await?,
             None => (view, None),

@@ -6,7 +6,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
-use super::harness::{EXAMPLE, Folder, assert_refused, devicetaint, example};
+use super::harness::{EXAMPLE, Folder, devicetaint, example};
 use crate::screen::assert_screen;
 
 const QUESTION: &str = "preview gpu.example.com/node-7/gpu-0 a:NoExecute -o json";
@@ -175,22 +175,6 @@ fn names_of_an_incomplete_answer_end_with_6() {
 fn complete_answer_is_no_error_when_strict() {
     let run = devicetaint(&format!("{QUESTION} --from {EXAMPLE} --strict"));
     assert_eq!(run.shown(), expected());
-}
-
-#[test]
-fn files_without_a_time_need_one() {
-    let slice = r#"{"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"s"},
-        "spec":{"driver":"d","pool":{"name":"p","generation":1,"resourceSliceCount":1},"nodeName":"n","devices":[{"name":"x"}]}}"#;
-    let folder = Folder::new().with("slice.json", slice);
-    let run = |line: &str| folder.devicetaint(line);
-    assert_refused(run, &[("devices --from slice.json", 2, "--now")]);
-    let run = run("devices --from slice.json --now 2026-11-21T00:00:00Z -o name");
-    assert_eq!(
-        (run.code, run.stdout.as_str()),
-        (6, "d/p/x\n"),
-        "{}",
-        run.shown()
-    );
 }
 
 #[test]

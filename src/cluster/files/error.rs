@@ -54,6 +54,20 @@ pub enum InputError {
         #[source]
         source: DecodeError,
     },
+    /// A file holds objects that were never stored.
+    #[error("{file} is a manifest, not a dump: {object} has no uid or no namespace")]
+    Manifest {
+        /// As given, or as found in a directory.
+        file: String,
+        /// The first such object.
+        object: String,
+    },
+    /// A directory has no manifests.
+    #[error("no rules in {directory}: it contains no *.json, *.yaml, *.yml or *.gz file")]
+    NoRules {
+        /// As given.
+        directory: String,
+    },
     /// None of the files holds anything that a preview is made from.
     #[error("{files} contains nothing that this command uses: {found}")]
     NothingNeeded {
@@ -104,6 +118,8 @@ impl InputError {
             | Self::EmptyDirectory { .. }
             | Self::TooLarge { .. }
             | Self::NothingNeeded { .. }
+            | Self::Manifest { .. }
+            | Self::NoRules { .. }
             | Self::NotARule { .. }
             | Self::Annotation { .. } => false,
         }
@@ -113,7 +129,7 @@ impl InputError {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::NothingNeeded { .. } | Self::EmptyDirectory { .. } => {
+            Self::NothingNeeded { .. } | Self::EmptyDirectory { .. } | Self::Manifest { .. } => {
                 Some("make a dump with: kubectl devicetaint snapshot -o cluster.json.gz")
             }
             Self::Archive { .. } => {
@@ -123,6 +139,7 @@ impl InputError {
             | Self::NotText { .. }
             | Self::TooLarge { .. }
             | Self::Decode { .. }
+            | Self::NoRules { .. }
             | Self::NotARule { .. }
             | Self::Annotation { .. } => None,
         }

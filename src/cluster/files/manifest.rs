@@ -25,7 +25,11 @@ pub fn read_manifests(
 ) -> Result<Vec<(DeviceTaintRule, Value)>, InputError> {
     let mut manifests = Vec::new();
     for source in sources {
-        for InputFile { source: file, .. } in source.files(limits)? {
+        let files = source.files(limits);
+        if let Err(InputError::EmptyDirectory { directory }) = files {
+            return Err(InputError::NoRules { directory });
+        }
+        for InputFile { source: file, .. } in files? {
             let documents = Documents::keeping([Kind::DeviceTaintRule]);
             let decoded = decode_file(&file, stdin, limits, documents)?;
             let other = decoded

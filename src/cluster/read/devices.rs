@@ -139,6 +139,7 @@ async fn read_with(
         },
         // The server's clock, because deadlines count from times that its components wrote.
         observed_at: client.server_time(),
+        is_time_guessed: false,
         version: served.version,
         known: notes.known,
         resource_versions: notes.resource_versions,

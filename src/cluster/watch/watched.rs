@@ -65,6 +65,7 @@ impl Watched {
                 server_version: served.git_version.clone(),
             },
             observed_at: client.server_time(),
+            is_time_guessed: false,
             version: served.version,
             known: BTreeSet::new(),
             resource_versions: BTreeMap::new(),

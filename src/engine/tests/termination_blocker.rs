@@ -90,6 +90,7 @@ fn nothing_is_concluded_from_slices_that_were_not_read() {
         snapshot: Snapshot::default(),
         source: Source::Files,
         observed_at: None,
+        is_time_guessed: false,
         version: None,
         known: Kind::ALL.into(),
         resource_versions: BTreeMap::new(),

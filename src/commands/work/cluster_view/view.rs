@@ -67,9 +67,17 @@ pub(crate) struct ViewWarnings {
     pub(super) doubts: Vec<Warning>,
     /// The cluster, unless files were read.
     pub(super) live: Option<Live>,
+    /// The time of the report, if it is the newest time in files that do not state when they were saved.
+    pub(super) guessed_time: Option<Timestamp>,
 }
 
 impl ViewWarnings {
+    /// The line that belongs to tables with a guessed time.
+    pub(crate) fn guessed_time(&self) -> Option<String> {
+        let time = self.guessed_time?;
+        Some(format!("as of {time}, the newest time in the files"))
+    }
+
     /// Says what the server had to say beside its answers, and what is doubtful about the look.
     pub(crate) fn tell(&self, printer: &Printer<'_>) {
         for doubt in &self.doubts {
