@@ -8,7 +8,7 @@ fn plan(flags: &str) -> Run {
 }
 
 #[test]
-fn plan_has_its_units_the_next_best_and_its_drain() {
+fn plan_has_its_units_and_its_drain() {
     let run = plan("'gpu.example.com/node-3/*' --count 5");
     assert_screen("plan", &run.shown());
 }
@@ -38,66 +38,11 @@ fn whole_nodes_are_planned_with_all_of_their_devices() {
     assert_eq!((on("node-4/"), on("node-8/")), (6, 4));
     let run = plan(&format!("{flags} --no-headers"));
     assert_eq!(run.stdout.lines().count(), 2, "{}", run.shown());
-    let next = "next: kubectl devicetaint drain --node node-4 --node node-8\n";
-    assert_eq!(run.stderr, next);
-}
-
-/// Two devices, the first of which a claim with this metadata and these users holds.
-fn held_by(metadata: &str, users: &str) -> Folder {
-    let text = format!(
-        "apiVersion: v1
-kind: List
-metadata:
-  annotations:
-    devicetaint.dev/observed-at: \"2025-11-18T00:00:00Z\"
-    devicetaint.dev/kinds: ResourceSlice,ResourceClaim,DeviceTaintRule,Pod
-    devicetaint.dev/server-version: v1.37.0
-items:
-- apiVersion: resource.k8s.io/v1
-  kind: ResourceSlice
-  metadata: {{name: a}}
-  spec:
-    driver: d.example.com
-    nodeName: n1
-    pool: {{name: n1, generation: 1, resourceSliceCount: 1}}
-    devices: [{{name: gpu-0}}, {{name: gpu-1}}]
-- {{apiVersion: v1, kind: Pod, metadata: {{name: other, namespace: t, uid: o1}}, spec: {{}}}}
-- apiVersion: resource.k8s.io/v1
-  kind: ResourceClaim
-  metadata: {{name: held, namespace: t, uid: x1{metadata}}}
-  spec: {{devices: {{requests: [{{name: g, exactly: {{deviceClassName: c}}}}]}}}}
-  status:
-    allocation: {{devices: {{results: [{{request: g, driver: d.example.com, pool: n1, device: gpu-0}}]}}}}
-    reservedFor: [{users}]
-"
-    );
-    Folder::new().with("cluster.yaml", text)
-}
-
-#[test]
-fn device_that_a_claim_without_pods_holds_is_planned_last() {
-    for (metadata, users) in [
-        ("", ""),
-        (
-            ", deletionTimestamp: \"2025-11-18T00:00:00Z\", finalizers: [a.io/protection]",
-            "{resource: pods, name: gone, uid: gone}",
-        ),
-    ] {
-        let folder = held_by(metadata, users);
-        let run = |flags: &str| {
-            folder.devicetaint(&format!("plan d.example.com {flags} --from cluster.yaml"))
-        };
-        let first = run("--count 1 -o name");
-        assert_eq!(
-            first.stdout,
-            "d.example.com/n1/gpu-1\n",
-            "{}",
-            first.shown()
-        );
-        let rows = run("--count 2 --no-headers").stdout;
-        let free: Vec<bool> = rows.lines().map(|row| row.ends_with("1 of 1")).collect();
-        assert_eq!(free, [false, true], "{rows}");
-    }
+    let last = "kubectl devicetaint drain --node node-4 --node node-8";
+    assert_eq!(plan(flags).stdout.lines().last(), Some(last));
+    // A Job's pod is evicted only if the drain includes Jobs.
+    let jobs = plan("gpu.example.com/node-10/gpu-0 --count 1").stdout;
+    assert!(jobs.ends_with("/gpu-0 --include jobs\n"), "{jobs}");
 }
 
 #[test]
