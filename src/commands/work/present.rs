@@ -72,7 +72,7 @@ fn tell(answer: &impl Answer, printer: &Printer<'_>) {
 }
 
 /// The page that an answer is printed on.
-pub(crate) fn page(wanted: OutputRequest, context: &Context) -> Page {
+fn page(wanted: OutputRequest, context: &Context) -> Page {
     Page {
         format: wanted.format,
         width: context.width,

@@ -15,7 +15,7 @@ use crate::decide::identity::other_hardware;
 use crate::decide::version::release_of;
 use crate::engine::{self, DeviceImpact, Impact, ProposedTaint, Selection, Semantics};
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceTaintRule, Kind, Minor, Pod, Reading, Snapshot, Warning};
+use crate::model::{DeviceTaintRule, Kind, Minor, Pod, Reading, Snapshot, Warning};
 use crate::output::Printer;
 use crate::report::ImpactReport;
 use crate::report::metadata::Warning as Oddity;
@@ -178,12 +178,6 @@ impl<Read: ReadState> ClusterView<Read> {
         proposed: &'a [ProposedTaint],
     ) -> Vec<DeviceImpact<'a>> {
         engine::tainted_devices(self.snapshot(), proposed, self.now, &self.semantics)
-    }
-
-    /// The devices that are published or allocated.
-    pub(crate) fn known_devices(&self) -> Vec<DeviceId> {
-        let all = engine::devices(self.snapshot(), &self.semantics);
-        all.into_iter().map(|device| device.id).collect()
     }
 
     /// Whether all claims are known: without them nobody can say which device is in use.
