@@ -149,6 +149,7 @@ fn plan_units(mut cluster: Snapshot) {
         snapshot: cluster,
         source: Source::Files,
         observed_at: Some(start()),
+        is_time_guessed: false,
         version: None,
         known: Kind::ALL.into(),
         resource_versions: Default::default(),

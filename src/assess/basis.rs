@@ -4,6 +4,7 @@ use std::ops::Deref;
 
 use jiff::Timestamp;
 
+use super::availability::Availabilities;
 use super::completeness::{CountSubject, ReportCompleteness};
 use crate::engine::Semantics;
 use crate::model::Reading;
@@ -29,6 +30,18 @@ impl DeviceBasis<'_> {
     #[must_use]
     pub fn knows_usage(&self) -> bool {
         ReportCompleteness::new(&self.reading.gaps).is_complete(CountSubject::Allocated)
+    }
+}
+
+impl DeviceBasis<'_> {
+    /// Reports whether all claims and taints are known, so that a device can be known to be free.
+    #[must_use]
+    pub fn knows_free_devices(&self) -> bool {
+        let availabilities = Availabilities::new(self.reading);
+        let completeness = availabilities.completeness();
+        [CountSubject::Holders, CountSubject::Taints]
+            .into_iter()
+            .all(|subject| completeness.is_complete(subject))
     }
 }
 

@@ -51,6 +51,7 @@ impl Scene {
                 snapshot: world.snapshot,
                 source: Source::Files,
                 observed_at: None,
+                is_time_guessed: false,
                 version: None,
                 known: Kind::ALL.into(),
                 resource_versions: BTreeMap::new(),

@@ -10,6 +10,7 @@
 //! ([`mod@plan`]) compute the cost of evictions from the same rows.
 
 mod assessment;
+mod availability;
 mod basis;
 mod closed_nodes;
 mod completeness;
@@ -36,6 +37,7 @@ mod taint_counts;
 mod totals;
 
 pub use assessment::{Assessed, Assessment};
+pub use availability::{Availabilities, Availability};
 pub use basis::{Basis, DeviceBasis};
 pub use closed_nodes::closed_line;
 pub use completeness::{CountSubject, ReportCompleteness};

@@ -7,25 +7,28 @@ use super::flags::source::SourceArgs;
 use super::profile::{CommandProfile, NamespaceFilter};
 use super::work::cluster_view::ClusterView;
 use super::work::output_request::OutputRequest;
-use super::work::present::{page, present};
+use super::work::present::present;
 use crate::assess::Basis;
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
 use crate::decide::choice::{
-    self, Choice, DeviceArguments, DeviceFilterFlags, NO_DEVICES, refuse_unknown_columns,
+    self, Choice, DeviceArguments, DeviceFilterFlags, refuse_unknown_columns,
 };
 use crate::decide::list_filter::ListFilter;
 use crate::engine;
 use crate::error::{ExitStatus, Failure};
-use crate::model::Kind;
-use crate::render::{Format, render};
+use crate::render::Format;
 use crate::report::{DeviceLines, DeviceReport};
 
-/// List devices with their taints, claims and pods
+/// List devices with their taints and pods
 ///
-/// Lists the devices that match the DEVICE arguments and all flags, grouped by node, with counts for each
-/// node. `help selectors` describes how several arguments are combined. The names in the column DEVICE can be
-/// used as arguments of `preview`. With --namespace, shows only devices allocated to claims in that namespace.
+/// Without arguments and flags, counts the devices of each node and driver. FREE: no claim holds the device, its counters
+/// are left, and no taint keeps new claims off. PARTITIONS USED counts the devices that use counters, but no whole
+/// counter set; all other counts are those of the other devices. Claims with admin access use nothing.
+///
+/// With DEVICE, flags, or -o wide, lists the devices: those that match the arguments and all flags. `help selectors`
+/// describes how several arguments are combined. With --namespace, lists only devices allocated to claims in that
+/// namespace.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DevicesArgs {
@@ -36,7 +39,7 @@ pub(super) struct DevicesArgs {
     #[command(flatten)]
     filters: DeviceFilterArgs,
 
-    /// Every device of every driver, which is the default
+    /// List every device of every driver
     #[arg(long, help_heading = "Devices", hide_short_help = true)]
     all_devices: bool,
 
@@ -48,10 +51,9 @@ pub(super) struct DevicesArgs {
     #[arg(long, help_heading = "Devices")]
     tainted: bool,
 
-    /// Only free devices, tainted or not
+    /// Only free devices
     ///
-    /// That is, devices that no claim holds, and whose counter sets have enough counters left to allocate them. Claims
-    /// with admin access do not count. Devices of which it is unknown whether they are in use are not listed.
+    /// Devices of which it is unknown whether they are free are not listed.
     #[arg(long, help_heading = "Devices")]
     free: bool,
 
@@ -66,7 +68,7 @@ pub(super) struct DevicesArgs {
     )]
     columns: Vec<String>,
 
-    /// Omit the header line and the lines of the nodes
+    /// Omit the header line and the lines of the pools
     #[arg(long, help_heading = "Output")]
     no_headers: bool,
 
@@ -103,23 +105,23 @@ pub(super) async fn run(args: DevicesArgs, context: &Context) -> Result<ExitStat
         return Err(Failure::usage("--columns has an empty attribute name"));
     }
     let wanted = args.output.wanted();
-    let (view, question, notes) = args.view(choice, context).await?;
-    let unknown = args.free && !view.knows_usage();
+    let lines = args.lines(wanted.format, context);
+    let (view, question) = args.view(choice, context).await?;
+    // Without claims, all counts of use would be unknown.
+    let lines = match view.knows_usage() {
+        true => lines,
+        false => DeviceLines::Devices,
+    };
+    let unknown = args.free && !view.device_basis().knows_free_devices();
     // Claims name the pods that use a device.
     let view = view.with_pods(|_| false).await?;
     let report = question
         .report(&view.basis())
+        .with_lines(lines)
         .with_headers(args.no_headers.into());
-    let (report, hint) = args.fitted(report, wanted, context)?;
     let status = present(&report, &view.into_view_warnings(), wanted, context)?;
     if unknown {
         none_known_as_free(wanted, context)?;
-    }
-    for note in notes {
-        context.printer.note(&note);
-    }
-    if let Some(hint) = hint {
-        context.printer.hint(&hint);
     }
     Ok(status)
 }
@@ -139,35 +141,29 @@ impl DevicesArgs {
         if typed.is_empty() {
             return Ok(None);
         }
-        Choice::parse(&typed, choice::Purpose::Choose).map(Some)
+        Choice::parse(&typed, choice::Purpose::List).map(Some)
     }
 
-    /// The report in the lines that were asked for, or that a terminal has room for, and how to see the rest.
-    fn fitted(
-        &self,
-        report: DeviceReport,
-        wanted: OutputRequest,
-        context: &Context,
-    ) -> Result<(DeviceReport, Option<String>), Failure> {
-        let rows = context.height.filter(|_| {
-            let may_fold = !self.no_headers && !report.has_columns();
-            wanted.format == Format::Table && may_fold
-        });
-        let Some(rows) = rows else {
-            return Ok((report, None));
+    /// Devices where some are selected, or where there is room; else counts.
+    fn lines(&self, format: Format, context: &Context) -> DeviceLines {
+        let filters = self.filters.filters();
+        let is_selected = !self.devices.is_empty()
+            || self.all_devices
+            || filters.node.is_some()
+            || !filters.expressions.is_empty()
+            || self.tainted
+            || self.free
+            || !self.columns.is_empty()
+            || context.namespace.is_some();
+        let is_wide = match format {
+            Format::Wide | Format::Html => true,
+            Format::Table | Format::Markdown | Format::Json | Format::Yaml | Format::Name => false,
         };
-        let shown = render(&report, page(wanted, context))?.lines().count();
-        // The line that asks for the next command is one of the terminal's.
-        if shown < usize::from(rows) {
-            return Ok((report, None));
-        }
-        let hint = if self.filters.filters().node.is_some() {
-            "for one line per device: -o wide"
+        if is_selected || is_wide {
+            DeviceLines::Devices
         } else {
-            "for one line per device: -o wide; for the devices of one node: --node NODE"
-        };
-        let report = report.with_lines(DeviceLines::Nodes);
-        Ok((report, Some(hint.to_owned())))
+            DeviceLines::Nodes
+        }
     }
 
     /// Reads the devices, and resolves the selection.
@@ -175,11 +171,10 @@ impl DevicesArgs {
         &self,
         choice: Option<Choice>,
         context: &Context,
-    ) -> Result<(ClusterView, Listed, Vec<String>), Failure> {
+    ) -> Result<(ClusterView, Listed), Failure> {
         // Read at once: slices that are read again are another round of questions.
         let view = ClusterView::open(&self.source.source(), context, Detail::Attributes).await?;
         refuse_unknown_columns(&self.columns, &view.reading)?;
-        let is_narrowed = choice.as_ref().is_some_and(Choice::is_narrower_than_nodes);
         let (view, selected) = match &choice {
             Some(choice) => {
                 let (view, devices) = Box::pin(view.devices_of(choice, context)).await?;
@@ -187,22 +182,16 @@ impl DevicesArgs {
             }
             None => (view, None),
         };
-        // That there is no device is known only where slices and claims were read.
-        let is_bare = view.knows_usage()
-            && view.reading.without(Kind::ResourceSlice).is_none()
-            && view.known_devices().is_empty();
         let listed = Listed {
             list_filter: ListFilter {
                 selected,
-                is_narrowed,
                 tainted: self.tainted,
                 free: self.free,
                 namespace: context.namespace.clone(),
             },
             columns: self.columns.clone(),
         };
-        let notes = is_bare.then(|| NO_DEVICES.to_owned()).into_iter();
-        Ok((view, listed, notes.collect()))
+        Ok((view, listed))
     }
 }
 
@@ -217,11 +206,6 @@ impl Listed {
         let mut devices = engine::devices(&basis.reading.snapshot, basis.semantics);
         self.list_filter.keep(&mut devices, basis);
         let report = DeviceReport::new(&devices, basis).of_tainted_alone(self.list_filter.tainted);
-        let report = if self.list_filter.is_selection() {
-            report.of_selection()
-        } else {
-            report
-        };
         if self.columns.is_empty() {
             return report;
         }

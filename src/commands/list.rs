@@ -15,37 +15,26 @@ use super::work::resolve_rules::resolved;
 use crate::assess::{Basis, DeviceBasis, ReportCompleteness};
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
-use crate::decide::identity::other_hardware;
+use crate::decide::identity::on_other_hardware;
 use crate::decide::{RuleArguments, RuleChoice};
 use crate::engine::ProposedTaint;
-use crate::engine::beside::pods_beside;
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceTaintRule;
 use crate::naming::labels::LabelSelector;
 use crate::render::Format;
-use crate::report::rules::{Notes, RuleList, rows};
+use crate::report::rules::{RuleList, rows};
 
-/// List rules with their devices, pods and creators
+/// List rules with their devices, pods and progress
 ///
-/// Includes rules created by other users and programs. PODS counts the pods that the rule evicts; for effect None,
-/// the pods that NoExecute would evict. Other pods are counted in parentheses: pods that are terminating, pods that
-/// stay, and pods that use partitions of the devices.
+/// Includes rules created by other users and programs. PODS counts the pods that the rule evicts; in parentheses, the
+/// pods that it would evict with effect NoExecute.
 ///
-/// EVICTING shows whether the device-taint-eviction-controller of Kubernetes reports evictions in the rule's
-/// condition:
+/// NOTE: `evicting`, the controller evicts pods, or evicted pods are still terminating; `done`, no pod is left to evict;
+/// `stale`, the condition EvictionInProgress is of an earlier generation of the rule; `expired` (see `add --expires`);
+/// `drain NAME` and `dedicated NAME`, the rule is part of these; `other hardware`, the device is not the one for which
+/// the rule was created.
 ///
-/// `yes`: the controller reports evictions. `no`: it reports none.
-///
-/// `no (terminating)`: the controller reports no evictions, but pods are still terminating.
-///
-/// `yes (stale)`: the condition reports evictions, but is outdated: no pod is left to evict.
-///
-/// `stale`: the condition is outdated: it was written for an earlier generation of the rule.
-///
-/// `<none>`: the rule has no such condition.
-///
-/// With -o json and yaml, `items` has the rules as stored in the cluster, and `ruleSummaries` has DEVICES, PODS and
-/// EVICTING of each rule.
+/// With -o json and yaml, `items` has the rules as stored in the cluster, and `ruleSummaries` has the counts of each rule.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ListArgs {
@@ -139,23 +128,14 @@ fn proposed(rules: &[DeviceTaintRule], now: Timestamp) -> Vec<ProposedTaint> {
 impl Listed<'_> {
     fn list(&self, basis: &Basis<'_>) -> RuleList {
         let shown = self.shown(basis);
-        let snapshot = &basis.reading.snapshot;
-        let oddities = other_hardware(&shown, snapshot, basis.semantics);
+        let other_hardware = on_other_hardware(&shown, &basis.reading.snapshot, basis.semantics);
         let proposed = proposed(&shown, basis.now);
         let impact = basis.impact(&proposed);
-        let notes = if self.args.expired {
-            Notes::Always
-        } else {
-            Notes::WhereThereIsRoom
-        };
         let completeness = ReportCompleteness::new(&basis.reading.gaps);
-        let beside = pods_beside(&basis.reading.snapshot, &proposed, &impact, basis.semantics);
-        let rows = rows(shown, &impact, &beside, &completeness);
+        let rows = rows(shown, &impact, &other_hardware, &completeness);
         let list = RuleList::new(rows, self.objects.clone(), basis.now);
         list.from_answer(&impact, basis)
-            .with_warnings(&oddities)
             .with_headers(self.args.no_headers.into())
-            .with_notes(notes)
     }
 }
 
@@ -175,8 +155,10 @@ impl ListArgs {
                 BTreeMap::new(),
             )
         };
-        // Rules that could not be read must not look like none.
-        view.rules()?;
+        // Rules that could not be read must not look like none; of files, a warning says how to state that.
+        if view.live().is_some() {
+            view.rules()?;
+        }
         let (view, names) = match choice {
             Some(choice) => named(&choice, view).await?,
             None => (view, None),

@@ -11,11 +11,12 @@ use super::profile::{CommandProfile, NamespaceFilter, PODS_OF_EVERY_NAMESPACE};
 use super::work::cluster_view::ClusterView;
 use super::work::hypothesis::Hypothesis;
 use super::work::present::present;
-use crate::assess;
 use crate::assess::plan::proposed_taints;
+use crate::assess::{self, PlanUnit};
 use crate::cluster::{Detail, Purpose};
 use crate::completion::Values;
 use crate::decide::choice::{self, Choice, DeviceArguments, refuse_unmatched};
+use crate::decide::drain::pods_of;
 use crate::decide::plan::{PlanSize, drain_command, drain_taint, plan_units, refuse_unread};
 use crate::error::{ExitStatus, Failure};
 use crate::model::DeviceId;
@@ -24,8 +25,7 @@ use crate::report::PlanReport;
 /// Find the devices or nodes that cost least to drain
 ///
 /// Changes nothing. Chooses from the devices that arguments and flags select: --count single devices, or --nodes whole
-/// nodes, with all of their devices. Shows the chosen ones, the next best one, and the command that drains the chosen
-/// ones.
+/// nodes, with all of their devices. The last line is the command that drains the chosen ones.
 ///
 /// These numbers are compared in this order, and the first difference decides: violated PodDisruptionBudgets, hazards
 /// of severity danger, hazards of severity warning, evicted pods, and devices that are not free after the drain.
@@ -61,7 +61,7 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "DEVICE", help_heading = "Plan", add = Values::Devices)]
     exclude: Vec<String>,
 
-    /// Omit the header line, and the next best device or node
+    /// Omit the header line, and the command
     #[arg(long, help_heading = "Output")]
     no_headers: bool,
 
@@ -151,15 +151,20 @@ pub(super) async fn run(args: PlanArgs, context: &Context) -> Result<ExitStatus,
     // Pods were read after the first check, and costs are counted from them.
     refuse_unread(&view.reading)?;
     let plan = assess::plan::plan(&units, size.number(), &taint, &view.basis());
-    let chosen = plan.planned_units.iter().map(|unit| unit.unit.as_str());
-    let drain = drain_command(size, chosen);
-    let report = PlanReport::new(plan, &view.basis(), args.no_headers.into());
-    let wanted = args.output.wanted();
-    let status = present(&report, &view.into_view_warnings(), wanted, context)?;
-    if wanted.format.is_for_people() {
-        context.printer.note(&format!("next: {drain}"));
-    }
-    Ok(status)
+    let chosen = |unit: &&PlanUnit| {
+        let mut planned = plan.planned_units.iter();
+        planned.any(|planned| planned.unit == unit.name)
+    };
+    let proposed = proposed_taints(units.iter().filter(chosen), &taint, view.now);
+    let pods = pods_of(&view.impact(&proposed), &view.basis());
+    let drain = drain_command(size, &plan, &pods);
+    let report = PlanReport::new(plan, drain, &view.basis(), args.no_headers.into());
+    present(
+        &report,
+        &view.into_view_warnings(),
+        args.output.wanted(),
+        context,
+    )
 }
 
 /// Understands arguments that name devices, and no taint: plans are made for the taint of a drain.

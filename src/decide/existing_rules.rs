@@ -56,6 +56,7 @@ mod tests {
             },
             source: Source::Files,
             observed_at: None,
+            is_time_guessed: false,
             version: None,
             known: BTreeSet::new(),
             resource_versions: BTreeMap::new(),

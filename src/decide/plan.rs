@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::assess::PlanUnit;
+use super::drain::{UnitPod, needed_inclusions};
+use crate::assess::{Plan, PlanUnit};
 use crate::engine::{self, Semantics};
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceId, Effect, Kind, NodeName, Reading, Snapshot, Taint, in_group};
@@ -62,16 +63,19 @@ pub fn refuse_unread(reading: &Reading) -> Result<(), Failure> {
     Err(missing.into_iter().fold(failure, Failure::detail))
 }
 
-/// The command that drains the `units` with these names.
+/// The command that drains the units of `plan`, with the classes of `pods` that it has to include.
 #[must_use]
-pub fn drain_command<'u>(size: PlanSize, units: impl IntoIterator<Item = &'u str>) -> String {
+pub fn drain_command(size: PlanSize, plan: &Plan, pods: &[UnitPod]) -> String {
     let flag = match size {
         PlanSize::Devices(_) => "",
         PlanSize::Nodes(_) => "--node ",
     };
-    let units = units.into_iter();
-    let units: Vec<String> = units.map(|unit| format!("{flag}{}", word(unit))).collect();
-    format!("kubectl devicetaint drain {}", units.join(" "))
+    let units = plan.planned_units.iter();
+    let units = units.map(|unit| format!("{flag}{}", word(&unit.unit)));
+    let classes = needed_inclusions(pods);
+    let include = (!classes.is_empty()).then(|| format!("--include {}", classes.join(",")));
+    let words: Vec<String> = units.chain(include).collect();
+    format!("kubectl devicetaint drain {}", words.join(" "))
 }
 
 /// The candidate units: each of the `candidates`, or each node that has one of them, with all of its devices. A unit
@@ -226,18 +230,6 @@ mod tests {
             assert!(names(size, candidates, excluded).is_err(), "{size:?}");
         }
         assert!(names(PlanSize::Devices(1), &one, &[]).is_ok());
-    }
-
-    #[test]
-    fn drain_of_a_plan_names_its_units() {
-        assert_eq!(
-            drain_command(PlanSize::Nodes(2), ["node-1", "node-2"]),
-            "kubectl devicetaint drain --node node-1 --node node-2"
-        );
-        assert_eq!(
-            drain_command(PlanSize::Devices(1), ["a/b/c"]),
-            "kubectl devicetaint drain a/b/c"
-        );
     }
 
     #[test]

@@ -288,6 +288,7 @@ pub fn reading() -> Reading {
         snapshot: Snapshot::default(),
         source: Source::Files,
         observed_at: Some(now()),
+        is_time_guessed: false,
         version: None,
         known: Kind::ALL.into(),
         resource_versions: [("pods".to_owned(), "220".to_owned())].into(),

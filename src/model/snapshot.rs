@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::affects::Affects;
-use super::kind::Kind;
 use super::kind::for_each_kind;
+use super::kind::{Kind, Need};
 use super::minor::Minor;
 
 macro_rules! snapshot {
@@ -33,6 +33,8 @@ pub struct Reading {
     pub source: Source,
     /// The cluster's time when it was read: the server's clock, or the newest time in the files.
     pub observed_at: Option<Timestamp>,
+    /// True if that is the newest time in files that do not state when they were saved.
+    pub is_time_guessed: bool,
     /// The Kubernetes version that the source shows, as far as it does.
     pub version: Option<Minor>,
     /// The kinds that were read completely, also those of which there is nothing.
@@ -131,7 +133,12 @@ impl Gap {
     /// What is missing from an answer to files in which there is nothing of `kind`.
     #[must_use]
     pub fn not_in_input(kind: Kind) -> Self {
-        Self::of(kind, &format!("the input contains no {kind}"))
+        // Most clusters have no rule at most times, and only a list can say so.
+        let remedy = match kind.need() {
+            Need::WhereServed => format!(" (to state that there is none: an empty {kind}List)"),
+            Need::Always | Need::Optional => String::new(),
+        };
+        Self::of(kind, &format!("the input contains no {kind}{remedy}"))
     }
 
     /// What is missing from an answer without `kind`, for this reason.

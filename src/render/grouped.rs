@@ -8,79 +8,23 @@ use crate::report::table::{Folding, Grouped, NONE, Table};
 const INDENT: &str = "  ";
 
 /// The lines of the table, with each group's title above its rows.
-///
-/// A table that is wider than the page is folded: the columns of its head stay side by side, and what is in the
-/// others stands below them, each in a line of its own, as far as there is anything.
 #[must_use]
 pub(super) fn lines(grouped: &Grouped, page: Page) -> Vec<String> {
     if grouped.table.rows.is_empty() {
         return Vec::new();
     }
-    let whole = Page {
-        // Words are not broken, so that each row is a line.
-        width: None,
+    let indented = Page {
+        width: page.width.map(|width| width.saturating_sub(2)),
         ..page
     };
-    let rows = indented(&grouped.table, whole);
-    let too_long = |line: &String| {
-        let length = line.trim_end().chars().count();
-        page.width.is_some_and(|width| length > usize::from(width))
-    };
-    match page.format {
-        // Who asks for the wide format wants whole rows.
-        Format::Table if rows.iter().any(too_long) => folded(grouped, page),
-        Format::Table
-        | Format::Wide
-        | Format::Markdown
-        | Format::Html
-        | Format::Json
-        | Format::Yaml
-        | Format::Name => in_groups(grouped, rows, |_| Vec::new()),
-    }
-}
-
-/// The header and one line for each row.
-fn indented(table: &Table, page: Page) -> Vec<String> {
-    let laid_out = layout(table, page);
-    let lines = laid_out.lines();
-    lines.map(|line| format!("{INDENT}{line}")).collect()
-}
-
-/// The rows below the titles of their groups, with what stands `below` the row of each place.
-fn in_groups(
-    grouped: &Grouped,
-    lines: Vec<String>,
-    below: impl Fn(usize) -> Vec<String>,
-) -> Vec<String> {
-    let mut lines = lines.into_iter();
+    let laid_out = layout(&grouped.table, indented);
+    let mut lines = laid_out.lines().map(|line| format!("{INDENT}{line}"));
     let mut all: Vec<String> = lines.next().into_iter().collect();
-    let mut place = 0_usize;
     for group in &grouped.groups {
         all.push(escaped_line(&group.title));
-        for line in lines.by_ref().take(group.rows) {
-            all.push(line);
-            all.extend(below(place));
-            place = place.saturating_add(1);
-        }
+        all.extend(lines.by_ref().take(group.rows));
     }
     all
-}
-
-fn folded(grouped: &Grouped, page: Page) -> Vec<String> {
-    let table = &grouped.table;
-    let whole = Page {
-        width: None,
-        ..page
-    };
-    let head = head_of(table, &grouped.head);
-    let is_below = |place: &usize| {
-        !grouped.head.contains(place) && *place != grouped.by && shows(table, *place, page.format)
-    };
-    let places: Vec<usize> = (0..table.columns.len()).filter(is_below).collect();
-    let indent = INDENT.repeat(2);
-    in_groups(grouped, indented(&head, whole), |row| {
-        below(table, row, &places, &indent, page.width)
-    })
 }
 
 /// The columns of these places alone.
@@ -177,7 +121,7 @@ mod tests {
                     Column::text("DEVICE"),
                     Column::text("NODE"),
                     Column::text("ALLOCATED"),
-                    Column::prose("TAINTS"),
+                    Column::long("TAINTS"),
                 ],
                 rows: vec![
                     row(["a/b/c", "node-1", "yes", "a:None (driver), b:None (rule x)"]),
@@ -186,8 +130,6 @@ mod tests {
                 ],
             },
             groups: vec![group("node-1: two", 2), group("node-2: o\u{1b}ne", 1)],
-            head: vec![0, 2],
-            by: 1,
         })
     }
 
@@ -212,23 +154,10 @@ mod tests {
         node-2: o\x1bne
           a/c/d    node-2   no          <none>
         ");
-        assert_eq!(shown(Format::Table, Some(80)), shown(Format::Table, None));
-        assert_eq!(shown(Format::Wide, Some(40)), shown(Format::Table, None));
-    }
-
-    #[test]
-    fn what_is_too_wide_stands_below_and_nothing_is_left_out() {
-        let text = shown(Format::Table, Some(40));
-        insta::assert_snapshot!(text, @r"
-          DEVICE   ALLOCATED
-        node-1: two
-          a/b/c    yes
-            taints  a:None (driver), b:None
-                (rule x)
-          a/b/d    no
-        node-2: o\x1bne
-          a/c/d    no
-        ");
-        assert!(text.lines().all(|line| line.chars().count() <= 40));
+        let narrow = shown(Format::Table, Some(50));
+        assert!(
+            narrow.lines().all(|line| line.chars().count() <= 50),
+            "{narrow}"
+        );
     }
 }

@@ -358,8 +358,6 @@ mod tests {
             Section::grouped(Grouped {
                 table: table(),
                 groups: vec![group(1), group(1)],
-                head: vec![0],
-                by: 1,
             }),
             Section::chain([0, 1, 3, 1, 0].map(line).into()),
             Section::facts(vec![

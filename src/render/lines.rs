@@ -25,13 +25,14 @@ pub(super) fn escaped_line(text: &str) -> String {
 }
 
 /// The words of `text` in lines of at most `width` columns that begin with `indent`, the second and
-/// later ones with twice as much; a word that is longer than a line has one of its own.
+/// later ones with twice as much; a word that is longer than a line has one of its own. A command is one line, so that
+/// it can be pasted.
 pub(super) fn wrapped(text: &str, indent: &str, width: Option<u16>) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = indent.to_owned();
     let is_too_long = |line: &str, word: &str| {
         let length = line.chars().chain([' ']).chain(word.chars()).count();
-        width.is_some_and(|width| length > usize::from(width))
+        width.is_some_and(|width| length > usize::from(width)) && !text.starts_with("kubectl ")
     };
     // Single spaces, since more of them align what stands behind them and have to stay.
     for (place, word) in text.split(' ').enumerate() {

@@ -260,8 +260,6 @@ mod tests {
                 rows: vec![row(["a", "x"]), row(["b", "x"]), row(["c", "y"])],
             },
             groups: vec![group("x: 2 devices", 2), group("y: 1 device", 1)],
-            head: vec![0],
-            by: 1,
         };
         insta::assert_snapshot!(render(&[Section::grouped(grouped)], Format::Markdown), @"
         x: 2 devices

@@ -8,9 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::attributes::AttributeView;
 use super::reference::ObjectReference;
 use super::taint::Taint;
+use crate::assess::{Availabilities, Availability, CountSubject};
+use crate::engine::{Consumer, DeviceState};
+use crate::model::ResourceClaim;
 
 /// One device. In most fields, null means unknown: objects from which the field is computed could not be read.
-/// In `node` and `free`, null can also have the other causes that the table lists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceRow {
@@ -18,11 +20,8 @@ pub struct DeviceRow {
     pub device: String,
     /// The node of the device; null if the device is not local to a node, or if unknown.
     pub node: Option<String>,
-    /// Whether a claim holds the device, ignoring admin access; null if unknown.
-    pub allocated: Option<bool>,
-    /// Whether the device is free: no claim holds it, and its counter sets (`sharedCounters` of ResourceSlices) have
-    /// enough left to allocate it. Claims with admin access do not count. Null if unknown.
-    pub free: Option<bool>,
+    /// Availability for new claims; claims with admin access do not count. Null if unknown.
+    pub state: Option<Availability>,
     /// Number of allocation results that name the device. A device can have several: one for each share, and
     /// one for each request with admin access. Null if unknown.
     pub allocation_count: Option<usize>,
@@ -43,10 +42,6 @@ pub struct DeviceRow {
     /// PodGroups for which the claims in `claims` are reserved; absent if none is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pod_groups: Vec<ObjectReference>,
-    /// Pods that use the hardware of the device through other devices, such as its partitions; absent if
-    /// there are none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub partition_pods: Vec<ObjectReference>,
     /// Those of `pods` that use the device with admin access only, such as monitors; empty if none is known.
     pub admin_pods: Vec<ObjectReference>,
     /// Attributes by name, as published by the driver; a name without a domain belongs to the driver. Absent
@@ -57,4 +52,43 @@ pub struct DeviceRow {
     /// --columns is not set, or if no driver publishes the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<BTreeMap<String, String>>,
+}
+
+impl DeviceRow {
+    /// The row of a device.
+    #[must_use]
+    pub fn new(device: &DeviceState<'_>, availabilities: &Availabilities<'_>) -> Self {
+        let is_complete = |subject| availabilities.completeness().is_complete(subject);
+        // What was found is shown even where there may be more; finding nothing in an incomplete list shows nothing.
+        let held = device.allocations > 0 || is_complete(CountSubject::Holders);
+        let published = device.published || is_complete(CountSubject::Inventory);
+        let tainted = !device.taints.is_empty() || is_complete(CountSubject::Taints);
+        let taints = device.taints.iter();
+        let claims = |claims: &[&ResourceClaim]| -> Vec<ObjectReference> {
+            claims.iter().map(|claim| (*claim).into()).collect()
+        };
+        let consumers = |wanted: fn(&&Consumer<'_>) -> bool| -> Vec<ObjectReference> {
+            let consumers = device.consumers.iter().filter(wanted);
+            consumers
+                .map(|consumer| ObjectReference::new(&consumer.name, consumer.uid))
+                .collect()
+        };
+        Self {
+            device: device.id.to_string(),
+            node: device.node.map(ToString::to_string),
+            state: availabilities.of(device),
+            allocation_count: held.then_some(device.allocations),
+            admin_allocation_count: held.then_some(device.administrative),
+            published: published.then_some(device.published),
+            // An inventory has only taints that exist, so that there is no proposed one to look up.
+            taints: tainted.then(|| taints.map(|taint| Taint::present(taint, &[])).collect()),
+            claims: held.then(|| claims(&device.claims)),
+            admin_claims: claims(&device.admin_claims),
+            pods: held.then(|| consumers(|consumer| consumer.is_pod())),
+            pod_groups: consumers(|consumer| !consumer.is_pod()),
+            admin_pods: consumers(|consumer| consumer.is_pod() && consumer.admin),
+            attributes: None,
+            capacity: None,
+        }
+    }
 }

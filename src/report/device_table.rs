@@ -1,91 +1,68 @@
 //! Table of devices.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
-use super::device_counts::{DeviceCounts, NodeCounts};
 use super::device_row::DeviceRow;
 use super::reference::ObjectReference;
-use super::table::{Column, Group, Grouped, NONE, Table, optional};
+use super::table::{Column, Group, Grouped, Table, UNKNOWN_COUNT, first_of, optional};
 use super::taint::Taint;
-use crate::model::UNKNOWN;
-use crate::naming::phrase::counted;
+use crate::assess::Availability;
+use crate::naming::phrase::few;
 
-/// What is listed.
-pub(super) struct Listed<'a> {
-    /// The devices, ordered by name.
-    pub(super) devices: &'a [DeviceRow],
-    /// How many there are on each node.
-    pub(super) nodes: &'a [NodeCounts],
-    /// How many there are in all.
-    pub(super) summary: &'a DeviceCounts,
-    /// Attributes and capacities with a column, as [DOMAIN/]NAME.
-    pub(super) columns: &'a [String],
+/// The devices below a line for each pool, with a column for each of these attributes.
+pub(super) fn grouped(devices: &[DeviceRow], attributes: &[String]) -> Grouped {
+    let mut table = table(devices, attributes);
+    let mut groups: Vec<Group> = Vec::new();
+    for (row, cells) in devices.iter().zip(&mut table.rows) {
+        let (pool, name) = row.device.rsplit_once('/').unwrap_or_default();
+        if let Some(cell) = cells.first_mut() {
+            *cell = name.to_owned();
+        }
+        match groups.last_mut() {
+            Some(group) if group.title == pool => group.rows = group.rows.saturating_add(1),
+            Some(_) | None => groups.push(Group {
+                title: pool.to_owned(),
+                rows: 1,
+            }),
+        }
+    }
+    Grouped { table, groups }
 }
 
-/// The devices, node by node.
-pub(super) fn table(report: &Listed<'_>) -> Grouped {
+/// The devices with their full names.
+pub(super) fn table(devices: &[DeviceRow], attributes: &[String]) -> Table {
     let mut columns = vec![
         Column::text("DEVICE"),
-        Column::text("NODE"),
-        Column::text("ALLOCATED"),
-        Column::prose("TAINTS"),
-        // Twice: a row on a terminal has room for one user and a number, wide output and documents have it for all.
-        Column::text("CLAIMS").narrow(),
-        Column::text("PODS").narrow(),
-        Column::text("CLAIMS").wide(),
-        Column::text("PODS").wide(),
+        Column::text("NODE").wide(),
+        Column::text("STATE"),
+        // Twice: a row on a terminal has room for one and a number, wide output and documents have it for all.
+        Column::text("TAINTS").narrow(),
+        Column::text("TAINTS").wide(),
         Column::text("PUBLISHED").wide(),
     ];
-    let headers = report.columns.iter().map(|name| header(name));
-    columns.extend(headers.map(Column::asked));
-    let mut by_place: BTreeMap<(Option<&str>, bool), Vec<&DeviceRow>> = BTreeMap::new();
-    for row in report.devices {
-        by_place.entry(place(row)).or_default().push(row);
-    }
-    // In the order of the counts, which have the devices without a node last.
-    let groups: Vec<(String, Vec<&DeviceRow>)> = report
-        .nodes
-        .iter()
-        .map(|node| {
-            let rows = by_place.remove(&node.place());
-            (node.title(), rows.unwrap_or_default())
-        })
-        .collect();
-    let rows = groups.iter().flat_map(|(_, rows)| rows);
-    Grouped {
-        table: Table {
-            columns,
-            rows: rows.map(|row| cells(row, report)).collect(),
-        },
-        groups: groups
-            .iter()
-            .map(|(title, rows)| Group {
-                title: title.clone(),
-                rows: rows.len(),
-            })
-            .collect(),
-        // The node is not among them: the line above the group says it.
-        head: vec![0, 2],
-        by: 1,
+    columns.extend(attributes.iter().map(|name| Column::asked(header(name))));
+    columns.extend([
+        Column::text("CLAIMS").wide(),
+        Column::long("PODS").narrow(),
+        Column::text("PODS").wide(),
+    ]);
+    Table {
+        columns,
+        rows: devices.iter().map(|row| cells(row, attributes)).collect(),
     }
 }
 
-/// All nodes together, where there are several.
-pub(super) fn total(report: &Listed<'_>) -> Option<String> {
-    let several = report.nodes.len() > 1;
-    let nodes = report.nodes.iter().filter(|node| node.node.is_some());
-    let least = match report.summary.known()[0].exact() {
-        Some(_) => "",
-        // Without slices, nodes without allocated devices are unknown.
-        None => "at least ",
+/// The pods with admin access, such as monitors, in one line; absent if there are none.
+pub(super) fn admin_line(devices: &[DeviceRow]) -> Option<String> {
+    let watched = devices.iter().filter(|row| !row.admin_pods.is_empty());
+    let number = watched.clone().count();
+    let pods: BTreeSet<String> = watched.flat_map(|row| named(&row.admin_pods)).collect();
+    let pods: Vec<String> = pods.into_iter().collect();
+    let which = match devices.len() {
+        all if all == number => "all".to_owned(),
+        all => format!("{number} of {all} devices"),
     };
-    let nodes = format!("{least}{}", counted(nodes.count(), "node"));
-    several.then(|| format!("{nodes}: {}", report.summary.in_words()))
-}
-
-/// The node of a device, and whether it is known that there is none.
-fn place(row: &DeviceRow) -> (Option<&str>, bool) {
-    (row.node.as_deref(), row.published.is_some())
+    (number > 0).then(|| format!("admin access to {which}: {}", few(&pods)))
 }
 
 /// The name of an attribute as that of a column, as `kubectl get -L` has it.
@@ -94,81 +71,55 @@ fn header(name: &str) -> String {
     id.to_uppercase()
 }
 
-fn cells(row: &DeviceRow, report: &Listed<'_>) -> Vec<String> {
-    let claims = row.claims.as_deref().map(named);
-    let claims = users(claims.as_deref(), &named(&row.admin_claims));
-    let groups = row
-        .pod_groups
-        .iter()
-        .map(|group| format!("podgroups:{group}"));
-    let pods = row.pods.as_deref().map(named);
-    let pods: Option<Vec<String>> = pods.map(|pods| pods.into_iter().chain(groups).collect());
-    let pods = users(pods.as_deref(), &named(&row.admin_pods));
+fn cells(row: &DeviceRow, attributes: &[String]) -> Vec<String> {
+    let taints = |cell: fn(&Taint) -> String| -> Option<Vec<String>> {
+        Some(row.taints.as_ref()?.iter().map(cell).collect())
+    };
+    let (claims, pods) = (claims(row), pods(row));
     let mut cells = vec![
         row.device.clone(),
-        node(row),
-        allocated(row),
-        taints(row),
-        claims.short,
-        pods.short,
-        claims.long,
-        pods.long,
-        known(row.published.map(yes_or_no)),
+        match (&row.node, row.published) {
+            // Where slices could not be read, one of them may name the node.
+            (None, None) => UNKNOWN_COUNT.to_owned(),
+            (node, _) => optional(node.as_deref()),
+        },
+        known(row.state.map(Availability::as_str)),
+        known(taints(ToString::to_string).map(|taints| first_of(&taints))),
+        known(taints(Taint::cell).map(|taints| all_of(&taints))),
+        known(
+            row.published
+                .map(|published| if published { "yes" } else { "no" }),
+        ),
     ];
-    let columns = report.columns.iter();
-    cells.extend(columns.map(|name| attribute_cell(row, name)));
+    let attributes = attributes.iter();
+    cells.extend(attributes.map(|name| attribute_cell(row, name)));
+    cells.extend([
+        known(claims.map(|claims| all_of(&claims))),
+        known(pods.as_ref().map(|pods| first_of(pods))),
+        known(pods.map(|pods| all_of(&pods))),
+    ]);
     cells
 }
 
-fn node(row: &DeviceRow) -> String {
-    match (&row.node, row.published) {
-        // Where slices could not be read, one of them may name the node.
-        (None, None) => UNKNOWN.to_owned(),
-        (node, _) => optional(node.as_deref()),
+/// The claims that hold the device, admin access aside.
+fn claims(row: &DeviceRow) -> Option<Vec<String>> {
+    let claims = row.claims.as_ref()?.iter();
+    let claims = claims.filter(|claim| !row.admin_claims.contains(claim));
+    Some(claims.map(ToString::to_string).collect())
+}
+
+/// The pods that use the device, admin access aside; of a claim that no pod uses, the claim.
+fn pods(row: &DeviceRow) -> Option<Vec<String>> {
+    let pods = row.pods.as_ref()?.iter();
+    let pods = pods.filter(|pod| !row.admin_pods.contains(pod));
+    let groups = row.pod_groups.iter();
+    let groups = groups.map(|group| format!("podgroups:{group}"));
+    let users: Vec<String> = pods.map(ToString::to_string).chain(groups).collect();
+    if !users.is_empty() {
+        return Some(users);
     }
-}
-
-fn taints(row: &DeviceRow) -> String {
-    known(row.taints.as_ref().map(|taints| {
-        let taints: Vec<_> = taints.iter().map(Taint::cell).collect();
-        optional(Some(&taints.join(", ")))
-    }))
-}
-
-/// Whether somebody works with the device; administrators are said apart, since they keep nobody from
-/// it.
-fn allocated(row: &DeviceRow) -> String {
-    let (Some(all), Some(admin)) = (row.allocation_count, row.admin_allocation_count) else {
-        return UNKNOWN.to_owned();
-    };
-    let working = all.saturating_sub(admin);
-    let more: Vec<String> = [
-        (working > 1).then(|| working.to_string()),
-        (admin > 0).then(|| format!("+{admin} admin")),
-        by_partitions(row),
-        (working == 0).then(|| by_counters(row)).flatten(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let answer = yes_or_no(working > 0);
-    if more.is_empty() {
-        answer.to_owned()
-    } else {
-        format!("{answer} ({})", more.join(", "))
-    }
-}
-
-/// Who uses the device through its partitions.
-fn by_partitions(row: &DeviceRow) -> Option<String> {
-    let pods = row.partition_pods.len();
-    (pods > 0).then(|| format!("{} on partitions", counted(pods, "pod")))
-}
-
-/// That devices in use have taken of its counters what it needs, such as the whole card of a partition.
-fn by_counters(row: &DeviceRow) -> Option<String> {
-    (row.free == Some(false) && row.partition_pods.is_empty())
-        .then(|| "shared counters in use".to_owned())
+    let claims = claims(row)?.into_iter();
+    Some(claims.map(|claim| format!("claim {claim}")).collect())
 }
 
 /// The names of objects, as text has them.
@@ -176,56 +127,12 @@ fn named(objects: &[ObjectReference]) -> Vec<String> {
     objects.iter().map(ToString::to_string).collect()
 }
 
-/// The users of a device: in short, and all of them.
-struct Users {
-    short: String,
-    long: String,
-}
-
-/// Those who work with the device first; administrators, such as monitors, never stand for them.
-fn users(all: Option<&[String]>, admin: &[String]) -> Users {
-    let Some(all) = all else {
-        return Users {
-            short: UNKNOWN.to_owned(),
-            long: UNKNOWN.to_owned(),
-        };
-    };
-    let working: Vec<&str> = all
-        .iter()
-        .filter(|user| !admin.contains(user))
-        .map(String::as_str)
-        .collect();
-    // An administrator is named where nobody works with the device.
-    let (first, mark, admins) = match (working.first(), admin.first()) {
-        (Some(first), _) => (*first, None, admin.len()),
-        (None, Some(first)) => (first.as_str(), Some("admin"), admin.len().saturating_sub(1)),
-        (None, None) => (NONE, None, 0),
-    };
-    let others = [(working.len().saturating_sub(1), ""), (admins, " admin")]
-        .into_iter()
-        .filter(|(number, _)| *number > 0)
-        .map(|(number, what)| format!("+{number}{what}"));
-    let more: Vec<String> = mark.map(str::to_owned).into_iter().chain(others).collect();
-    let short = if more.is_empty() {
-        first.to_owned()
-    } else {
-        format!("{first} ({})", more.join(", "))
-    };
-    let marked = admin.iter().map(|user| format!("{user} (admin)"));
-    let named = working.iter().map(ToString::to_string).chain(marked);
-    let long: Vec<String> = named.collect();
-    Users {
-        short,
-        long: optional(Some(&long.join(", "))),
-    }
+fn all_of(items: &[String]) -> String {
+    optional(Some(&items.join(", ")))
 }
 
 fn known(cell: Option<impl Into<String>>) -> String {
-    cell.map_or_else(|| UNKNOWN.to_owned(), Into::into)
-}
-
-fn yes_or_no(answer: bool) -> &'static str {
-    if answer { "yes" } else { "no" }
+    cell.map_or_else(|| UNKNOWN_COUNT.to_owned(), Into::into)
 }
 
 /// Everything that a device has by name, attributes first.
@@ -255,7 +162,7 @@ fn attribute_cell(row: &DeviceRow, wanted: &str) -> String {
         }
     };
     let Some(all) = all(row) else {
-        return UNKNOWN.to_owned();
+        return UNKNOWN_COUNT.to_owned();
     };
     // Perhaps several: a name without a domain is meant in every domain.
     let found = all.into_iter().filter(|(name, _)| is_meant(name));
@@ -284,8 +191,7 @@ mod tests {
         DeviceRow {
             device: "gpu.example.com/node-7/gpu-0".to_owned(),
             node: None,
-            allocated: None,
-            free: None,
+            state: None,
             allocation_count: None,
             admin_allocation_count: None,
             published: Some(published),
@@ -295,7 +201,6 @@ mod tests {
             pods: None,
             pod_groups: Vec::new(),
             admin_pods: Vec::new(),
-            partition_pods: Vec::new(),
             attributes: published.then(|| attributes.into()),
             capacity: published.then(|| capacity.into()),
         }
@@ -315,7 +220,7 @@ mod tests {
             ("absent", "<none>"),
         ] {
             assert_eq!(attribute_cell(&row(true), wanted), cell, "{wanted}");
-            assert_eq!(attribute_cell(&row(false), wanted), "<unknown>", "{wanted}");
+            assert_eq!(attribute_cell(&row(false), wanted), "?", "{wanted}");
         }
     }
 

@@ -7,19 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use super::answer::Answer;
 use super::attributes::{attributes_of, capacity_of};
-use super::device_counts::{DeviceCounts, NodeCounts, counts};
+use super::device_counts::{DriverCounts, summary};
 use super::device_row::DeviceRow;
-use super::device_summary::table as summary_table;
-use super::device_table::{Listed, table, total};
+use super::device_table::{admin_line, grouped, table};
 use super::metadata::{API_VERSION, Incomplete, Metadata, Warning, views};
-use super::reference::ObjectReference;
 use super::table::{Headers, Section, Shown, View};
-use super::taint::Taint;
-use crate::assess::{CountSubject, DeviceBasis, ReportCompleteness};
-use crate::engine::allocator::{blocked_partitions, users_beside};
+use crate::assess::{Availabilities, DeviceBasis};
+use crate::engine::DeviceState;
 use crate::engine::unpublished_devices::{away, incomplete_pools};
-use crate::engine::{Consumer, DeviceState};
-use crate::model::{self, Device, Kind, ResourceClaim};
+use crate::model::{self, Device, Kind};
 use crate::naming::phrase::{counted, few};
 
 /// Report of `devices`: the devices of a cluster as they are now.
@@ -39,13 +35,10 @@ pub struct DeviceReport {
     pub metadata: Metadata,
     /// The devices, ordered by name.
     pub items: Vec<DeviceRow>,
-    /// Counts of the listed devices.
+    /// Counts by node and driver, ordered by the name of the node. Devices that are not local to a node, and devices
+    /// whose node is unknown, are counted in entries whose node is null.
     #[serde(default)]
-    pub device_counts: DeviceCounts,
-    /// Counts for each node, ordered by name. Devices that are not local to a node, and devices whose node is
-    /// unknown, are counted in entries whose node is null.
-    #[serde(default)]
-    pub nodes: Vec<NodeCounts>,
+    pub nodes: Vec<DriverCounts>,
     /// Warnings that do not prevent the report.
     pub warnings: Vec<Warning>,
     /// Data that could not be read. If this list is not empty, more objects may exist than the report lists.
@@ -72,19 +65,6 @@ pub enum DeviceLines {
     Devices,
     /// Each node.
     Nodes,
-}
-
-/// Whether the device can be given to a claim as far as other claims go; absent when that is not known.
-///
-/// Who administers a device keeps nobody from it: `adminAccess` in `ResourceClaim`'s requests.
-fn free(device: &DeviceState<'_>, completeness: &ReportCompleteness<'_>) -> Option<bool> {
-    if device.is_free() {
-        completeness
-            .is_complete(CountSubject::Holders)
-            .then_some(true)
-    } else {
-        Some(false)
-    }
 }
 
 /// That drivers are away whose devices are listed since claims hold them.
@@ -138,57 +118,26 @@ impl DeviceReport {
     pub fn new(devices: &[DeviceState<'_>], basis: &DeviceBasis<'_>) -> Self {
         let mut devices: Vec<_> = devices.iter().collect();
         devices.sort_by(|left, right| left.id.cmp(&right.id));
-        // Who uses a device is named in the claims, so that no pod is needed.
-        let read = basis
-            .reading
-            .gaps
-            .iter()
-            .filter(|gap| gap.kind() != Some(Kind::Pod));
-        let completeness = ReportCompleteness::new(read);
-        let snapshot = &basis.reading.snapshot;
-        let listed = devices.iter().map(|device| &device.id).collect();
-        let parts = users_beside(snapshot, &listed);
-        let blocked = blocked_partitions(snapshot);
-        let (summary, nodes) = counts(&devices, &parts, &completeness);
-        let with_parts = |device: &DeviceState<'_>| {
-            let row = row(device, &completeness);
-            let pods = parts.get(&device.id).into_iter().flatten();
-            DeviceRow {
-                // No claim holds such a device, and yet too little of its counters is left.
-                free: if blocked.contains(&device.id) {
-                    Some(false)
-                } else {
-                    row.free
-                },
-                partition_pods: pods.map(ObjectReference::from).collect(),
-                ..row
-            }
-        };
+        let availabilities = Availabilities::new(basis.reading);
+        let rows = devices.iter();
+        let rows = rows.map(|device| DeviceRow::new(device, &availabilities));
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "DeviceList".to_owned(),
             metadata: Metadata::new(basis),
-            items: devices.iter().map(|device| with_parts(device)).collect(),
-            device_counts: summary,
-            nodes,
+            items: rows.collect(),
+            nodes: DriverCounts::of(&devices, &availabilities),
             warnings: views(&[
                 &basis.reading.warnings,
                 &away_warnings(&devices, basis),
                 &incomplete_pool_warnings(&devices, basis),
             ]),
-            incomplete: Incomplete::all(&completeness),
+            incomplete: Incomplete::all(availabilities.completeness()),
             columns: Vec::new(),
             lines: DeviceLines::default(),
             headers: Headers::default(),
             only_tainted: false,
         }
-    }
-
-    /// The report with more that is odd.
-    #[must_use]
-    pub fn with_warnings(mut self, more: &[model::Warning]) -> Self {
-        self.warnings.extend(more.iter().map(Warning::from));
-        self
     }
 
     /// The report with or without headers in its tables.
@@ -212,26 +161,6 @@ impl DeviceReport {
         }
     }
 
-    /// The report as one of selected devices, of which the counts say so.
-    #[must_use]
-    pub fn of_selection(self) -> Self {
-        let nodes = self.nodes.into_iter().map(|node| NodeCounts {
-            counts: node.counts.of_selection(),
-            ..node
-        });
-        Self {
-            nodes: nodes.collect(),
-            device_counts: self.device_counts.of_selection(),
-            ..self
-        }
-    }
-
-    /// Whether attributes were asked for, which only lines of devices have.
-    #[must_use]
-    pub fn has_columns(&self) -> bool {
-        !self.columns.is_empty()
-    }
-
     /// The report with what `devices` are, as far as that is published, and with `columns` for it in
     /// tables.
     #[must_use]
@@ -251,18 +180,6 @@ impl DeviceReport {
     }
 }
 
-impl DeviceReport {
-    /// What stands in a table.
-    fn listed(&self) -> Listed<'_> {
-        Listed {
-            devices: &self.items,
-            nodes: &self.nodes,
-            summary: &self.device_counts,
-            columns: &self.columns,
-        }
-    }
-}
-
 impl Answer for DeviceReport {
     fn warnings(&self) -> &[Warning] {
         &self.warnings
@@ -277,60 +194,27 @@ impl Answer for DeviceReport {
     }
 }
 
-fn row(device: &DeviceState<'_>, completeness: &ReportCompleteness<'_>) -> DeviceRow {
-    // What was found is shown even where there may be more; finding nothing in an incomplete list shows nothing.
-    let held = device.allocations > 0 || completeness.is_complete(CountSubject::Holders);
-    let published = device.published || completeness.is_complete(CountSubject::Inventory);
-    let tainted = !device.taints.is_empty() || completeness.is_complete(CountSubject::Taints);
-    let taints = device.taints.iter();
-    let claims = |claims: &[&ResourceClaim]| -> Vec<ObjectReference> {
-        claims.iter().map(|claim| (*claim).into()).collect()
-    };
-    let consumers = |wanted: fn(&&Consumer<'_>) -> bool| -> Vec<ObjectReference> {
-        let consumers = device.consumers.iter().filter(wanted);
-        consumers
-            .map(|consumer| ObjectReference::new(&consumer.name, consumer.uid))
-            .collect()
-    };
-    DeviceRow {
-        device: device.id.to_string(),
-        node: device.node.map(ToString::to_string),
-        allocated: free(device, completeness).map(|free| !free),
-        free: free(device, completeness),
-        allocation_count: held.then_some(device.allocations),
-        admin_allocation_count: held.then_some(device.administrative),
-        published: published.then_some(device.published),
-        // An inventory has only taints that exist, so that there is no proposed one to look up.
-        taints: tainted.then(|| taints.map(|taint| Taint::present(taint, &[])).collect()),
-        claims: held.then(|| claims(&device.claims)),
-        admin_claims: claims(&device.admin_claims),
-        pods: held.then(|| consumers(|consumer| consumer.is_pod())),
-        pod_groups: consumers(|consumer| !consumer.is_pod()),
-        partition_pods: Vec::new(),
-        admin_pods: consumers(|consumer| consumer.is_pod() && consumer.admin),
-        attributes: None,
-        capacity: None,
-    }
-}
-
 impl View for DeviceReport {
     fn sections(&self) -> Vec<Section> {
         let warnings = self.warnings.iter().map(Warning::line).collect();
         let incomplete = self.incomplete.iter().map(Incomplete::line).collect();
-        let listed = self.listed();
         let devices = match (self.lines, self.headers) {
-            (DeviceLines::Devices, Headers::Shown) => Section::grouped(table(&listed)),
-            (DeviceLines::Devices, Headers::Left) => {
-                Section::table(table(&listed).table.without_headers())
+            (DeviceLines::Devices, Headers::Shown) => {
+                Section::grouped(grouped(&self.items, &self.columns))
             }
-            (DeviceLines::Nodes, Headers::Shown | Headers::Left) => {
-                Section::table(summary_table(&self.items, &self.nodes))
+            (DeviceLines::Devices, Headers::Left) => {
+                Section::table(table(&self.items, &self.columns).without_headers())
+            }
+            (DeviceLines::Nodes, Headers::Shown) => Section::table(summary(&self.nodes)),
+            (DeviceLines::Nodes, Headers::Left) => {
+                Section::table(summary(&self.nodes).without_headers())
             }
         };
-        let total = total(&listed).filter(|_| self.headers == Headers::Shown);
+        let is_listed = self.lines == DeviceLines::Devices && self.headers == Headers::Shown;
+        let admin = is_listed.then(|| admin_line(&self.items)).flatten();
         vec![
             devices,
-            Section::sentences(total.into_iter().collect()),
+            Section::sentences(admin.into_iter().collect()),
             Section::list("Warnings", warnings).shown(Shown::Document),
             Section::list("Incomplete", incomplete),
         ]
@@ -356,8 +240,10 @@ impl View for DeviceReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assess::Availability;
     use crate::model::{
-        Allocation, AllocationResult, ConsumerReference, Gap, Reading, ResourceSlice, Snapshot,
+        Allocation, AllocationResult, ConsumerReference, Gap, Reading, ResourceClaim,
+        ResourceSlice, Snapshot,
     };
     use crate::report::testing;
 
@@ -437,41 +323,25 @@ mod tests {
     }
 
     #[test]
-    fn who_uses_a_device_is_not_known_without_the_claims_and_it_is_not_free() {
+    fn what_is_missing_is_null_and_admin_access_is_told_apart() {
+        let claims = || vec![claim("monitor", true), claim("train-0", false)];
         let without = report(Vec::new(), &[Kind::ResourceClaim, Kind::Pod]);
         let row = &without.items[0];
-        assert_eq!((row.allocated, row.free), (None, None));
-        assert_eq!((&row.claims, &row.pods), (&None, &None));
+        assert_eq!((row.state, &row.claims, &row.pods), (None, &None, &None));
         assert_eq!(without.missing_from_names(), ["resourceclaims: denied"]);
-        let with = report(Vec::new(), &[Kind::Pod]);
-        assert_eq!(with.items[0].free, Some(true));
-        assert_eq!(with.incomplete, []);
-    }
-
-    #[test]
-    fn what_a_device_is_and_bears_is_not_known_without_slices_and_rules() {
-        let report = report(
-            vec![claim("train-0", false)],
-            &[Kind::ResourceSlice, Kind::DeviceTaintRule],
-        );
-        assert_eq!(report.items[0].published, None);
-        assert_eq!(report.items[0].taints, None);
-    }
-
-    #[test]
-    fn those_who_work_with_a_device_are_named_first_and_administrators_apart() {
-        let claims = || {
-            vec![
-                claim("monitor", true),
-                claim("train-0", false),
-                claim("train-1", false),
-            ]
-        };
-        let busy = report(claims(), &[]);
-        assert_eq!(busy.items[0].free, Some(false));
-        assert_eq!(busy.items[0].allocated, Some(true));
-        let watched = report(claims()[..1].to_vec(), &[]);
-        assert_eq!(watched.items[0].free, Some(true));
-        assert_eq!(watched.items[0].allocated, Some(false));
+        assert_eq!(report(Vec::new(), &[Kind::Pod]).incomplete, []);
+        let unread = [Kind::ResourceSlice, Kind::DeviceTaintRule];
+        let unread = report(claims(), &unread);
+        let row = &unread.items[0];
+        assert_eq!((row.published, &row.taints), (None, &None));
+        assert_eq!(unread.nodes[0].device_count, None);
+        for (claims, state, used) in [
+            (claims(), Availability::Used, 1),
+            (claims()[..1].to_vec(), Availability::NotPublished, 0),
+        ] {
+            let found = report(claims, &[]);
+            assert_eq!(found.items[0].state, Some(state));
+            assert_eq!(found.nodes[0].used_device_count, Some(used));
+        }
     }
 }

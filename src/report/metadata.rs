@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,9 +29,10 @@ pub struct Metadata {
     /// The Kubernetes version whose behavior was applied, such as `1.37`; absent if none was applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub semantics: Option<String>,
-    /// The time at which the cluster was as the report describes it; absent if `dataSource` is absent or Kubelet. For
-    /// a cluster, this is the time of the server. For files (--from), it is the time given with --now. Without --now,
-    /// it is the time at which `snapshot` saved the file or, for other files, the newest time in them.
+    /// The time at which the cluster was as the report describes it; absent if `dataSource` is absent or Kubelet, or if
+    /// the files of a DeviceList contain no time. For a cluster, this is the time of the server. For files (--from), it
+    /// is the time given with --now. Without --now, it is the time at which `snapshot` saved the file or, for other
+    /// files, the newest time in them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_time: Option<Time>,
     /// The resourceVersion (an opaque string) of each list that was read; the key is the plural name of the
@@ -47,7 +49,8 @@ impl Metadata {
         let read = Self {
             data_source: Some(DataSource::Files),
             semantics: Some(basis.semantics.version.to_string()),
-            observed_time: Some(Time(basis.now)),
+            // Files without any time have the epoch, where none is needed.
+            observed_time: (basis.now != Timestamp::UNIX_EPOCH).then_some(Time(basis.now)),
             resource_versions: reading.resource_versions.clone(),
             ..Self::default()
         };

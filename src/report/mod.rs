@@ -11,7 +11,7 @@
 //! | Previews of proposed taints on a reading: selected devices, impact and report | `question` |
 //! | Explanations of pods, devices and rules, link by link | [`explain`] |
 //! | Report of devices and their users | [`devices`] |
-//! | Counts of devices: all, allocated, tainted, free | [`device_counts`] |
+//! | Counts of devices by node and driver | [`device_counts`] |
 //! | Attributes of devices | [`attributes`] |
 //! | A device as a row | [`device_row`] |
 //! | References to pods, claims and workloads | [`mod@reference`] |
@@ -19,7 +19,6 @@
 //! | Codes as text and as JSON write them | [`casing`] |
 //! | Table of devices | `device_table` |
 //! | List of rules | [`rules`] |
-//! | What a rule does, as data | [`rule_summary`] |
 //! | Description of one rule | [`description`] |
 //! | Pending evictions and releases of a rule, in words | [`rule_lifecycle`] |
 //! | Known defects of Kubernetes releases, in words | [`defects`] |
@@ -53,7 +52,6 @@ pub mod description;
 pub mod descriptions;
 pub mod device_counts;
 pub mod device_row;
-mod device_summary;
 mod device_table;
 pub mod devices;
 pub mod drains;
@@ -68,7 +66,6 @@ mod question;
 pub mod reference;
 pub mod remaining_pods;
 pub mod rule_lifecycle;
-pub mod rule_summary;
 pub mod rules;
 pub mod schema;
 pub mod snapshot;

@@ -30,15 +30,18 @@ pub struct PlanReport {
     pub warnings: Vec<Warning>,
     /// Data that could not be read or evaluated.
     pub incomplete: Vec<Incomplete>,
-    /// Headers of tables; without them, only the chosen units are listed.
+    /// Headers of the table; without them, it has no command, either.
     #[serde(skip)]
     headers: Headers,
+    /// The command that drains the chosen units.
+    #[serde(skip)]
+    drain: String,
 }
 
 impl PlanReport {
-    /// The report on a plan.
+    /// The report on a plan, which `drain` carries out.
     #[must_use]
-    pub fn new(plan: assess::Plan, basis: &Basis<'_>, headers: Headers) -> Self {
+    pub fn new(plan: assess::Plan, drain: String, basis: &Basis<'_>, headers: Headers) -> Self {
         Self {
             api_version: API_VERSION.to_owned(),
             kind: "PlanReport".to_owned(),
@@ -47,6 +50,7 @@ impl PlanReport {
             incomplete: plan.gaps.iter().map(Incomplete::from).collect(),
             plan,
             headers,
+            drain,
         }
     }
 }
@@ -71,10 +75,8 @@ impl View for PlanReport {
         if self.headers == Headers::Left {
             return vec![Section::table(units.without_headers())];
         }
-        let next = self.plan.next_unit.as_ref();
-        let next = next.map(|unit| table(std::slice::from_ref(unit)));
-        let next = next.map(|table| Section::table(table).titled("Next best".to_owned()));
-        [Section::table(units)].into_iter().chain(next).collect()
+        let drain = Section::sentences(vec![self.drain.clone()]).verdict();
+        vec![Section::table(units), drain]
     }
 
     fn heading(&self) -> Heading {

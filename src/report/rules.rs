@@ -1,22 +1,22 @@
 //! List of rules.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use serde::{Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::answer::{Answer, beside};
 use super::bounds::Bounds;
 use super::metadata::{Incomplete, Metadata, Warning, views};
-use super::rule_summary::RuleSummary;
-use super::table::{Column, Folding, Headers, Heading, NONE, Section, Table, View, optional};
+use super::table::{
+    Column, Headers, Heading, Section, Table, UNKNOWN_COUNT, View, count_cell, optional,
+};
 use crate::assess::{Basis, CountSubject, ReportCompleteness};
 use crate::engine::rule_lifecycle::EvictionStatus;
 use crate::engine::{Impact, RuleImpact};
-use crate::model::{self, DeviceTaintRule, Effect, Kind, ObjectName, RuleMetadata};
-use crate::model::{Count, UNKNOWN};
+use crate::model::{Count, DeviceTaintRule, Effect, Kind, ObjectName, RuleMetadata};
 use crate::naming::age::human_duration;
 use crate::naming::phrase::counted;
 use crate::naming::{device, rule};
@@ -40,20 +40,10 @@ pub struct RuleRow {
     pub terminating: Count,
     /// The pods that use its devices and are not evicted by it.
     pub staying: Count,
-    /// The pods that use the hardware of its devices through other devices, such as partitions.
-    pub beside: Option<usize>,
+    /// True if its device is published as other hardware than the rule notes.
+    pub is_other_hardware: bool,
     /// What its condition is worth.
     pub evicting: EvictionStatus,
-}
-
-/// Which columns are there however much room there is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Notes {
-    /// What the rules do; what people noted on them only where there is room.
-    #[default]
-    WhereThereIsRoom,
-    /// When each should be gone, whose it is and why, too.
-    Always,
 }
 
 /// The rules of a cluster. As data it is the list of the objects as they were served, with what each does.
@@ -65,7 +55,6 @@ pub struct RuleList {
     headers: Headers,
     warnings: Vec<Warning>,
     incomplete: Vec<Incomplete>,
-    notes: Notes,
     origin: Vec<String>,
 }
 
@@ -81,7 +70,6 @@ impl RuleList {
             headers: Headers::Shown,
             warnings: Vec::new(),
             incomplete: Vec::new(),
-            notes: Notes::default(),
             origin: Vec::new(),
         }
     }
@@ -96,19 +84,6 @@ impl RuleList {
             origin: Metadata::new(basis).origin(),
             ..self
         }
-    }
-
-    /// The list with more that is odd.
-    #[must_use]
-    pub fn with_warnings(mut self, more: &[model::Warning]) -> Self {
-        self.warnings.extend(more.iter().map(Warning::from));
-        self
-    }
-
-    /// Shows what people noted on the rules, or leaves it out.
-    #[must_use]
-    pub fn with_notes(self, notes: Notes) -> Self {
-        Self { notes, ..self }
     }
 
     /// Shows the names of the columns, or leaves them out.
@@ -137,13 +112,12 @@ impl Answer for RuleList {
     }
 }
 
-/// The rows of `rules`, all of which were considered in `impact`, by name; so many pods are `beside` the
-/// devices of each.
+/// The rows of `rules`, all of which were considered in `impact`; those of `other_hardware` are told.
 #[must_use]
 pub fn rows(
     rules: Vec<DeviceTaintRule>,
     impact: &Impact<'_>,
-    beside: &BTreeMap<ObjectName, usize>,
+    other_hardware: &BTreeSet<ObjectName>,
     completeness: &ReportCompleteness<'_>,
 ) -> Vec<RuleRow> {
     let found: BTreeMap<&ObjectName, &RuleImpact<'_>> = impact
@@ -166,10 +140,7 @@ pub fn rows(
                 pods,
                 terminating: of_pods(terminating),
                 staying: of_pods(staying),
-                // Which devices are partitions of others is known from slices.
-                beside: completeness
-                    .is_complete(CountSubject::Inventory)
-                    .then(|| beside.get(&rule.name).copied().unwrap_or_default()),
+                is_other_hardware: other_hardware.contains(&rule.name),
                 rule,
             }
         })
@@ -199,6 +170,57 @@ impl Serialize for RuleList {
     }
 }
 
+/// Counts and eviction status of a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleSummary {
+    /// The rule's name.
+    pub rule: String,
+    /// Published devices that the rule selects; null if unknown.
+    pub published_device_count: Option<usize>,
+    /// Pods that the rule evicts and that are not terminating yet; with effect None, pods that it would evict
+    /// with NoExecute. Null if unknown.
+    pub evicted_pod_count: Option<usize>,
+    /// Pods that use devices of the rule and are already terminating; null if pods are unknown.
+    pub terminating_pod_count: Option<usize>,
+    /// Pods that use devices of the rule and stay, such as pods that tolerate its taint; terminating and ended pods
+    /// are not counted. Null if pods are unknown.
+    pub not_evicted_pod_count: Option<usize>,
+    /// Eviction status of the rule, according to its condition EvictionInProgress.
+    pub evicting: Evicting,
+    /// For each count in this object that is null: its bounds. Absent if no count is null.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bounds: Vec<Bounds>,
+}
+
+/// Eviction status of a rule, according to its condition EvictionInProgress, and whether the condition is
+/// current.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Evicting {
+    /// The rule has no condition, or one whose status is neither True nor False.
+    Unknown,
+    /// Pods are being evicted.
+    InProgress,
+    /// No pod is being evicted.
+    Idle,
+    /// The condition is of an earlier generation of the rule.
+    Outdated,
+    /// The condition reports pending evictions, but no pod is left.
+    NoPodsLeft,
+}
+
+impl From<EvictionStatus> for Evicting {
+    fn from(evicting: EvictionStatus) -> Self {
+        match evicting {
+            EvictionStatus::Unknown => Self::Unknown,
+            EvictionStatus::Yes => Self::InProgress,
+            EvictionStatus::No => Self::Idle,
+            EvictionStatus::Outdated => Self::Outdated,
+            EvictionStatus::Leftover => Self::NoPodsLeft,
+        }
+    }
+}
+
 impl From<&RuleRow> for RuleSummary {
     fn from(row: &RuleRow) -> Self {
         Self {
@@ -207,8 +229,6 @@ impl From<&RuleRow> for RuleSummary {
             evicted_pod_count: row.pods.exact(),
             terminating_pod_count: row.terminating.exact(),
             not_evicted_pod_count: row.staying.exact(),
-            // Counted from the same pods as these.
-            partition_pod_count: row.staying.exact().and(row.beside),
             evicting: row.evicting.into(),
             bounds: Bounds::of(&[
                 ("publishedDeviceCount", row.devices),
@@ -228,18 +248,14 @@ pub fn list_of(objects: &[Value]) -> Value {
 impl View for RuleList {
     fn sections(&self) -> Vec<Section> {
         let table = Table {
-            columns: columns(self.notes),
+            columns: columns(),
             rows: self.rows.iter().map(|row| cells(row, self.now)).collect(),
         };
         let mut sections: Vec<Section> = beside(&self.warnings, &self.incomplete).into();
-        sections.push(match self.headers {
-            Headers::Shown => Section::folding(Folding {
-                table,
-                head: HEAD.to_vec(),
-            }),
-            // Not folded, since scripts that cut columns need a row in one line.
-            Headers::Left => Section::table(table.without_headers()),
-        });
+        sections.push(Section::table(match self.headers {
+            Headers::Shown => table,
+            Headers::Left => table.without_headers(),
+        }));
         sections
     }
 
@@ -258,97 +274,87 @@ impl View for RuleList {
     }
 }
 
-/// What stays in one line on a terminal that is too narrow for all: name, effect, pods, and whether it
-/// evicts.
-const HEAD: [usize; 4] = [0, 2, 7, 8];
-
-fn columns(notes: Notes) -> Vec<Column> {
-    let noted = |column: Column| match notes {
-        Notes::WhereThereIsRoom => column.wide(),
-        Notes::Always => column,
-    };
+fn columns() -> Vec<Column> {
     vec![
         Column::text("NAME"),
-        Column::text("TAINT"),
+        Column::text("DEVICES"),
         Column::text("EFFECT"),
-        Column::text("DRIVER"),
-        Column::text("POOL"),
-        Column::text("DEVICE"),
-        Column::number("DEVICES"),
         Column::number("PODS"),
-        Column::text("EVICTING"),
-        noted(Column::prose("REASON")),
-        noted(Column::text("BY")),
-        noted(Column::text("EXPIRES")),
         Column::text("AGE"),
+        Column::text("TAINT").wide(),
+        Column::number("SELECTED").wide(),
+        Column::number("TERMINATING").wide(),
+        Column::number("STAYING").wide(),
+        Column::text("REASON").wide(),
+        Column::text("BY").wide(),
+        Column::text("EXPIRES").wide(),
+        Column::text("NOTE"),
     ]
 }
 
 fn cells(row: &RuleRow, now: Timestamp) -> Vec<String> {
     let rule = &row.rule;
-    let note = |key: &str| optional(rule.metadata.annotation(key));
-    let [driver, pool, device] = selected(rule);
+    let annotation = |key: &str| optional(rule.metadata.annotation(key));
+    let devices = rule.selector.as_ref().map(device::format);
     vec![
         rule.name.to_string(),
-        taint(row),
+        optional(devices.as_deref()),
         rule.taint.effect.to_string(),
-        driver,
-        pool,
-        device,
-        row.devices.to_string(),
         pods(row),
-        evicting(row),
-        note(RuleMetadata::REASON),
-        note(RuleMetadata::CREATED_BY),
-        expires(rule, now),
         match rule.metadata.created {
             Some(created) => human_duration(now.duration_since(created)),
-            None => UNKNOWN.to_owned(),
+            None => UNKNOWN_COUNT.to_owned(),
         },
+        taint(row),
+        count_cell(row.devices),
+        count_cell(row.terminating),
+        count_cell(row.staying),
+        annotation(RuleMetadata::REASON),
+        annotation(RuleMetadata::CREATED_BY),
+        annotation(RuleMetadata::EXPIRES),
+        notes(row, now),
     ]
 }
 
-/// Those who are still to be evicted, those who are on their way, and those who stay: a device is not free while
-/// one of them is there.
+/// The pods that the rule evicts; in parentheses, those that it would evict with effect NoExecute.
 fn pods(row: &RuleRow) -> String {
-    // Of pods that could not all be read there may be more.
-    let least = if row.staying.exact().is_some() {
-        ""
-    } else {
-        "at least "
-    };
-    // No number at all is no zero.
-    let of_staying = row.staying.exact().or(match row.staying.least() {
-        0 => None,
-        least => Some(least),
-    });
-    let more = [
-        (Some(row.terminating.least()), "terminating"),
-        (of_staying, "staying"),
-        (row.beside, "on partitions"),
-    ];
-    let knows_pods = !row.pods.is_unknown();
-    // Beside an unknown number another one says nothing.
-    let more: Vec<String> = more
-        .into_iter()
-        .filter(|(count, _)| count.map_or(knows_pods, |count| count > 0))
-        .map(|(count, what)| match count {
-            Some(count) if least.is_empty() => format!("+{count} {what}"),
-            Some(count) => format!("{least}{count} {what}"),
-            None => format!("{UNKNOWN} {what}"),
-        })
-        .collect();
-    if more.is_empty() {
-        return row.pods.to_string();
+    match row.rule.taint.effect {
+        Effect::NoExecute => count_cell(row.pods),
+        Effect::NoSchedule => "-".to_owned(),
+        Effect::None | Effect::Unknown(_) => format!("({})", count_cell(row.pods)),
     }
-    format!("{} ({})", row.pods, more.join(", "))
 }
 
-fn evicting(row: &RuleRow) -> String {
-    match (row.evicting, row.terminating.least()) {
-        // The controller has done its part, and the pods have not.
-        (EvictionStatus::No, 1..) => "no (terminating)".to_owned(),
-        (evicting, _) => evicting.to_string(),
+fn notes(row: &RuleRow, now: Timestamp) -> String {
+    let metadata = &row.rule.metadata;
+    let named = |noun: &str, label: &str| {
+        let name = metadata.labels.get(label)?;
+        Some(format!("{noun} {name}"))
+    };
+    let notes = [
+        eviction(row).map(str::to_owned),
+        metadata.is_expired(now).then(|| "expired".to_owned()),
+        named("drain", RuleMetadata::DRAIN),
+        named("dedicated", RuleMetadata::DEDICATION),
+        row.is_other_hardware.then(|| "other hardware".to_owned()),
+    ];
+    notes.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Progress of the evictions, as far as the condition and the pods show it.
+fn eviction(row: &RuleRow) -> Option<&'static str> {
+    match (row.evicting, &row.rule.taint.effect) {
+        (EvictionStatus::Outdated, _) => Some("stale"),
+        (EvictionStatus::Yes, _) => Some("evicting"),
+        (EvictionStatus::No | EvictionStatus::Leftover, Effect::NoExecute) => {
+            // The controller has done its part, and the pods have not.
+            let is_over = row.terminating.exact() == Some(0);
+            let is_under_way = row.terminating.least() > 0;
+            is_over
+                .then_some("done")
+                .or(is_under_way.then_some("evicting"))
+        }
+        (EvictionStatus::No | EvictionStatus::Leftover | EvictionStatus::Unknown, _) => None,
     }
 }
 
@@ -358,45 +364,6 @@ fn taint(row: &RuleRow) -> String {
         taint.key.clone()
     } else {
         format!("{}={}", taint.key, taint.value)
-    }
-}
-
-/// Driver, pool and device; `*` for any, unknown fields after the device, and what there is to
-/// say about a rule without a selector.
-fn selected(rule: &DeviceTaintRule) -> [String; 3] {
-    let Some(selector) = &rule.selector else {
-        return [NONE, NONE, NONE].map(str::to_owned);
-    };
-    let conditions = device::conditions(selector);
-    let or_any = |name: Option<String>| name.unwrap_or_else(|| "*".to_owned());
-    let device = or_any(selector.device.as_ref().map(ToString::to_string));
-    [
-        or_any(selector.driver.as_ref().map(ToString::to_string)),
-        or_any(selector.pool.as_ref().map(ToString::to_string)),
-        format!("{device}{conditions}"),
-    ]
-}
-
-fn expires(rule: &DeviceTaintRule, now: Timestamp) -> String {
-    let text = rule.metadata.annotation(RuleMetadata::EXPIRES);
-    match rule.metadata.expires() {
-        Some(at) if at <= now => format!("{at} (expired)"),
-        Some(at) => at.to_string(),
-        // What is no time is shown as it was noted, so that it can be corrected.
-        None => optional(text),
-    }
-}
-
-impl fmt::Display for EvictionStatus {
-    /// As the column EVICTING says it.
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(match self {
-            Self::Unknown => NONE,
-            Self::Yes => "yes",
-            Self::No => "no",
-            Self::Outdated => "stale",
-            Self::Leftover => "yes (stale)",
-        })
     }
 }
 
@@ -467,19 +434,6 @@ mod tests {
         }
     }
 
-    /// A row of 1 device with 2 pods.
-    fn row_of(rule: DeviceTaintRule) -> RuleRow {
-        RuleRow {
-            devices: Count::known(1),
-            pods: Count::known(2),
-            terminating: Count::known(0),
-            staying: Count::known(0),
-            beside: Some(0),
-            evicting: EvictionStatus::No,
-            rule,
-        }
-    }
-
     #[test]
     fn data_have_the_columns_of_the_table_and_an_unknown_is_null() {
         let completely = |pods: Count, number| match pods.exact() {
@@ -492,7 +446,7 @@ mod tests {
             pods,
             terminating: completely(pods, 1),
             staying: completely(pods, 0),
-            beside: Some(0),
+            is_other_hardware: false,
             evicting,
         };
         let of = |row| {
@@ -505,8 +459,7 @@ mod tests {
                 Count::known(0),
                 EvictionStatus::Leftover
             )),
-            json!({"rule": "drain", "publishedDeviceCount": 2, "evictedPodCount": 0, "terminatingPodCount": 1, "notEvictedPodCount": 0,
-                "partitionPodCount": 0, "evicting": "NoPodsLeft"})
+            json!({"rule": "drain", "publishedDeviceCount": 2, "evictedPodCount": 0, "terminatingPodCount": 1, "notEvictedPodCount": 0, "evicting": "NoPodsLeft"})
         );
         assert_eq!(
             of(row(
@@ -514,8 +467,7 @@ mod tests {
                 Count::at_least(0),
                 EvictionStatus::Unknown
             )),
-            json!({"rule": "drain", "publishedDeviceCount": null, "evictedPodCount": null, "terminatingPodCount": null, "notEvictedPodCount": null,
-                "partitionPodCount": null, "evicting": "Unknown",
+            json!({"rule": "drain", "publishedDeviceCount": null, "evictedPodCount": null, "terminatingPodCount": null, "notEvictedPodCount": null, "evicting": "Unknown",
                 "bounds": [{"field": "publishedDeviceCount", "atLeast": 2, "atMost": null}, {"field": "evictedPodCount", "atLeast": 0, "atMost": null}]})
         );
     }
@@ -527,16 +479,40 @@ mod tests {
         for effect in [Effect::None, Effect::NoExecute] {
             assert_eq!(evicted_by(&effect, counted), counted, "{effect}");
         }
-        let row = RuleRow {
-            pods: Count::known(0),
-            staying: Count::at_least(1),
-            ..row_of(rule_of(gpu()))
+    }
+
+    #[test]
+    fn pods_and_notes_are_words_of_the_effect_and_the_condition() {
+        let row = |effect: &str, evicting, terminating| {
+            let mut rule = rule_of(gpu());
+            rule.taint.effect = effect.into();
+            let label = (RuleMetadata::DRAIN.to_owned(), "fw".to_owned());
+            rule.metadata
+                .labels
+                .extend((effect == "NoSchedule").then_some(label));
+            RuleRow {
+                devices: Count::known(1),
+                pods: Count::known(2),
+                terminating,
+                staying: Count::known(0),
+                is_other_hardware: effect == "None",
+                evicting,
+                rule,
+            }
         };
-        assert_eq!(pods(&row), "0 (at least 1 staying)");
-        let row = RuleRow {
-            staying: Count::at_least(0),
-            ..row
-        };
-        assert_eq!(pods(&row), "0 (<unknown> staying)");
+        let (none, some) = (Count::known(0), Count::known(1));
+        for (effect, evicting, terminating, cells) in [
+            ("NoExecute", EvictionStatus::Yes, none, "2 evicting"),
+            ("NoExecute", EvictionStatus::No, some, "2 evicting"),
+            ("NoExecute", EvictionStatus::No, none, "2 done"),
+            ("NoExecute", EvictionStatus::No, Count::at_least(0), "2 "),
+            ("NoExecute", EvictionStatus::Outdated, none, "2 stale"),
+            ("NoSchedule", EvictionStatus::No, none, "- drain fw"),
+            ("None", EvictionStatus::No, none, "(2) other hardware"),
+        ] {
+            let row = row(effect, evicting, terminating);
+            let found = format!("{} {}", pods(&row), notes(&row, testing::now()));
+            assert_eq!(found, cells, "{effect} {evicting:?}");
+        }
     }
 }

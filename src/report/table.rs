@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use crate::model::Count;
+
 /// A report that can be shown as data, as sections, and as names.
 pub trait View: serde::Serialize {
     /// The report for people, from the most important to the least.
@@ -250,19 +252,12 @@ pub struct ChainLine {
 }
 
 /// Rows and columns in groups, each with a line above it.
-///
-/// Where lines of a terminal are too short for the rows, only the first columns stand side by side, and
-/// the others below them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grouped {
     /// The rows, one group after the other.
     pub table: Table,
     /// The groups, in the order of their rows.
     pub groups: Vec<Group>,
-    /// Places of the columns that stay side by side; the first of all is one of them.
-    pub head: Vec<usize>,
-    /// The column that the lines above the groups say, so that no row has to.
-    pub by: usize,
 }
 
 /// Rows and columns of which nothing is left out or cut: where lines of a terminal are too short for the
@@ -432,6 +427,19 @@ pub enum Content {
 
 /// The cell for something that is not there, spelled as kubectl does.
 pub const NONE: &str = "<none>";
+
+/// The cell for a number that is not known; a line beside the table says why.
+pub const UNKNOWN_COUNT: &str = "?";
+
+/// A cell for a number that may be unknown.
+#[must_use]
+pub fn count_cell(count: Count) -> String {
+    match (count.exact(), count.least()) {
+        (Some(number), _) => number.to_string(),
+        (None, 0) => UNKNOWN_COUNT.to_owned(),
+        (None, least) => format!("{least}+"),
+    }
+}
 
 /// A cell for something that may be absent.
 #[must_use]

@@ -14,7 +14,6 @@ use super::object::{Object, ToObject};
 use super::quantity::Quantity;
 use super::request::ResourceClaimSpec;
 use super::taint::DeviceToleration;
-use super::time::Time;
 use crate::model;
 
 message! {
@@ -42,8 +41,6 @@ message! {
         devices: optional DeviceAllocationResult = 1,
         /// Which nodes can use them.
         node_selector: optional NodeSelector = 3,
-        /// When; behind a feature gate.
-        allocation_timestamp: optional Time = 5,
     }
 
     /// The devices that were given.
@@ -124,7 +121,6 @@ impl ToObject for ResourceClaim {
 
 impl AllocationResult {
     fn to_model(&self, context: &mut Context) -> Result<model::Allocation, FieldError> {
-        context.saw(Time::instant(self.allocation_timestamp));
         let results = self
             .devices
             .as_ref()

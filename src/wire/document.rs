@@ -34,7 +34,7 @@ pub struct Decoded {
     pub found: BTreeMap<TypeMeta, usize>,
     /// Oddities; their order does not depend on that of the objects.
     pub warnings: Vec<Warning>,
-    /// The newest time that had passed when the objects were read.
+    /// The newest deletion of the objects; other times are found in their text.
     pub newest: Option<Timestamp>,
 }
 

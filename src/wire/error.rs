@@ -103,6 +103,18 @@ impl DecodeError {
     }
 }
 
+impl DecodeError {
+    /// The object that no server has stored: only that gives it what is missing.
+    #[must_use]
+    pub fn unstored(&self) -> Option<&str> {
+        let Self::Field { object, field, .. } = self else {
+            return None;
+        };
+        let is_given = ["metadata.uid", "metadata.namespace"].contains(&field.as_str());
+        is_given.then_some(object)
+    }
+}
+
 /// What the first document of a text is called.
 const FIRST_DOCUMENT: &str = "document 1";
 

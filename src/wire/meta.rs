@@ -128,10 +128,9 @@ impl ObjectMeta {
         })
     }
 
-    /// Notes the times that tell when the object was read: its creation, and the moment of its
-    /// deletion, which is the end of the grace period less the grace period.
-    pub(super) fn note_times(&self, context: &mut Context) {
-        context.saw(Time::instant(self.creation_timestamp));
+    /// Notes the moment of its deletion, which is the end of the grace period less the grace period: the object was read
+    /// later.
+    pub(super) fn note_deletion(&self, context: &mut Context) {
         if let Some(at) = Time::instant(self.deletion_timestamp) {
             let grace = self.deletion_grace_period_seconds.unwrap_or_default();
             context.saw(jiff::Timestamp::from_second(at.as_second().saturating_sub(grace)).ok());

@@ -202,7 +202,7 @@ impl Converter {
         // Lazy: only objects with an error or an oddity need their name as text.
         let name = || describe(kind, metadata).unwrap_or_else(&position);
         // Before the conversion, which drops pods without claims: their times, too, show when the list was read.
-        metadata.note_times(&mut self.context);
+        metadata.note_deletion(&mut self.context);
         let converted = object
             .to_object(metadata, &mut self.context)
             .map_err(|error| DecodeError::Field {
@@ -221,6 +221,13 @@ impl Converter {
     /// What claims ask for.
     pub(super) fn specs(&mut self) -> &mut InternedSpecs {
         &mut self.specs
+    }
+
+    /// Notes that the object was skipped because of its version.
+    pub(super) fn skip(&mut self, api_version: &str, name: impl FnOnce() -> String) {
+        let what = format!("apiVersion {api_version}, which is not supported: it was skipped");
+        self.context.odd("unsupported-version", what);
+        self.context.attribute(name);
     }
 
     /// Oddities of the objects so far; their order does not depend on that of the objects.

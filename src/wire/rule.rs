@@ -186,18 +186,10 @@ impl DeviceTaintRule {
     }
 
     fn eviction_condition(&self, context: &mut Context) -> Option<model::EvictionCondition> {
-        let conditions = self
-            .status
-            .as_ref()
-            .map_or(&[][..], |status| &status.conditions);
-        let mut found = None;
-        // No early exit: the times of all conditions bound when the rule was read.
-        for condition in conditions {
-            context.saw(Time::instant(condition.last_transition_time));
-            if condition.r#type.as_deref() == Some("EvictionInProgress") {
-                found = Some(condition);
-            }
-        }
+        let is_of_evictions =
+            |condition: &&Condition| condition.r#type.as_deref() == Some("EvictionInProgress");
+        let conditions = self.status.iter().flat_map(|status| &status.conditions);
+        let found = conditions.rev().find(is_of_evictions);
         found.map(|condition| condition.to_model(context))
     }
 }

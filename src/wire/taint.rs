@@ -21,9 +21,8 @@ message! {
 }
 
 impl DeviceTaint {
-    /// The taint as a fact. `context` hears of unknown effects and of the time.
+    /// The taint as a fact. `context` hears of unknown effects.
     pub(super) fn to_model(&self, context: &mut Context) -> Result<model::Taint, FieldError> {
-        context.saw(Time::instant(self.time_added));
         let time_added = Time::to_timestamp(self.time_added, "timeAdded", context);
         Ok(model::Taint {
             key: required(self.key.as_deref(), "key")?.to_owned(),

@@ -22,6 +22,7 @@ use super::shape::WireObject;
 use super::status::Status;
 use super::unambiguous::{Unambiguous, twice};
 use super::versions::{Lookup, Version, lookup, supported};
+use crate::model::{Kind, Need};
 
 /// The fields of an object, without `apiVersion` and `kind`.
 type Fields = Map<String, Value>;
@@ -207,6 +208,35 @@ pub(super) fn is_of_no_interest(api_version: &str, kind: &str) -> bool {
         && matches!(lookup(api_version, kind), Lookup::NotRead)
 }
 
+/// A slice of `v1beta1` as one of `v1`, whose devices have no field `basic`; any other object as it is.
+///
+/// Dumps have such slices still. No server is asked for them: 1.34 serves `v1`.
+fn slice_of_v1beta1(type_meta: TypeMeta, mut fields: Fields) -> (TypeMeta, Fields) {
+    let group = "resource.k8s.io";
+    if type_meta.kind != Kind::ResourceSlice.as_str()
+        || type_meta.api_version != format!("{group}/v1beta1")
+    {
+        return (type_meta, fields);
+    }
+    let devices = fields
+        .get_mut("spec")
+        .and_then(|spec| spec.get_mut("devices"));
+    let devices = devices.and_then(Value::as_array_mut).into_iter().flatten();
+    for device in devices.filter_map(Value::as_object_mut) {
+        if let Some(Value::Object(basic)) = device.remove("basic") {
+            device.extend(basic);
+        }
+    }
+    let api_version = format!("{group}/v1");
+    (
+        TypeMeta {
+            api_version,
+            ..type_meta
+        },
+        fields,
+    )
+}
+
 /// Whether it is a list of any kinds, or of one that is read.
 fn is_known_list(list: &TypeMeta) -> bool {
     list.of_items()
@@ -221,8 +251,15 @@ fn is_status(api_version: &str, kind: &str) -> bool {
 impl ParseContext {
     /// Decodes an object whose type is known.
     fn object<E: Error>(&mut self, type_meta: TypeMeta, fields: Fields) -> Result<(), E> {
+        let (type_meta, fields) = slice_of_v1beta1(type_meta, fields);
         match lookup(&type_meta.api_version, &type_meta.kind) {
             Lookup::Read(version) => self.read(version, &type_meta, Value::Object(fields))?,
+            // Not counted, so that the kind is still missing.
+            Lookup::UnknownVersion(kind) if kind.need() == Need::Optional => {
+                let object = || format!("{kind} at {}", place(&self.position));
+                self.converter.skip(&type_meta.api_version, object);
+                return Ok(());
+            }
             Lookup::UnknownVersion(kind) => {
                 return Err(self.fail(DecodeError::Version {
                     object: format!("{kind} at {}", place(&self.position)),

@@ -12,7 +12,6 @@ fn all_devices_are_listed_by_name() {
     assert_eq!(run.code, 0);
     assert_eq!(run.stdout.lines().count(), 46, "{}", run.stdout);
     assert!(run.stdout.lines().is_sorted());
-    assert_eq!(devices("--all-devices").shown(), devices("").shown());
 }
 
 #[test]
@@ -88,17 +87,51 @@ fn nothing_is_free_while_nobody_knows_who_holds_what() {
 }
 
 #[test]
-fn devices_are_counted_node_by_node_and_in_all() {
-    let run = devices("gpu.example.com -o json");
-    let report: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
-    let sum = |field: &str| -> u64 {
-        let nodes = report["nodes"].as_array().expect("nodes").iter();
-        nodes
-            .map(|node| node[field].as_u64().expect("a number"))
-            .sum()
-    };
-    for field in ["deviceCount", "allocatedDeviceCount", "taintedDeviceCount"] {
-        assert_eq!(report["deviceCounts"][field], sum(field), "{field}");
-        assert!(sum(field) > 0);
+fn attributes_have_columns() {
+    let run = devices("gpu.example.com/node-7/gpu-0 --columns model,memory");
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    assert!(lines[0].contains("MODEL   MEMORY"), "{}", run.shown());
+}
+
+#[test]
+fn devices_are_counted_by_node_and_driver_and_listed_where_some_are_selected() {
+    assert_screen("devices-summary", &devices("").shown());
+    let report = devices("gpu.example.com -o json").json();
+    let nodes = report["nodes"].as_array().expect("nodes").iter();
+    let counted = |field: &'static str| nodes.clone().map(move |node| node[field].as_u64());
+    let total: Option<u64> = counted("deviceCount").sum();
+    let items = report["items"].as_array().expect("devices");
+    assert_eq!(total, u64::try_from(items.len()).ok());
+    for (state, field) in [("Used", "usedDeviceCount"), ("Free", "freeDeviceCount")] {
+        let items = items.iter().filter(|item| item["state"] == state);
+        let total: Option<u64> = counted(field).sum();
+        assert_eq!(total, u64::try_from(items.count()).ok(), "{field}");
     }
+    for flags in [
+        "--node node-3",
+        "gpu.example.com",
+        "--free",
+        "-o wide",
+        "-n serving",
+    ] {
+        let run = devices(flags);
+        assert!(
+            !run.stdout.contains("PARTITIONS USED"),
+            "{flags}: {}",
+            run.shown()
+        );
+    }
+    let rows = devices("gpu.example.com/node-7/gpu-0 --no-headers").stdout;
+    assert!(rows.starts_with("gpu.example.com/node-7/gpu-0 "), "{rows}");
+}
+
+#[test]
+fn a_filter_that_nothing_matches_has_an_empty_list() {
+    let run = devices("--node node-3 --where false");
+    assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{}", run.shown());
+    assert_eq!(run.stderr, "No resources found\n");
+    for named in ["--node node-5", "gpu.example.com/node-5/gpu-0"] {
+        assert_eq!(devices(named).code, 1, "{named}");
+    }
+    assert!(!devices("--node node-5").stderr.contains("did you mean"));
 }

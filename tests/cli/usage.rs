@@ -42,7 +42,7 @@ preview gpu.example.com --now 2026-11-21T00:00:00Z | 2 | --from
 preview FROM --rule node-6-firmwar | 1 | did you mean node-6-firmware?
 preview FROM gpu.exmple.com/node-7/gpu-0 | 1 | did you mean gpu.example.com/node-7/gpu-0?
 preview FROM node-7 | 1 | */node-7/*
-devices FROM --node nod-7 | 1 | node-7
+devices FROM --node nod-7 | 1 | no device is local to node nod-7
 devices FROM UUID=GPU-1 | 1 | uuid=GPU-1
 devices FROM --columns modle | 1 | did you mean model?
 devices FROM --where device.drver==1 | 2 | drver

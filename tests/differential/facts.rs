@@ -59,14 +59,14 @@ const FACTS: [Fact; 45] = [
     same("proposedTaints[].counts"),
     same("incomplete[].affects"),
     // devices
-    same("deviceCounts"),
-    same("nodes"),
     same("items[].taints"),
-    same("items[].allocated"),
-    same("items[].free"),
     same("items[].claims"),
     // list
-    same("ruleSummaries[]"),
+    same("ruleSummaries[].publishedDeviceCount"),
+    same("ruleSummaries[].evictedPodCount"),
+    same("ruleSummaries[].terminatingPodCount"),
+    same("ruleSummaries[].notEvictedPodCount"),
+    same("ruleSummaries[].evicting"),
     // explain
     same("items[].verdict"),
     same("items[].blockedBy"),

@@ -15,17 +15,8 @@ pub(super) struct UnitEvictions {
     pub(super) own: EvictionCost,
 }
 
-/// Chosen units, by index.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Choice {
-    /// The chosen units, in the order of the choice.
-    pub(super) chosen: Vec<usize>,
-    /// The unit that would be chosen next; absent if no other unit is left.
-    pub(super) next: Option<usize>,
-}
-
-/// Chooses `count` of the `units`, of equal ones the first; `costs` are those of their pods.
-pub(super) fn choose(units: &[UnitEvictions], count: usize, costs: &EvictionCosts) -> Choice {
+/// Chooses `count` of the `units` by index, of equal ones the first; `costs` are those of their pods.
+pub(super) fn choose(units: &[UnitEvictions], count: usize, costs: &EvictionCosts) -> Vec<usize> {
     let mut selection = Selection::new(units, costs);
     let greedy = (0..count).map_while(|_| selection.choose_cheapest());
     let mut chosen: Vec<usize> = greedy.collect();
@@ -34,10 +25,7 @@ pub(super) fn choose(units: &[UnitEvictions], count: usize, costs: &EvictionCost
         selection.set(*unit, false);
         *unit = selection.choose_cheapest().unwrap_or(*unit);
     }
-    Choice {
-        chosen,
-        next: selection.cheapest(),
-    }
+    chosen
 }
 
 /// Chosen units, with what each of the others would add to their cost.
@@ -91,12 +79,8 @@ impl<'s> Selection<'s> {
         selection
     }
 
-    fn cheapest(&self) -> Option<usize> {
-        self.open.first().map(|(_, unit)| *unit)
-    }
-
     fn choose_cheapest(&mut self) -> Option<usize> {
-        let unit = self.cheapest()?;
+        let (_, unit) = *self.open.first()?;
         self.set(unit, true);
         Some(unit)
     }

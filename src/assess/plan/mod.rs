@@ -1,6 +1,6 @@
 //! Plans: the units (devices, or whole nodes) that cost least to drain.
 //!
-//! Takes the candidate units, and gives a [`Plan`]: the chosen units and the next best, each with the evictions of its
+//! Takes the candidate units, and gives a [`Plan`]: the chosen units, each with the evictions of its
 //! drain. Pods are judged as if all devices of the chosen units had a taint with effect NoExecute.
 //!
 //! ```text

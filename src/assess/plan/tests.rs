@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::choose::{Choice, UnitEvictions, choose};
+use super::choose::{UnitEvictions, choose};
 use super::units::{evictions, impact};
 use super::*;
 use crate::assess::hazard::Hazard;
@@ -277,7 +277,7 @@ fn plan_of_a_random_cluster_is_nearly_always_the_cheapest() {
         let (reading, devices) = random(&mut numbers);
         let count = 1 + numbers.below(devices);
         let problem = problem(&reading);
-        let Choice { chosen, next } = choose(&problem.0, count, &problem.1);
+        let chosen = choose(&problem.0, count, &problem.1);
         let found = cost(&problem, &chosen);
         let all = sets(devices, count).into_iter();
         let cheapest = all.map(|set| cost(&problem, &set)).min().unwrap();
@@ -288,10 +288,7 @@ fn plan_of_a_random_cluster_is_nearly_always_the_cheapest() {
                 cost(&problem, &[rest, &[last]].concat())
             };
             assert!(found <= with(other), "{case}: {problem:#?}");
-            let after = |unit: usize| cost(&problem, &[&*chosen, &[unit]].concat());
-            assert!(after(next.unwrap()) <= after(other), "{case}: {problem:#?}");
         }
-        assert_eq!(next.is_none(), count == devices);
     }
     assert!(dearer <= 20, "{dearer} of 1,000 plans are not the cheapest");
 }

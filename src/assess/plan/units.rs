@@ -34,8 +34,6 @@ pub struct PlanUnit {
 pub struct Plan {
     /// The chosen units, ordered by name.
     pub planned_units: Vec<PlannedUnit>,
-    /// The unit that would be chosen next, as if it were drained, too; null if no other unit is left.
-    pub next_unit: Option<PlannedUnit>,
     /// Oddities of the data that do not prevent the plan.
     #[serde(skip)]
     pub warnings: Vec<Warning>,
@@ -74,18 +72,11 @@ pub fn plan(units: &[PlanUnit], count: usize, taint: &Taint, basis: &Basis<'_>) 
     let proposed = proposed_taints(units, taint, basis.now);
     let impact = impact(&proposed, basis);
     let costs = EvictionCosts::new(&impact, basis);
-    let mut choice = choose(&evictions(units, &impact, basis), count, &costs);
+    let mut chosen = choose(&evictions(units, &impact, basis), count, &costs);
     // The order of the choice means nothing after the swaps.
-    choice.chosen.sort_unstable();
-    let unit = |index: &usize| units.get(*index);
-    let mut chosen: Vec<&PlanUnit> = choice.chosen.iter().filter_map(unit).collect();
-    let mut plan = Plan::default();
-    plan.planned_units = plan.evaluate(&chosen, taint, basis);
-    if let Some(next) = choice.next.as_ref().and_then(unit) {
-        chosen.push(next);
-        plan.next_unit = plan.evaluate(&chosen, taint, basis).pop();
-    }
-    plan
+    chosen.sort_unstable();
+    let chosen = chosen.iter().filter_map(|index| units.get(*index));
+    evaluate(&chosen.collect::<Vec<_>>(), taint, basis)
 }
 
 /// Taints on all devices of the units.
@@ -160,78 +151,74 @@ impl<'u> UnitIndex<'u> {
     }
 }
 
-impl Plan {
-    /// Evaluates the drain of all these units together.
-    fn evaluate(
-        &mut self,
-        units: &[&PlanUnit],
-        taint: &Taint,
-        basis: &Basis<'_>,
-    ) -> Vec<PlannedUnit> {
-        let proposed = proposed_taints(units.iter().copied(), taint, basis.now);
-        let impact = impact(&proposed, basis);
-        let facts = DisruptionFacts::of(&impact, basis);
-        let assessed = Assessed::new(&impact, &facts, basis, &Limits::default());
-        let nodes: BTreeMap<&DeviceId, String> = impact
-            .devices
-            .iter()
-            .filter_map(|device| Some((&device.id, device.node?.to_string())))
-            .collect();
-        let devices: Vec<DeviceId> = units.iter().flat_map(|unit| unit.devices.clone()).collect();
-        let release = DeviceRelease::new(&impact, &basis.reading.snapshot);
-        let free = release.free(&devices, |_| true);
-        let index = UnitIndex::new(units.iter().copied());
-        let mut rows: Vec<PlannedUnit> = units
-            .iter()
-            .map(|unit| PlannedUnit {
-                unit: unit.name.clone(),
-                node: unit.devices.first().and_then(|id| nodes.get(id)).cloned(),
-                devices: unit.devices.iter().map(ToString::to_string).collect(),
-                free_device_count: unit.devices.iter().filter(|id| free.contains(id)).count(),
-                hazards: Some(Vec::new()),
-                violated_budgets: Some(Vec::new()),
-                ..PlannedUnit::default()
-            })
-            .collect();
-        let is_complete = |subject: &CountSubject| assessed.completeness.is_complete(*subject);
-        let knows_budgets = is_complete(&CountSubject::Budgets);
-        let mut read = Hazard::ALL.iter().flat_map(|hazard| hazard.reads());
-        let knows_hazards = read.all(is_complete);
-        let budgets = facts.disruption.budgets.iter();
-        let violated: Vec<_> = budgets.filter(|budget| budget.is_violated()).collect();
-        for pod in assessed.pods.iter().filter(|pod| pod.impact.is_evicted()) {
-            let uid = &pod.impact.pod.uid;
-            let of_pod = violated.iter().filter(|budget| {
-                let mut pods = budget.pods.iter();
-                pods.any(|(pod, _)| pod.uid == *uid)
-            });
-            let names: Vec<String> = of_pod.map(|found| found.budget.name.to_string()).collect();
-            for unit in index.units_of(pod.impact) {
-                let row = &mut rows[unit];
-                row.evicted_pod_count = row.evicted_pod_count.saturating_add(1);
-                let hazards = pod.findings.iter().map(|found| found.hazard);
-                row.hazards.get_or_insert_default().extend(hazards);
-                match &mut row.violated_budgets {
-                    Some(budgets) if knows_budgets => budgets.extend(names.clone()),
-                    budgets => *budgets = None,
-                }
+/// Evaluates the drain of all these units together.
+fn evaluate(units: &[&PlanUnit], taint: &Taint, basis: &Basis<'_>) -> Plan {
+    let proposed = proposed_taints(units.iter().copied(), taint, basis.now);
+    let impact = impact(&proposed, basis);
+    let facts = DisruptionFacts::of(&impact, basis);
+    let assessed = Assessed::new(&impact, &facts, basis, &Limits::default());
+    let nodes: BTreeMap<&DeviceId, String> = impact
+        .devices
+        .iter()
+        .filter_map(|device| Some((&device.id, device.node?.to_string())))
+        .collect();
+    let devices: Vec<DeviceId> = units.iter().flat_map(|unit| unit.devices.clone()).collect();
+    let release = DeviceRelease::new(&impact, &basis.reading.snapshot);
+    let free = release.free(&devices, |_| true);
+    let index = UnitIndex::new(units.iter().copied());
+    let mut rows: Vec<PlannedUnit> = units
+        .iter()
+        .map(|unit| PlannedUnit {
+            unit: unit.name.clone(),
+            node: unit.devices.first().and_then(|id| nodes.get(id)).cloned(),
+            devices: unit.devices.iter().map(ToString::to_string).collect(),
+            free_device_count: unit.devices.iter().filter(|id| free.contains(id)).count(),
+            hazards: Some(Vec::new()),
+            violated_budgets: Some(Vec::new()),
+            ..PlannedUnit::default()
+        })
+        .collect();
+    let is_complete = |subject: &CountSubject| assessed.completeness.is_complete(*subject);
+    let knows_budgets = is_complete(&CountSubject::Budgets);
+    let mut read = Hazard::ALL.iter().flat_map(|hazard| hazard.reads());
+    let knows_hazards = read.all(is_complete);
+    let budgets = facts.disruption.budgets.iter();
+    let violated: Vec<_> = budgets.filter(|budget| budget.is_violated()).collect();
+    for pod in assessed.pods.iter().filter(|pod| pod.impact.is_evicted()) {
+        let uid = &pod.impact.pod.uid;
+        let of_pod = violated.iter().filter(|budget| {
+            let mut pods = budget.pods.iter();
+            pods.any(|(pod, _)| pod.uid == *uid)
+        });
+        let names: Vec<String> = of_pod.map(|found| found.budget.name.to_string()).collect();
+        for unit in index.units_of(pod.impact) {
+            let row = &mut rows[unit];
+            row.evicted_pod_count = row.evicted_pod_count.saturating_add(1);
+            let hazards = pod.findings.iter().map(|found| found.hazard);
+            row.hazards.get_or_insert_default().extend(hazards);
+            match &mut row.violated_budgets {
+                Some(budgets) if knows_budgets => budgets.extend(names.clone()),
+                budgets => *budgets = None,
             }
         }
-        for row in &mut rows {
-            let is_known = knows_hazards || row.evicted_pod_count == 0;
-            row.hazards = row.hazards.take().filter(|all| is_known || !all.is_empty());
-            if let Some(hazards) = &mut row.hazards {
-                hazards.sort_by_key(|hazard| hazard.rank());
-                hazards.dedup();
-            }
-            if let Some(budgets) = &mut row.violated_budgets {
-                budgets.sort();
-                budgets.dedup();
-            }
+    }
+    for row in &mut rows {
+        let is_known = knows_hazards || row.evicted_pod_count == 0;
+        row.hazards = row.hazards.take().filter(|all| is_known || !all.is_empty());
+        if let Some(hazards) = &mut row.hazards {
+            hazards.sort_by_key(|hazard| hazard.rank());
+            hazards.dedup();
         }
-        self.gaps = assessed.completeness.gaps().cloned().collect();
-        self.warnings.clone_from(&basis.reading.warnings);
-        self.warnings.extend(impact.warnings);
-        rows
+        if let Some(budgets) = &mut row.violated_budgets {
+            budgets.sort();
+            budgets.dedup();
+        }
+    }
+    let mut warnings = basis.reading.warnings.clone();
+    warnings.extend(impact.warnings.iter().cloned());
+    Plan {
+        planned_units: rows,
+        warnings,
+        gaps: assessed.completeness.gaps().cloned().collect(),
     }
 }

@@ -54,6 +54,14 @@ pub enum InputError {
         #[source]
         source: DecodeError,
     },
+    /// A file holds objects that were never stored.
+    #[error("{file} is a manifest, not a dump: {object} has no uid or no namespace")]
+    Manifest {
+        /// As given, or as found in a directory.
+        file: String,
+        /// The first such object.
+        object: String,
+    },
     /// None of the files holds anything that a preview is made from.
     #[error("{files} contains nothing that this command uses: {found}")]
     NothingNeeded {
@@ -116,6 +124,7 @@ impl InputError {
             | Self::NothingNeeded { .. }
             | Self::NoRule { .. }
             | Self::Rule { .. }
+            | Self::Manifest { .. }
             | Self::Annotation { .. } => false,
         }
     }
@@ -124,7 +133,7 @@ impl InputError {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::NothingNeeded { .. } | Self::EmptyDirectory { .. } => {
+            Self::NothingNeeded { .. } | Self::EmptyDirectory { .. } | Self::Manifest { .. } => {
                 Some("make a dump with: kubectl devicetaint snapshot -o cluster.json.gz")
             }
             Self::Archive { .. } => {

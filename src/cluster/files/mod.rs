@@ -8,6 +8,7 @@ mod error;
 mod gather;
 mod limits;
 mod manifest;
+mod newest;
 pub(in crate::cluster) mod observed;
 mod read;
 mod sources;

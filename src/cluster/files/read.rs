@@ -11,6 +11,7 @@ use super::bytes::{self, Content};
 use super::error::InputError;
 use super::gather::{SerializedObject, SnapshotBuilder, gaps, missing_pods};
 use super::limits::Limits;
+use super::newest::NewestTime;
 use super::observed::{SavedNotes, notes, version_of};
 use super::sources::FileSource;
 use super::sources::{InputFile, InputOrigin};
@@ -150,26 +151,43 @@ pub(in crate::cluster) fn decode_file(
     limits: &Limits,
     mut documents: Documents,
 ) -> Result<Decoded, InputError> {
-    let failed = |source| InputError::Decode {
-        file: file.name(),
-        source,
+    let failed = |source: DecodeError| match source.unstored() {
+        Some(object) => InputError::Manifest {
+            file: file.name(),
+            object: object.to_owned(),
+        },
+        None => InputError::Decode {
+            file: file.name(),
+            source,
+        },
     };
-    if !documents.is_keeping()
-        && let Some(list) = bytes::long_file(file, limits).and_then(Documents::list_from)
-    {
-        return Ok(list.finish());
+    let mut newest = NewestTime::default();
+    let long_file = bytes::long_file(file, limits).filter(|_| !documents.is_keeping());
+    let list = long_file.and_then(|text| Documents::list_from(newest.of(text)));
+    if let Some(list) = list {
+        return Ok(with_newest(list, &newest));
     }
     match bytes::content(file, stdin, limits)? {
         Content::Text(text) => {
+            newest.add(text.as_bytes());
             decode_text(&mut documents, &text).map_err(failed)?;
         }
         Content::Json(head, mut rest) => {
-            let decoded = documents.decode_json_from(bytes::joined(head, &mut rest));
+            let decoded = documents.decode_json_from(newest.of(bytes::joined(head, &mut rest)));
             // What the parser calls an error may be one of reading.
             decoded.map_err(|error| rest.failed().unwrap_or_else(|| failed(error)))?;
         }
     }
-    Ok(documents.finish())
+    Ok(with_newest(documents, &newest))
+}
+
+/// What was decoded, with the newest time of the whole text.
+fn with_newest(documents: Documents, newest: &NewestTime) -> Decoded {
+    let decoded = documents.finish();
+    Decoded {
+        newest: decoded.newest.max(newest.get()),
+        ..decoded
+    }
 }
 
 /// Everything that was read so far.
@@ -228,8 +246,7 @@ impl Input {
             self.add_list(file, list)?;
         }
         for (type_meta, count) in decoded.found {
-            self.present
-                .extend(needed_kind(&type_meta.kind, &type_meta));
+            self.present.extend(read_kind(&type_meta.kind, &type_meta));
             let so_far = self.found.entry(type_meta).or_default();
             *so_far = so_far.saturating_add(count);
         }
@@ -252,7 +269,7 @@ impl Input {
             .type_meta
             .kind
             .strip_suffix("List")
-            .and_then(|kind| needed_kind(kind, &list.type_meta));
+            .and_then(|kind| read_kind(kind, &list.type_meta));
         if let Some(kind) = kind {
             self.present.insert(kind);
             let version = list.metadata.resource_version.clone();
@@ -303,6 +320,7 @@ impl Input {
             snapshot,
             source: Source::Files,
             observed_at: self.observed_at.or(self.newest),
+            is_time_guessed: self.observed_at.is_none(),
             version: self.version.or_else(|| version_of(&self.found)),
             known: self.present,
             resource_versions: self.resource_versions,
@@ -312,20 +330,13 @@ impl Input {
     }
 }
 
-/// The needed kind called `kind` in the API group of `type_meta`.
-fn needed_kind(kind: &str, type_meta: &TypeMeta) -> Option<Kind> {
-    let group = |api_version: &str| {
-        api_version
-            .rsplit_once('/')
-            .map(|(group, _)| group.to_owned())
-    };
-    crate::wire::VERSIONS
-        .iter()
-        .find(|version| {
-            version.kind.as_str() == kind
-                && group(version.api_version) == group(&type_meta.api_version)
-        })
-        .map(|version| version.kind)
+/// The kind called `kind`, if objects at the version of `type_meta` are read.
+fn read_kind(kind: &str, type_meta: &TypeMeta) -> Option<Kind> {
+    let mut versions = crate::wire::VERSIONS.iter();
+    let version = versions.find(|version| {
+        version.kind.as_str() == kind && version.api_version == type_meta.api_version
+    });
+    version.map(|version| version.kind)
 }
 
 /// Whether there has to be a pod: claims are reserved for none but those that exist, apart from the

@@ -149,6 +149,7 @@ pub(in crate::cluster) fn reading_of(
         },
         // The server's clock, because deadlines count from times that its components wrote.
         observed_at: client.server_time(),
+        is_time_guessed: false,
         version: served.version,
         known: notes.known,
         resource_versions: notes.resource_versions,

@@ -24,6 +24,11 @@ pub(crate) fn present(
 ) -> Result<ExitStatus, Failure> {
     let printer = &context.printer;
     view_warnings.tell(printer);
+    // Data have the time in their metadata.
+    let time = view_warnings.guessed_time();
+    if let Some(line) = time.filter(|_| wanted.format.is_for_people()) {
+        printer.note(&line);
+    }
     tell(answer, printer);
     if answer.is_empty() {
         let place = match &context.namespace {
@@ -67,7 +72,7 @@ fn tell(answer: &impl Answer, printer: &Printer<'_>) {
 }
 
 /// The page that an answer is printed on.
-pub(crate) fn page(wanted: OutputRequest, context: &Context) -> Page {
+fn page(wanted: OutputRequest, context: &Context) -> Page {
     Page {
         format: wanted.format,
         width: context.width,

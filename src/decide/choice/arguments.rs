@@ -86,6 +86,8 @@ pub enum Purpose {
     Add,
     /// Anything without a taint of the user's.
     Choose,
+    /// A list, which may be empty.
+    List,
 }
 
 impl Choice {
@@ -110,13 +112,14 @@ impl Choice {
         let (hardware, names) = Hardware::among(&typed.arguments);
         let (selectors, taint) = devices_and_taint(&names, typed, &hardware)?;
         let filter = DeviceFilter::parse(&typed.filters)?;
+        let filter = filter.map(|filter| filter.used_for(purpose));
         match (&taint, purpose) {
-            (Some(taint), Purpose::Choose) => {
+            (Some(taint), Purpose::Choose | Purpose::List) => {
                 return Err(Failure::usage(format!("{taint} is a taint, not a device")));
             }
             // Manifests bring taints of their own.
             (None, Purpose::Add) if typed.filenames.is_empty() => return Err(no_taint()),
-            (Some(_) | None, Purpose::Assess | Purpose::Add | Purpose::Choose) => {}
+            (Some(_) | None, Purpose::Assess | Purpose::Add | Purpose::Choose | Purpose::List) => {}
         }
         let is_all = typed.all_devices == Some(true);
         let ways = [
@@ -170,19 +173,6 @@ impl Choice {
             filter,
             taint,
         })
-    }
-
-    /// Whether it may leave out devices of a node: with more than `--node` or all devices.
-    #[must_use]
-    pub fn is_narrower_than_nodes(&self) -> bool {
-        let is_named = match &self.by {
-            ChoiceBasis::Selectors(selectors) => {
-                selectors.iter().any(|it| *it != DeviceSelector::default())
-            }
-            ChoiceBasis::Rules(_) | ChoiceBasis::Manifests(_) => true,
-        };
-        let filter = self.filter.as_ref();
-        is_named || !self.hardware.is_empty() || filter.is_some_and(DeviceFilter::needs_attributes)
     }
 
     /// Whether all devices of a driver, or of all drivers, are selected.

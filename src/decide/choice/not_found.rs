@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::decide::identity::Hardware;
 use crate::engine::{self, DeviceCondition, ProposedTaint, Semantics, filter_devices};
 use crate::error::{ExitStatus, Failure};
-use crate::model::{Device, DeviceId, DeviceSelector, Kind, Reading, Snapshot};
+use crate::model::{Device, DeviceId, DeviceSelector, Kind, Reading};
 use crate::naming::nearest::nearest;
 use crate::naming::shell::word;
 use crate::naming::{device, suggest};
@@ -87,42 +87,43 @@ pub(super) fn no_hardware(hardware: &Hardware) -> Failure {
     )
 }
 
-/// No device is local to the node.
+/// No device is local to the node, which is no misspelling: many nodes have none.
 #[must_use]
-pub fn no_node(name: &str, snapshot: &Snapshot) -> Failure {
-    let nodes = snapshot.slices.iter().flat_map(|slice| {
-        let devices = slice.devices.iter();
-        devices.filter_map(|device| slice.node_of(device))
-    });
-    let nodes: BTreeSet<String> = nodes.map(ToString::to_string).collect();
+pub fn no_node(name: &str) -> Failure {
     let text = format!("no device is local to node {name}");
-    let failure = Failure::new(ExitStatus::Failed, text);
-    or_hint(did_you_mean(failure, &nearest(name, nodes)), LIST)
+    Failure::new(ExitStatus::Failed, text).hint(LIST)
 }
 
-/// No device meets all `conditions`: the failure of the first that none meets alone, else of all together.
-#[must_use]
-pub(super) fn no_match(
+/// Refuses `conditions` of which no device meets all: the first that none meets alone, else all together. Together they
+/// `may_match_nothing` in a list.
+pub(super) fn refuse_no_match(
     conditions: &[DeviceCondition],
+    may_match_nothing: bool,
     reading: &Reading,
     semantics: &Semantics,
-) -> Failure {
+) -> Result<(), Failure> {
     let is_unmet = |condition: &&DeviceCondition| {
         let alone = std::slice::from_ref(*condition);
         let alone = filter_devices(&reading.snapshot, alone, semantics);
         alone.devices.is_empty() && alone.failed.is_empty()
     };
     match conditions.iter().find(is_unmet) {
-        Some(DeviceCondition::Node(name)) => no_node(name, &reading.snapshot),
+        Some(DeviceCondition::Node(name)) => Err(no_node(name)),
         Some(DeviceCondition::Named(selectors)) if !selectors.is_empty() => {
-            no_device(&selectors[0], reading, semantics)
+            Err(no_device(&selectors[0], reading, semantics))
         }
         Some(
             DeviceCondition::Named(_)
             | DeviceCondition::Attribute(_)
             | DeviceCondition::Expression(_),
         )
-        | None => Failure::new(ExitStatus::Failed, "no device matches all filters").hint(LIST),
+        | None => {
+            let failure = Failure::new(ExitStatus::Failed, "no device matches all filters");
+            match may_match_nothing {
+                true => Ok(()),
+                false => Err(failure.hint(LIST)),
+            }
+        }
     }
 }
 
@@ -235,10 +236,7 @@ mod tests {
         assert_eq!(device("node-7"), "did you mean '*/node-7/*'?");
         assert_eq!(device("gpu.exmple.com"), "did you mean gpu.example.com?");
         assert_eq!(device("maintenance"), LIST);
-        assert_eq!(
-            hint(no_node("node-8", &reading.snapshot)),
-            "did you mean node-7?"
-        );
+        assert_eq!(hint(no_node("node-8")), LIST);
         let columns = |name: &str| refuse_unknown_columns(&[name.to_owned()], &reading);
         assert_eq!(hint(columns("modle").unwrap_err()), "did you mean model?");
         assert!(columns("x.example.com/uuid").is_ok());

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::arguments::{Choice, ChoiceBasis, DeviceFilterFlags};
-use super::not_found::{no_hardware, no_match};
+use super::arguments::{Choice, ChoiceBasis, DeviceFilterFlags, Purpose};
+use super::not_found::{no_hardware, refuse_no_match};
 use crate::decide::identity::Hardware;
 use crate::engine::allocator::sharing_counters;
 use crate::engine::expression::{DeviceExpression, ExpressionError};
@@ -22,6 +22,7 @@ pub struct DeviceFilter {
     node: Option<String>,
     skips_errors: Option<bool>,
     with_partitions: bool,
+    may_match_nothing: bool,
 }
 
 /// Selection with its devices by name.
@@ -150,7 +151,17 @@ impl DeviceFilter {
             node: typed.node.clone(),
             skips_errors: typed.skips_errors,
             with_partitions: typed.with_partitions,
+            may_match_nothing: false,
         }))
+    }
+
+    /// The filter where it is used for this.
+    #[must_use]
+    pub fn used_for(self, purpose: Purpose) -> Self {
+        Self {
+            may_match_nothing: purpose == Purpose::List,
+            ..self
+        }
     }
 
     /// The node to which the devices are local.
@@ -200,7 +211,7 @@ impl DeviceFilter {
             ));
         }
         if devices.is_empty() {
-            return Err(no_match(&conditions, reading, semantics));
+            refuse_no_match(&conditions, self.may_match_nothing, reading, semantics)?;
         }
         let mut devices: BTreeSet<DeviceId> = devices.into_iter().collect();
         if self.with_partitions {
@@ -266,7 +277,7 @@ fn wrong_expression(text: &str, error: &ExpressionError) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::choice::{DeviceArguments, Purpose};
+    use crate::decide::choice::DeviceArguments;
     use crate::engine::testing::{drawing, published, semantics, slice, slice_of};
     use crate::report::testing;
 

@@ -1,6 +1,6 @@
 //! Pods of a drain before anything is tainted: reasons to refuse it, and the lines above the question.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::UnitPod;
 use super::pod_class::{Inclusions, PodClass, Treatment};
@@ -107,7 +107,8 @@ impl DrainPlan<'_> {
         lines
     }
 
-    /// The lines above the question: units, pods that leave and how, pods that stay and why, budgets that refuse now.
+    /// The lines above the question: units, pods that leave and how, pods that stay and why, budgets that refuse now. Each
+    /// is one line, however many there are.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let included = self.limits.included;
@@ -136,25 +137,24 @@ impl DrainPlan<'_> {
         }
         let stays = |pod: &&UnitPod| !pod.is_terminating && !pod.is_evicted(included);
         lines.extend(by_class("stay", self.pods.iter().filter(stays)));
-        lines.extend(self.budget_lines(leaving));
-        let siblings = self.siblings.iter();
-        lines.extend(siblings.map(|line| format!("not drained: {line}")));
-        let accepted = self.unplaced().into_iter();
-        lines.extend(accepted.map(|line| format!("accepted: {line}")));
+        lines.extend(self.budget_line(leaving));
+        for (title, items) in [
+            ("not drained", self.siblings.to_vec()),
+            ("accepted", self.unplaced()),
+        ] {
+            lines.extend((!items.is_empty()).then(|| format!("{title}: {}", few(&items))));
+        }
         lines
     }
 
-    fn budget_lines(&self, leaving: impl Fn(&&UnitPod) -> bool) -> Vec<String> {
-        let mut refused: BTreeMap<String, usize> = BTreeMap::new();
+    fn budget_line(&self, leaving: impl Fn(&&UnitPod) -> bool) -> Option<String> {
         let pods = self.pods.iter().filter(leaving);
-        for budget in pods.flat_map(|pod| &pod.budgets) {
-            let pods = refused.entry(budget.to_string()).or_default();
-            *pods = pods.saturating_add(1);
-        }
-        let lines = refused
-            .into_iter()
-            .map(|(budget, pods)| format!("budget {budget} allows no eviction now (pods: {pods})"));
-        lines.collect()
+        let budgets: BTreeSet<String> = pods
+            .flat_map(|pod| &pod.budgets)
+            .map(ToString::to_string)
+            .collect();
+        let budgets: Vec<String> = budgets.into_iter().collect();
+        (!budgets.is_empty()).then(|| format!("budgets that refuse now: {}", few(&budgets)))
     }
 }
 
@@ -188,10 +188,9 @@ fn by_class<'a>(verb: &str, pods: impl Iterator<Item = &'a UnitPod>) -> Vec<Stri
         let names = classes.entry(pod.class).or_default();
         names.push(pod.name.to_string());
     }
-    let lines = classes.into_iter().map(|(class, pods)| {
-        let count = counted(pods.len(), "pod");
-        format!("{verb} {count} ({}): {}", class.reason(), few(&pods))
-    });
+    let lines = classes
+        .into_iter()
+        .map(|(class, pods)| format!("{verb} ({}): {}", class.reason(), few(&pods)));
     lines.collect()
 }
 

@@ -12,5 +12,6 @@ mod noted_hardware;
 
 pub use hardware::Hardware;
 pub use noted_hardware::{
-    NotedHardware, is_noted, other_hardware, refuse_other_hardware, with_identities,
+    NotedHardware, is_noted, on_other_hardware, other_hardware, refuse_other_hardware,
+    with_identities,
 };

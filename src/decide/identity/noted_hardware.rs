@@ -4,7 +4,7 @@
 //! or its serial number or PCI address. Only a different published value proves a change: a driver that is away
 //! publishes none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::identifying_attributes::KNOWN;
 use crate::decide::RuleDraft;
@@ -166,6 +166,17 @@ fn changed<'a>(
         })
     });
     found.collect()
+}
+
+/// The rules whose device is published as other hardware than they note.
+#[must_use]
+pub fn on_other_hardware(
+    rules: &[DeviceTaintRule],
+    snapshot: &Snapshot,
+    semantics: &Semantics,
+) -> BTreeSet<ObjectName> {
+    let changed = changed(rules, snapshot, semantics).into_iter();
+    changed.map(|changed| changed.rule.clone()).collect()
 }
 
 /// One warning for each rule whose device is published as other hardware than the rule notes.

@@ -56,6 +56,24 @@ impl<'a> PartitionedPools<'a> {
         pools.flat_map(|slices| of_pool(slices, &is_held)).collect()
     }
 
+    /// The devices that take something of counter sets, and all of none.
+    #[must_use]
+    pub fn partitions(&self) -> BTreeSet<DeviceId> {
+        let pools = self.by_name.values().flat_map(|slices| {
+            let all = left(slices, std::iter::empty());
+            let devices = slices.iter().flat_map(|slice| {
+                let devices = slice.devices.iter();
+                devices.map(|device| (slice.id_of(device), device))
+            });
+            let is_part = |device: &Device| {
+                takes_anything(device) && !taken(device).any(|taken| takes_all(&all, taken))
+            };
+            let parts = devices.filter(|(_, device)| is_part(device));
+            parts.map(|(id, _)| id).collect::<Vec<DeviceId>>()
+        });
+        pools.collect()
+    }
+
     /// The blocked devices of the pools of `devices`.
     #[must_use]
     pub fn blocked_in<'d>(
@@ -123,6 +141,18 @@ fn is_enough(left: &CountersLeft<'_>, taken: &CounterUse) -> bool {
         left.zip(amount(written))
             .is_some_and(|(left, taken)| taken <= left)
     })
+}
+
+/// Reports whether `taken` are all counters of their set; of a set that is not known, nothing is.
+fn takes_all(all: &CountersLeft<'_>, taken: &CounterUse) -> bool {
+    let of_set = all.iter().filter(|((set, _), _)| **set == *taken.set);
+    let mut of_set = of_set.peekable();
+    of_set.peek().is_some()
+        && of_set.all(|((_, counter), all)| {
+            let used = taken.counters.iter().find(|(name, _)| ***name == **counter);
+            let used = used.and_then(|(_, written)| amount(written));
+            all.is_some() && used == *all
+        })
 }
 
 fn taken(device: &Device) -> impl Iterator<Item = &CounterUse> {

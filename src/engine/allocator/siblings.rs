@@ -110,7 +110,8 @@ pub fn users_beside(
 ) -> BTreeMap<DeviceId, BTreeSet<NamespacedName>> {
     let mut holders: BTreeMap<&DeviceId, Vec<&ResourceClaim>> = BTreeMap::new();
     for claim in &snapshot.claims {
-        for result in claim.allocation.iter().flat_map(|found| &found.results) {
+        // Admin access uses nothing.
+        for result in claim.exclusive_results() {
             holders.entry(&result.device).or_default().push(claim);
         }
     }

@@ -320,14 +320,13 @@ prop_compose! {
         metadata in maybe(metadata()),
         spec in maybe(claim_spec()),
         results in maybe(few(result())),
-        (node_selector, allocation_timestamp) in (maybe(node_selector()), time()),
+        node_selector in maybe(node_selector()),
         consumers in few((text(), text(), text(), text())),
         has_status in any::<bool>(),
     ) -> ResourceClaim {
         let allocation = results.map(|results| AllocationResult {
             devices: Some(DeviceAllocationResult { results }),
             node_selector,
-            allocation_timestamp,
         });
         let consumers = consumers.into_iter();
         let reserved_for = consumers.map(|(api_group, resource, name, uid)| ResourceClaimConsumerReference {

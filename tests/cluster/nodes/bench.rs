@@ -168,14 +168,15 @@ impl<'a> Bench<'a> {
         wait(self.plane, &self.rule, timeout)
     }
 
-    /// The devices of the node that `devices` calls free.
+    /// The devices of the node that no claim holds, by `devices`.
     pub(super) fn free(&self) -> Vec<String> {
         let driver = format!("{}/*/*", self.node.driver());
         let output = self.plugin(&["devices", &driver, "-o", "json"]);
         // Where none is published and none is allocated, there is none.
         let told: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
         let devices = told["items"].as_array().into_iter().flatten();
-        let free = devices.filter(|device| device["free"] == true);
+        let is_free = |device: &&Value| device["state"] == "Free" || device["state"] == "Tainted";
+        let free = devices.filter(is_free);
         free.map(|device| device["device"].as_str().unwrap_or_default().to_owned())
             .collect()
     }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::view::{ClusterView, ViewRequest, ViewWarnings};
-use crate::cluster::{self, ApiClient, Detail, EarlyInputs, ReadMore, discover};
+use crate::cluster::{self, ApiClient, Detail, EarlyInputs, Purpose, ReadMore, discover};
 use crate::commands::clock;
 use crate::commands::context::Context;
 use crate::commands::work::connect::{Live, connect_client, failed, semantics_for};
@@ -131,6 +132,7 @@ impl ClusterView {
         let view_warnings = ViewWarnings {
             doubts,
             live: Some(live),
+            guessed_time: None,
         };
         Self::new(reading, semantics, now, view_warnings, request)
     }
@@ -142,6 +144,8 @@ impl ClusterView {
         context: &Context,
     ) -> Result<Self, Failure> {
         let purpose = context.connection.purpose;
+        // Devices, their taints and their claims have no times in tables.
+        let is_timeless = purpose == Some(Purpose::Devices);
         let semantics = semantics_for(purpose, source.kubernetes, reading.version)?;
         let semantics = with_evident_gates(semantics, &reading);
         if request.wanted == Detail::Names {
@@ -152,11 +156,21 @@ impl ClusterView {
         let doubts = doubts_about(&semantics, reading.version, &reading);
         reading.warnings.extend_from_slice(&doubts);
         // The clock of this machine says nothing of when the files were saved.
-        let now = source.now.or(reading.observed_at).ok_or_else(|| {
-            Failure::usage("the files contain no timestamp, so the times of evictions are unknown")
-                .hint("set the time of the report: --now 2026-11-21T01:00:00Z")
-        })?;
-        let view_warnings = ViewWarnings { doubts, live: None };
+        let now = match source.now.or(reading.observed_at) {
+            Some(now) => now,
+            None if is_timeless => Timestamp::UNIX_EPOCH,
+            None => {
+                let text = "the files contain no timestamp, so the times of evictions are unknown";
+                return Err(Failure::usage(text)
+                    .hint("set the time of the report: --now 2026-11-21T01:00:00Z"));
+            }
+        };
+        let is_guessed = source.now.is_none() && reading.is_time_guessed && !is_timeless;
+        let view_warnings = ViewWarnings {
+            doubts,
+            live: None,
+            guessed_time: is_guessed.then_some(now),
+        };
         Ok(Self::new(reading, semantics, now, view_warnings, request))
     }
 }

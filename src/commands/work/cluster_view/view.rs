@@ -15,7 +15,7 @@ use crate::decide::identity::other_hardware;
 use crate::decide::version::release_of;
 use crate::engine::{self, DeviceImpact, Impact, ProposedTaint, Selection, Semantics};
 use crate::error::Failure;
-use crate::model::{DeviceId, DeviceTaintRule, Kind, Minor, Pod, Reading, Snapshot, Warning};
+use crate::model::{DeviceTaintRule, Kind, Minor, Pod, Reading, Snapshot, Warning};
 use crate::output::Printer;
 use crate::report::ImpactReport;
 use crate::report::metadata::Warning as Oddity;
@@ -67,9 +67,17 @@ pub(crate) struct ViewWarnings {
     pub(super) doubts: Vec<Warning>,
     /// The cluster, unless files were read.
     pub(super) live: Option<Live>,
+    /// The time of the report, if it is the newest time in files that do not state when they were saved.
+    pub(super) guessed_time: Option<Timestamp>,
 }
 
 impl ViewWarnings {
+    /// The line that belongs to tables with a guessed time.
+    pub(crate) fn guessed_time(&self) -> Option<String> {
+        let time = self.guessed_time?;
+        Some(format!("as of {time}, the newest time in the files"))
+    }
+
     /// Says what the server had to say beside its answers, and what is doubtful about the look.
     pub(crate) fn tell(&self, printer: &Printer<'_>) {
         for doubt in &self.doubts {
@@ -178,12 +186,6 @@ impl<Read: ReadState> ClusterView<Read> {
         proposed: &'a [ProposedTaint],
     ) -> Vec<DeviceImpact<'a>> {
         engine::tainted_devices(self.snapshot(), proposed, self.now, &self.semantics)
-    }
-
-    /// The devices that are published or allocated.
-    pub(crate) fn known_devices(&self) -> Vec<DeviceId> {
-        let all = engine::devices(self.snapshot(), &self.semantics);
-        all.into_iter().map(|device| device.id).collect()
     }
 
     /// Whether all claims are known: without them nobody can say which device is in use.

@@ -131,7 +131,9 @@ impl UnitDrain<'_> {
         lines.leaving.retain(|uid, name| {
             let is_there = there.contains(uid);
             if !is_there {
-                self.context.printer.note(&format!("pod {name} evicted"));
+                // As `kubectl drain` prints it.
+                let line = format!("pod/{} evicted", name.name);
+                self.context.printer.note(&line);
             }
             is_there
         });

@@ -1,0 +1,228 @@
+//! Availability of devices for new claims.
+//!
+//! Takes the devices as they are, and gives an [`Availability`] for each; of devices of which that is unknown, none.
+//! Admin access uses nothing.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::completeness::{CountSubject, ReportCompleteness};
+use crate::engine::DeviceState;
+use crate::engine::allocator::PartitionedPools;
+use crate::engine::rule_lifecycle::blocks;
+use crate::model::{DeviceId, Kind, Reading};
+
+/// Availability of a device for new claims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Availability {
+    /// No claim holds the device, its counters are left, and no taint keeps new claims off.
+    Free,
+    /// A claim holds the device.
+    Used,
+    /// Partitions of the device are in use.
+    UsedInParts,
+    /// A partition whose counters are in use through other devices.
+    NoCountersLeft,
+    /// Free but for a taint with effect NoSchedule or NoExecute.
+    Tainted,
+    /// No driver publishes the device.
+    NotPublished,
+}
+
+impl Availability {
+    /// The availability in words.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Used => "used",
+            Self::UsedInParts => "used in parts",
+            Self::NoCountersLeft => "no counters left",
+            Self::Tainted => "tainted",
+            Self::NotPublished => "not published",
+        }
+    }
+
+    /// Reports whether claims hold the device, or a part of it.
+    #[must_use]
+    pub fn is_used(self) -> bool {
+        match self {
+            Self::Used | Self::UsedInParts => true,
+            Self::Free | Self::NoCountersLeft | Self::Tainted | Self::NotPublished => false,
+        }
+    }
+}
+
+/// Holders, counters and gaps from which availabilities follow.
+#[derive(Debug)]
+pub struct Availabilities<'a> {
+    completeness: ReportCompleteness<'a>,
+    blocked: BTreeSet<DeviceId>,
+    partitions: BTreeSet<DeviceId>,
+}
+
+impl<'a> Availabilities<'a> {
+    /// Those of the devices of `reading`; counters have to be read for it.
+    #[must_use]
+    pub fn new(reading: &'a Reading) -> Self {
+        // Claims name the pods for which they are reserved, so that no pod is needed.
+        let gaps = reading.gaps.iter();
+        let read = gaps.filter(|gap| gap.kind() != Some(Kind::Pod));
+        let claims = reading.snapshot.claims.iter();
+        let held: BTreeSet<&DeviceId> = claims
+            .flat_map(|claim| claim.exclusive_results().map(|result| &result.device))
+            .collect();
+        let pools = PartitionedPools::new(&reading.snapshot.slices);
+        Self {
+            completeness: ReportCompleteness::new(read),
+            blocked: pools.blocked(|device| held.contains(device)),
+            partitions: pools.partitions(),
+        }
+    }
+
+    /// Gaps that matter for devices.
+    #[must_use]
+    pub fn completeness(&self) -> &ReportCompleteness<'a> {
+        &self.completeness
+    }
+
+    /// Reports whether the device uses counters, and of no set all.
+    #[must_use]
+    pub fn is_partition(&self, device: &DeviceId) -> bool {
+        self.partitions.contains(device)
+    }
+
+    /// The availability of the device, if it is known.
+    #[must_use]
+    pub fn of(&self, state: &DeviceState<'_>) -> Option<Availability> {
+        let is_complete = |subject| self.completeness.is_complete(subject);
+        let mut taints = state.taints.iter();
+        if !state.is_free() {
+            Some(Availability::Used)
+        } else if self.blocked.contains(&state.id) {
+            Some(match self.is_partition(&state.id) {
+                true => Availability::NoCountersLeft,
+                false => Availability::UsedInParts,
+            })
+        } else if !is_complete(CountSubject::Holders) {
+            None
+        } else if !state.published {
+            is_complete(CountSubject::Inventory).then_some(Availability::NotPublished)
+        } else if taints.any(|taint| blocks(&taint.taint.effect)) {
+            Some(Availability::Tainted)
+        } else {
+            is_complete(CountSubject::Taints).then_some(Availability::Free)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{CounterSet, Effect, Gap, SliceTerms, Taint};
+    use crate::report::testing;
+
+    /// A card in two parts, a device of its own, and one with a taint of this effect; a claim holds `held`.
+    fn reading(held: Option<&str>, admin_access: bool, effect: Effect) -> Reading {
+        let mut tainted = testing::published("tainted", &[]);
+        tainted.taints = vec![Taint {
+            effect,
+            ..testing::TAINT.clone()
+        }];
+        let mut slice = testing::slice(vec![
+            testing::drawing("card", "80Gi"),
+            testing::drawing("half-0", "40Gi"),
+            testing::drawing("most", "60Gi"),
+            testing::published("other", &[]),
+            tainted,
+        ]);
+        slice.terms = Some(Box::new(SliceTerms {
+            counters: vec![CounterSet {
+                name: "card".into(),
+                counters: [("memory".into(), "80Gi".into())].into_iter().collect(),
+            }],
+            ..SliceTerms::default()
+        }));
+        let mut reading = testing::reading();
+        reading.snapshot.slices = vec![slice];
+        if let Some(held) = held {
+            let mut claim = testing::claim(&testing::pod("ml", "train"));
+            let result = &mut claim.allocation.as_mut().expect("allocated").results[0];
+            result.device = testing::device(held);
+            result.admin_access = admin_access;
+            reading.snapshot.claims = vec![claim];
+        }
+        reading
+    }
+
+    /// Words of the devices by name.
+    fn found(reading: &Reading) -> String {
+        let devices = crate::engine::devices(&reading.snapshot, &testing::semantics(37));
+        let availabilities = Availabilities::new(reading);
+        let words = devices.iter().map(|state| {
+            let partition = match availabilities.is_partition(&state.id) {
+                true => "*",
+                false => "",
+            };
+            let found = availabilities.of(state).map_or("?", Availability::as_str);
+            format!("{}{partition}: {found}", state.id.device)
+        });
+        words.collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn free_is_what_a_new_claim_can_have() {
+        let no_schedule = Effect::NoSchedule;
+        for (held, admin_access, effect, expected) in [
+            (
+                None,
+                false,
+                no_schedule.clone(),
+                "card: free, half-0*: free, most*: free, other: free, tainted: tainted",
+            ),
+            (
+                Some("half-0"),
+                false,
+                Effect::None,
+                "card: used in parts, half-0*: used, most*: no counters left, other: free, tainted: free",
+            ),
+            (
+                Some("half-0"),
+                true,
+                no_schedule.clone(),
+                "card: free, half-0*: free, most*: free, other: free, tainted: tainted",
+            ),
+            (
+                Some("gone"),
+                true,
+                no_schedule,
+                "card: free, gone: not published, half-0*: free, most*: free, other: free, tainted: tainted",
+            ),
+        ] {
+            assert_eq!(
+                found(&reading(held, admin_access, effect)),
+                expected,
+                "{held:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn unknown_is_not_free() {
+        for (kind, expected) in [
+            (
+                Kind::ResourceClaim,
+                "?, half-0*: used, most*: no counters left, other: ?, tainted: ?",
+            ),
+            (Kind::DeviceTaintRule, "other: ?, tainted: tainted"),
+            (Kind::Pod, "other: free, tainted: tainted"),
+        ] {
+            let mut reading = reading(Some("half-0"), false, Effect::NoExecute);
+            reading.gaps = vec![Gap::of(kind, "denied")];
+            let found = found(&reading).replace("card: used in parts", "?");
+            assert!(found.ends_with(expected), "{kind}: {found}");
+        }
+    }
+}
