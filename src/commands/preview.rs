@@ -37,8 +37,7 @@ use crate::report::change::DryRun;
 /// Changes nothing, except with --publish. Previews a proposed taint (DEVICE and TAINT), or the taint of an
 /// existing rule (--rule) or of a rule in a manifest (-f). A TAINT without EFFECT has effect None. Effect None
 /// is previewed as NoExecute: the device-taint-eviction controller of Kubernetes counts the pods of a rule with
-/// effect None in the same way. Effect NoSchedule evicts no pods: under "Not evicted", the preview lists the pods
-/// that use the devices.
+/// effect None in the same way. Effect NoSchedule evicts no pods; the preview lists the pods that use the devices.
 ///
 /// DEVICE is DRIVER/POOL/DEVICE with * for any, the name of a driver, or a hardware ID such as uuid=GPU-18db…
 /// or 0000:17:00.0. TAINT is KEY[=VALUE][:EFFECT]. An argument with = or : that is not a hardware ID is a TAINT. A
@@ -98,10 +97,7 @@ pub(super) struct PreviewArgs {
     #[command(flatten)]
     source: SourceArgs,
 
-    /// Group pods by workload; the default for more than 30 pods
-    ///
-    /// Each workload is a separate table, with one row for each of its pods. Without this flag, there is one
-    /// table: with one row for each pod, or, if there are more than 30 pods, for each workload.
+    /// Show one row for each workload; the default for more than 18 pods
     #[arg(long, help_heading = "Output")]
     by_workload: bool,
 

@@ -205,12 +205,12 @@ mod tests {
     #[test]
     fn every_group_has_its_title_above_its_rows() {
         insta::assert_snapshot!(shown(Format::Table, None), @r"
-          DEVICE   NODE     ALLOCATED   TAINTS
+          DEVICE  NODE    ALLOCATED  TAINTS
         node-1: two
-          a/b/c    node-1   yes         a:None (driver), b:None (rule x)
-          a/b/d    node-1   no          <none>
+          a/b/c   node-1  yes        a:None (driver), b:None (rule x)
+          a/b/d   node-1  no         <none>
         node-2: o\x1bne
-          a/c/d    node-2   no          <none>
+          a/c/d   node-2  no         <none>
         ");
         assert_eq!(shown(Format::Table, Some(80)), shown(Format::Table, None));
         assert_eq!(shown(Format::Wide, Some(40)), shown(Format::Table, None));
@@ -220,14 +220,14 @@ mod tests {
     fn what_is_too_wide_stands_below_and_nothing_is_left_out() {
         let text = shown(Format::Table, Some(40));
         insta::assert_snapshot!(text, @r"
-          DEVICE   ALLOCATED
+          DEVICE  ALLOCATED
         node-1: two
-          a/b/c    yes
+          a/b/c   yes
             taints  a:None (driver), b:None
                 (rule x)
-          a/b/d    no
+          a/b/d   no
         node-2: o\x1bne
-          a/c/d    no
+          a/c/d   no
         ");
         assert!(text.lines().all(|line| line.chars().count() <= 40));
     }
