@@ -395,13 +395,9 @@ impl Hazard {
             Of::Evicted => evicted,
             Of::EvictedRunning => evicted && !impact.pod.phase.is_terminal(),
         };
-        let why = is_told
+        let message = is_told
             .then(|| (self.row().find)(evidence, impact))
             .flatten()?;
-        let message = match why {
-            HazardReason::AsMeant => self.meaning().to_owned(),
-            HazardReason::Since(why) => why,
-        };
         Some(Finding {
             hazard: self,
             message,

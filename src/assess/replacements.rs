@@ -113,24 +113,9 @@ impl Replacements {
             let claim = self.claims.get(place.ok()?)?;
             (claim.placeable == Some(false)).then_some(claim)
         });
-        let mut offers: Vec<(String, Vec<&str>)> = Vec::new();
-        for claim in claims {
-            let offer = claim.offers();
-            let name = claim.name.name.as_str();
-            match offers.iter_mut().find(|(known, _)| *known == offer) {
-                Some((_, names)) => names.push(name),
-                None => offers.push((offer, vec![name])),
-            }
-        }
-        let reasons = offers.iter().map(|(offers, names)| {
-            let noun = if names.len() == 1 { "claim" } else { "claims" };
-            format!(
-                "{noun} {} cannot be reallocated: {offers}",
-                names.join(", ")
-            )
-        });
-        let reasons: Vec<String> = reasons.collect();
-        (!reasons.is_empty()).then(|| reasons.join("; "))
+        let mut offers: Vec<String> = claims.map(ClaimReplacement::offers).collect();
+        offers.dedup();
+        (!offers.is_empty()).then(|| format!("no replacement: {}", offers.join(", ")))
     }
 
     fn unplaceable_claims(&self) -> Vec<&ClaimReplacement> {
@@ -188,7 +173,7 @@ impl Replacements {
         let more: usize = rest.map(|(_, claims)| claims.len()).sum();
         if more > 0 {
             lines.push(format!(
-                "{} cannot be reallocated either",
+                "no replacement for {}",
                 counted(more, "more claim")
             ));
         }
@@ -199,9 +184,9 @@ impl Replacements {
 /// That the claims cannot be placed, with what there is for each of their requests.
 fn unplaceable_line(offers: &str, claims: &[String]) -> String {
     match claims {
-        [only] => format!("claim {only} cannot be reallocated: {offers}"),
+        [only] => format!("no replacement for claim {only}: {offers}"),
         several => format!(
-            "{} cannot be reallocated ({}): {offers}",
+            "no replacement for {} ({}): {offers}",
             counted(several.len(), "claim"),
             few(several)
         ),
@@ -342,9 +327,9 @@ impl ClaimReplacement {
             .iter()
             .map(RequestReplacement::offer)
             .collect();
-        let requests = requests.join("; ");
+        let requests = requests.join(", ");
         if self.requests.iter().all(RequestReplacement::has_enough) {
-            return format!("{requests}; no node has available devices for the whole claim");
+            return format!("{requests}, not on one node");
         }
         requests
     }
@@ -362,37 +347,13 @@ impl RequestReplacement {
 
     /// How many devices it needs, and how many there are.
     fn offer(&self) -> String {
-        let offer = self.offer_of_allowed_nodes();
-        match self.elsewhere {
-            0 => offer,
-            more => {
-                format!("{offer} (not counting {more} on nodes where the pod cannot be scheduled)")
-            }
-        }
-    }
-
-    fn offer_of_allowed_nodes(&self) -> String {
+        let needs = self
+            .needs
+            .map_or_else(|| "all".to_owned(), |it| it.to_string());
         let (request, devices) = (&self.request, self.devices);
-        let verb = if devices.exact() == Some(1) {
-            "is"
-        } else {
-            "are"
-        };
-        match self.needs {
-            Some(needs) => format!(
-                "request {request} needs {}, and {devices} {verb} available",
-                counted(usize::try_from(needs).unwrap_or_default(), "device")
-            ),
-            None if devices.is_none() => {
-                format!(
-                    "request '{request}' needs all matching devices of one node, but none are available"
-                )
-            }
-            None => {
-                format!(
-                    "request '{request}' needs all matching devices of one node; on all nodes together, {devices} {verb} available"
-                )
-            }
+        match self.elsewhere {
+            0 => format!("{request} needs {needs}, free {devices}"),
+            more => format!("{request} needs {needs}, free {devices} (other nodes: {more})"),
         }
     }
 
@@ -441,23 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn who_wants_all_devices_of_a_node_has_enough_where_there_is_any() {
-        assert_eq!(
-            request(None, 3).offer(),
-            "request 'gpu' needs all matching devices of one node; on all nodes together, 3 are available"
-        );
-        assert_eq!(
-            request(None, 0).offer(),
-            "request 'gpu' needs all matching devices of one node, but none are available"
-        );
-        let elsewhere = RequestReplacement {
-            elsewhere: 4,
-            ..request(Some(1), 0)
-        };
-        assert_eq!(
-            elsewhere.offer(),
-            "request gpu needs 1 device, and 0 are available (not counting 4 on nodes where the pod cannot be scheduled)"
-        );
+    fn a_request_for_all_devices_of_a_node_has_enough_where_there_is_any() {
         assert!(request(None, 1).has_enough());
         assert!(!request(None, 0).has_enough());
     }

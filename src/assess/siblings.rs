@@ -1,12 +1,11 @@
 //! Devices in use on the hardware of selected ones.
 
+use std::collections::BTreeSet;
+
 use super::basis::Basis;
 use crate::engine::{Impact, PodImpact, allocator};
 use crate::model::NamespacedName;
 use crate::naming::phrase::first_and_more;
-
-/// How many devices are named for each pod; JSON has all.
-const NAMED: usize = 3;
 
 /// A device in use on the hardware of a selected one: a partition or the whole of it, or the same device where it is
 /// shared. Its users would stay.
@@ -46,29 +45,10 @@ impl Sibling {
         }
     }
 
-    /// Where it is and who uses it, in one line.
+    /// The device and its users, in one line.
     #[must_use]
     pub fn line(&self) -> String {
-        let device = &self.device;
-        let users = self.users();
-        if self.is_shared() {
-            return format!("{device} is shared, and stays in use by {users}");
-        }
-        let beside = first_and_more(&self.beside);
-        format!("{device} is on the same hardware as {beside}, and stays in use by {users}")
-    }
-
-    /// Who stays, as somebody who leaves `device` is told.
-    fn told_at(&self, device: &str) -> String {
-        let users = self.users();
-        if self.is_shared() {
-            format!("{device} stays in use by {users}")
-        } else {
-            format!(
-                "{}, on the same hardware as {device}, stays in use by {users}",
-                self.device
-            )
-        }
+        format!("{}: {}", self.device, first_and_more(&self.all_users()))
     }
 
     /// Whether it is a selected device itself, of which others have shares.
@@ -77,34 +57,31 @@ impl Sibling {
         self.beside == [self.device.as_str()]
     }
 
-    fn users(&self) -> String {
+    /// Its pods, or its claims where it has no pods.
+    fn all_users(&self) -> Vec<String> {
         if self.pods.is_empty() {
-            format!("claim {}", first_and_more(&self.claims))
-        } else {
-            format!("pod {}", first_and_more(&self.pods))
+            let claims = self.claims.iter();
+            return claims.map(|claim| format!("claim {claim}")).collect();
         }
+        self.pods.iter().map(ToString::to_string).collect()
     }
 }
 
-/// Who stays on the hardware that the pod leaves; absent where nobody does.
+/// Users of the hardware that the pod leaves; absent where there are none but monitors with admin access.
 pub(super) fn beside(siblings: &[Sibling], impact: &PodImpact<'_>) -> Option<String> {
     let held = impact.claims.iter().flat_map(|used| &used.results);
-    let mut devices: Vec<String> = held.map(|result| result.device.to_string()).collect();
-    // Several shares of one device are several results.
-    devices.sort_unstable();
-    devices.dedup();
-    let told = devices.iter().flat_map(|device| {
-        let beside = move |sibling: &&Sibling| sibling.beside.contains(device);
-        let beside = siblings.iter().filter(beside);
-        beside.map(|sibling| sibling.told_at(device))
-    });
-    let told: Vec<String> = told.collect();
-    let more = told.len().saturating_sub(NAMED);
-    let mut told: Vec<String> = told.into_iter().take(NAMED).collect();
-    if more > 0 {
-        told.push(format!("and {more} more"));
-    }
-    (!told.is_empty()).then(|| told.join("; "))
+    let devices: BTreeSet<String> = held.map(|result| result.device.to_string()).collect();
+    let is_beside = |sibling: &&Sibling| {
+        let mut beside = sibling.beside.iter();
+        !sibling.is_admin && beside.any(|device| devices.contains(device))
+    };
+    let users = siblings
+        .iter()
+        .filter(is_beside)
+        .flat_map(Sibling::all_users);
+    let users: BTreeSet<String> = users.collect();
+    let users: Vec<String> = users.into_iter().collect();
+    (!users.is_empty()).then(|| format!("hardware shared with {}", first_and_more(&users)))
 }
 
 #[cfg(test)]
@@ -124,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_is_told_of_the_first_who_stay_beside_what_it_leaves() {
+    fn a_pod_names_the_first_user_of_its_hardware_and_counts_the_others() {
         let pod = testing::pod("team-a", "train-0");
         let claim = testing::claim(&pod);
         let results = claim.allocation.iter().flat_map(|found| &found.results);
@@ -144,13 +121,10 @@ mod tests {
                 ..sibling("gpu-4", &["a/z"])
             },
         ];
+        let shared = beside(&all, &impact);
         assert_eq!(
-            beside(&all, &impact).as_deref(),
-            Some(
-                "gpu.example.com/node-7/gpu-0 stays in use by pod a/x and 1 more; \
-                 gpu-1, on the same hardware as gpu.example.com/node-7/gpu-0, stays in use by claim team-a/claim; \
-                 gpu-2, on the same hardware as gpu.example.com/node-7/gpu-0, stays in use by pod a/z; and 1 more"
-            )
+            shared.as_deref(),
+            Some("hardware shared with a/x and 3 more")
         );
         assert_eq!(beside(&all[4..], &impact), None);
     }

@@ -86,7 +86,7 @@ pub(super) struct PreviewArgs {
     #[command(flatten)]
     source: SourceArgs,
 
-    /// Group pods by workload; the default for more than 30 pods
+    /// Show one row for each workload; the default for more than 18 pods
     #[arg(long, help_heading = "Output", hide_short_help = true)]
     by_workload: bool,
 

@@ -64,8 +64,8 @@ pub struct ImpactLines {
     pub hardware: Vec<String>,
     /// What it lacks.
     pub unknown: Vec<String>,
-    /// The workloads that are hit worst, with their risks.
-    pub worst: Vec<String>,
+    /// The rows of the preview.
+    pub rows: Vec<String>,
 }
 
 impl PlannedChange<'_> {
@@ -90,20 +90,23 @@ impl PlannedChange<'_> {
         self.rules.iter().filter(|rule| !rule.is_open())
     }
 
-    /// What is to be read before the question: each rule with the change of its effect, what that comes
-    /// to, what is not known, and at most five risks in words, with the command that shows all.
+    /// Lines above the question: each rule with the change of its effect, the rows of the preview, what is unknown, and
+    /// the verdict with the command that shows all pods.
     #[must_use]
     pub fn block(&self) -> Vec<String> {
         let indented = |line: &String| format!("  {line}");
         let mut lines = lines(self.rules);
-        lines.extend(self.summary_lines().iter().map(indented));
-        lines.extend(self.concerns.iter().map(indented));
-        // Risks are those of an eviction by taint, which ignores budgets and comes at once.
-        if let Some(Drains::ByEviction(..) | Drains::Pods(_)) = self.drains {
-            return lines;
+        // Rows are those of an eviction by taint, which ignores budgets and comes at once.
+        let is_by_taint = match self.drains {
+            None | Some(Drains::ByTaint(_)) => true,
+            Some(Drains::ByEviction(..) | Drains::Pods(_)) => false,
+        };
+        if is_by_taint {
+            lines.extend(self.lines.rows.iter().map(indented));
         }
-        lines.extend(self.lines.worst.iter().map(indented));
-        if self.assessment.facts.evicted().next().is_some() {
+        lines.extend(self.concerns.iter().map(indented));
+        lines.extend(self.summary_lines().iter().map(indented));
+        if is_by_taint && self.assessment.facts.evicted().next().is_some() {
             let command = see_all(self.proposed);
             lines.extend(command.map(|command| format!("  to see all affected pods: {command}")));
         }
@@ -327,7 +330,7 @@ mod tests {
         summary: Vec::new(),
         hardware: Vec::new(),
         unknown: Vec::new(),
-        worst: Vec::new(),
+        rows: Vec::new(),
     };
 
     fn change(report: &ImpactReport) -> PlannedChange<'_> {

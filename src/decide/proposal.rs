@@ -345,20 +345,6 @@ impl Proposal {
         (previewed != self.proposed(now)).then_some(previewed)
     }
 
-    /// The command that previews the same evictions in full, while nothing is changed yet; absent where there
-    /// is none: a preview takes the effect of an existing rule for NoExecute only where it is None.
-    pub(crate) fn preview_command(&self) -> Option<String> {
-        let mut command = vec!["kubectl devicetaint preview".to_owned()];
-        for rule in &self.rules {
-            let now = rule.now()?;
-            if now.taint.effect != Effect::None {
-                return None;
-            }
-            command.push(format!("--rule {}", now.name));
-        }
-        Some(command.join(" "))
-    }
-
     /// The pods on the devices that a drain does not evict, although NoExecute would.
     pub(crate) fn kept(&self) -> BTreeSet<Uid> {
         match &self.drains {
@@ -563,16 +549,6 @@ mod tests {
         assert_eq!(both.waits(), None, "that is not asked for");
         let evicting: Vec<String> = both.evicting().iter().map(|it| it.name()).collect();
         assert_eq!(evicting, ["drain", "done"]);
-    }
-
-    #[test]
-    fn what_a_preview_does_not_show_is_no_command() {
-        let command = |rules: Vec<ProposedRule>| proposal(rules).preview_command();
-        let expected = "kubectl devicetaint preview --rule drain";
-        let of_none = raised("None", "NoExecute");
-        assert_eq!(command(vec![of_none.clone()]), Some(expected.to_owned()));
-        assert_eq!(command(vec![raised("NoSchedule", "NoExecute")]), None);
-        assert_eq!(command(vec![of_none, created("NoExecute")]), None);
     }
 
     #[test]

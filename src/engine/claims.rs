@@ -3,6 +3,8 @@
 //! Everything about a claim that does not depend on which pod uses it: which of its devices are
 //! selected, and which taints would drive its users away, and when.
 
+use std::cell::OnceCell;
+
 use foldhash::HashMap;
 use jiff::Timestamp;
 
@@ -11,7 +13,7 @@ use super::impact::{Cause, DeviceTaint, Origin};
 use super::select::RuleIndex;
 use super::semantics::Semantics;
 use super::tolerate::{Deadline, deadline, tolerates};
-use crate::model::{AllocationResult, Effect, NamespacedName, ResourceClaim, Taint};
+use crate::model::{AllocationResult, Effect, NamespacedName, ResourceClaim, Taint, Uid};
 
 /// A claim that a proposed taint selects a device of, or that something evicts from.
 #[derive(Debug)]
@@ -40,6 +42,8 @@ impl AffectedClaim<'_> {
 pub(crate) struct ClaimTable<'a> {
     pub(crate) affected: Vec<AffectedClaim<'a>>,
     by_name: HashMap<(&'a str, &'a str), u32>,
+    /// Places of claims by the UID of their controller; few questions need it.
+    by_controller: OnceCell<HashMap<&'a str, Vec<u32>>>,
 }
 
 impl<'a> ClaimTable<'a> {
@@ -62,6 +66,24 @@ impl<'a> ClaimTable<'a> {
     pub(crate) fn find(&self, namespace: &str, name: &str) -> Option<&AffectedClaim<'a>> {
         let place = self.by_name.get(&(namespace, name))?;
         self.affected.get(*place as usize)
+    }
+
+    /// The affected claims that were generated for the pod with this UID.
+    pub(crate) fn generated_for(&self, pod: &Uid) -> impl Iterator<Item = &AffectedClaim<'a>> {
+        let places = self.by_controller.get_or_init(|| {
+            let mut places: HashMap<&'a str, Vec<u32>> = HashMap::default();
+            for (place, affected) in (0_u32..).zip(&self.affected) {
+                if let Some(controller) = &affected.claim.controller {
+                    places
+                        .entry(controller.uid.as_str())
+                        .or_default()
+                        .push(place);
+                }
+            }
+            places
+        });
+        let places = places.get(pod.as_str()).into_iter().flatten();
+        places.filter_map(|place| self.affected.get(*place as usize))
     }
 }
 

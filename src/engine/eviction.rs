@@ -1,18 +1,22 @@
 //! Pods that the device-taint-eviction controller deletes.
 
 use foldhash::{HashMap, HashSet, HashSetExt};
+use jiff::Timestamp;
 
 use super::claims::{AffectedClaim, ClaimTable, key_of};
 use super::impact::{Cause, ClaimUse, NotEvicted, PodImpact, Verdict};
 use super::semantics::Semantics;
-use crate::model::{ClaimSource, ObjectName, Pod, ResourceClaim, Snapshot};
+use super::templates::{ReplacementTolerations, Templates};
+use crate::model::{ClaimSource, ObjectName, Pod, PodClaim, ResourceClaim, Snapshot};
 
 /// What a verdict about a pod is made from.
 #[derive(Debug)]
 pub(crate) struct VerdictEvaluator<'a, 'b> {
     pub(crate) claims: &'b ClaimTable<'a>,
     pub(crate) reached: &'b AffectedPods<'a>,
+    pub(crate) templates: &'b Templates<'a>,
     pub(crate) semantics: &'b Semantics,
+    pub(crate) now: Timestamp,
 }
 
 /// One way in which a pod uses an affected claim.
@@ -55,11 +59,21 @@ impl<'a> VerdictEvaluator<'a, '_> {
         let causes = merge(counting().flat_map(|usage| &usage.claim.causes));
         let mut claims = Vec::with_capacity(usages.len());
         claims.extend(selected().map(claim_use));
+        let replacement = counting().map(|usage| {
+            let claim = usage.claim;
+            self.templates
+                .tolerations(pod, claim, self.now, self.semantics)
+        });
+        let replacement = replacement.fold(
+            ReplacementTolerations::default(),
+            ReplacementTolerations::or,
+        );
         Some(PodImpact {
             pod,
             verdict: self.verdict(pod, &usages, &causes),
-            tolerates_schedule_only: counting().any(|usage| usage.claim.schedule_only),
-            tolerates_no_schedule: counting().any(|usage| usage.claim.no_schedule),
+            tolerates_schedule_only: replacement.schedule_only,
+            tolerates_no_schedule: replacement.no_schedule,
+            replacement_stays: replacement.forever,
             claims,
             causes,
         })
@@ -119,7 +133,40 @@ impl<'a> VerdictEvaluator<'a, '_> {
         named
             .chain(extended.map(|name| (name, ClaimReference::ExtendedResource)))
             .filter_map(|(name, reference)| self.usage(pod, name, reference))
+            .chain(self.unnamed(pod))
             .collect()
+    }
+
+    /// The affected claims that were generated and are reserved for the pod, but have no entry in its status: the controller
+    /// skips them until the claim controller restores the entries.
+    ///
+    /// Upstream: `resourceclaim.Name`, which goes by `status.resourceClaimStatuses` alone.
+    fn unnamed(&self, pod: &'a Pod) -> Vec<PodClaimUse<'a, '_>> {
+        let is_unnamed = |entry: &PodClaim| {
+            let ClaimSource::Template { generated, .. } = &entry.source else {
+                return false;
+            };
+            generated.is_none()
+        };
+        if !pod.claims.iter().any(is_unnamed) {
+            return Vec::new();
+        }
+        let named = |name: &ObjectName| {
+            let mut entries = pod.claims.iter().filter_map(|it| entry_of(&it.source));
+            entries.any(|(other, _)| other == name)
+                || pod.extended_resource_claim.as_ref() == Some(name)
+        };
+        let owned = self.claims.generated_for(&pod.uid);
+        let lost = owned.filter(|found| {
+            let mut consumers = found.claim.reserved_for.iter();
+            consumers.any(|it| it.uid == pod.uid) && !named(&found.claim.name.name)
+        });
+        lost.map(|claim| PodClaimUse {
+            claim,
+            obstacle: Some(NotEvicted::ClaimNotInStatus),
+            leads_here: false,
+        })
+        .collect()
     }
 
     fn usage(

@@ -117,6 +117,9 @@ pub struct PodImpact<'a> {
     /// Whether a claim of these tolerates a proposed taint that evicts the pod for the scheduler, if the effect of the
     /// taint is `NoSchedule`: then a replacement of the pod can get the same device again.
     pub tolerates_no_schedule: bool,
+    /// Whether the template of a claim of these tolerates a proposed taint forever that evicts the pod: then a replacement
+    /// of the pod can get the same device and keep it.
+    pub replacement_stays: bool,
 }
 
 /// The nodes of these devices, as far as devices name one.
@@ -213,6 +216,9 @@ pub enum NotEvicted {
     /// `reservedFor` stands before the pod's, or the entry with its UID has another name. It counts in
     /// the rule's condition all the same.
     HiddenByStaleReservation,
+    /// The claim was generated for the pod, and its entry in `status.resourceClaimStatuses` is missing: the controller
+    /// skips it until the claim controller restores the entry.
+    ClaimNotInStatus,
 }
 
 /// One reason for a pod to leave.

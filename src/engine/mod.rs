@@ -59,6 +59,7 @@ mod selection;
 mod selector_scope;
 pub mod semantics;
 pub mod settle;
+mod templates;
 pub mod termination_blocker;
 #[cfg(test)]
 pub(crate) mod testing;

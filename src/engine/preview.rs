@@ -17,6 +17,7 @@ use super::impact::{
 use super::proposed_rules::proposed_rules;
 use super::select::{RuleIndex, RuleTaint};
 use super::semantics::Semantics;
+use super::templates::Templates;
 use crate::model::{Namespace, ResourceClaim, Snapshot};
 
 /// What the `proposed` taints would do to the cluster in `snapshot` at `now`.
@@ -43,7 +44,9 @@ pub fn preview<'a>(
     let evaluator = VerdictEvaluator {
         claims: &claims,
         reached: &reached,
+        templates: &Templates::new(snapshot),
         semantics,
+        now,
     };
     let mut pods: Vec<PodImpact<'a>> = snapshot
         .pods

@@ -150,6 +150,7 @@ pub fn with_verdict(pod: &Pod, verdict: Verdict) -> PodImpact<'_> {
         claims: Vec::new(),
         tolerates_schedule_only: false,
         tolerates_no_schedule: false,
+        replacement_stays: false,
     }
 }
 

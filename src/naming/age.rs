@@ -55,6 +55,21 @@ pub fn human_duration(duration: SignedDuration) -> String {
     }
 }
 
+/// A length of time in all its units: `10m30s`, `1d2h`, `0s`; its sign does not matter.
+#[must_use]
+pub fn exact_duration(duration: SignedDuration) -> String {
+    let mut left = duration.as_secs().unsigned_abs();
+    let mut text = String::new();
+    for unit in [DAYS, HOURS, MINUTES, SECONDS] {
+        let number = left.checked_div(unit.seconds).unwrap_or_default();
+        left = left.checked_rem(unit.seconds).unwrap_or_default();
+        if number > 0 || (text.is_empty() && unit.letter == 's') {
+            text.push_str(&format!("{number}{}", unit.letter));
+        }
+    }
+    text
+}
+
 fn two_units(seconds: u64, large: &Unit, small: &Unit) -> String {
     let part = |seconds: u64, unit: u64| seconds.checked_div(unit).unwrap_or_default();
     let whole = format!("{}{}", part(seconds, large.seconds), large.letter);
@@ -68,6 +83,13 @@ fn two_units(seconds: u64, large: &Unit, small: &Unit) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_exact_duration_has_all_units_that_are_not_zero() {
+        for (seconds, text) in [(0, "0s"), (630, "10m30s"), (300, "5m"), (93_601, "1d2h1s")] {
+            assert_eq!(exact_duration(SignedDuration::from_secs(seconds)), text);
+        }
+    }
 
     #[test]
     fn durations_are_written_as_kubectl_writes_ages() {

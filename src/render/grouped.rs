@@ -147,12 +147,12 @@ mod tests {
     #[test]
     fn every_group_has_its_title_above_its_rows() {
         insta::assert_snapshot!(shown(Format::Table, None), @r"
-          DEVICE   NODE     ALLOCATED   TAINTS
+          DEVICE  NODE    ALLOCATED  TAINTS
         node-1: two
-          a/b/c    node-1   yes         a:None (driver), b:None (rule x)
-          a/b/d    node-1   no          <none>
+          a/b/c   node-1  yes        a:None (driver), b:None (rule x)
+          a/b/d   node-1  no         <none>
         node-2: o\x1bne
-          a/c/d    node-2   no          <none>
+          a/c/d   node-2  no         <none>
         ");
         let narrow = shown(Format::Table, Some(50));
         assert!(

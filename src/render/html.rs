@@ -173,7 +173,7 @@ fn number(column: &Column) -> &'static str {
     match column.content {
         Content::Name | Content::LongName => "",
         Content::Number => "number",
-        Content::Prose => "prose",
+        Content::Prose | Content::Items => "prose",
     }
 }
 

@@ -8,8 +8,11 @@ use super::format::{Format, Page};
 use crate::output::escape;
 use crate::report::table::{Column, Content, Table};
 
-/// Columns between two cells, as kubectl has them.
-const GAP: u16 = 3;
+/// Columns between two cells.
+const GAP: u16 = 2;
+
+/// Below so many columns, a cell of items shows one.
+const SHORT_LINES: u16 = 100;
 
 /// A name that is cut keeps so many columns.
 const SHORTEST_NAME: usize = 16;
@@ -58,6 +61,9 @@ pub(super) fn layout(table: &Table, page: Page) -> comfy_table::Table {
         columns,
         rows: rows.collect(),
     };
+    if page.format == Format::Table {
+        grid.fit_items(page.width);
+    }
     // A wide table is asked for by who wants all of it.
     if let Some(width) = page.width.filter(|_| page.format == Format::Table) {
         grid.leave_out_for(width);
@@ -100,7 +106,7 @@ impl Grid {
             let width = self.column_width(index);
             match column.content {
                 Content::Prose => width.min(self.narrowest(index)),
-                Content::Name | Content::LongName | Content::Number => width,
+                Content::Name | Content::LongName | Content::Number | Content::Items => width,
             }
         };
         let columns = self.columns.iter().enumerate().map(least);
@@ -128,6 +134,27 @@ impl Grid {
             for row in &mut self.rows {
                 row.remove(index);
             }
+        }
+    }
+
+    /// Shortens the items of the last column: to the first in short lines, and to as many as fit in others.
+    fn fit_items(&mut self, width: Option<u16>) {
+        let Some(last) = self.columns.len().checked_sub(1) else {
+            return;
+        };
+        if self.columns[last].content != Content::Items {
+            return;
+        }
+        let others = (0..last).map(|index| self.column_width(index));
+        let others = others.fold(0, |sum, width| {
+            let gap = usize::from(GAP);
+            usize::saturating_add(sum, width).saturating_add(gap)
+        });
+        let room = width.map(|width| usize::from(width).saturating_sub(others));
+        // Without a terminal, tables are as for a small one.
+        let is_short = width.is_none_or(|width| width < SHORT_LINES);
+        for cell in self.rows.iter_mut().filter_map(|row| row.get_mut(last)) {
+            *cell = first_items(cell, room, is_short);
         }
     }
 
@@ -173,7 +200,9 @@ impl Grid {
         for (content, column) in contents.iter().zip(text.column_iter_mut()) {
             column.set_padding((0, GAP));
             column.set_cell_alignment(match content {
-                Content::Name | Content::LongName | Content::Prose => CellAlignment::Left,
+                Content::Name | Content::LongName | Content::Prose | Content::Items => {
+                    CellAlignment::Left
+                }
                 Content::Number => CellAlignment::Right,
             });
         }
@@ -182,6 +211,38 @@ impl Grid {
         }
         text
     }
+}
+
+/// The first items and how many more there are; what exceeds `room` even so is cut at its end.
+pub(super) fn first_items(cell: &str, room: Option<usize>, is_short: bool) -> String {
+    let items: Vec<&str> = cell.split("; ").collect();
+    let some = |number: usize| match items.len().saturating_sub(number) {
+        0 => (items.join("; "), String::new()),
+        more => (
+            items[..number.min(items.len())].join("; "),
+            format!(" (+{more})"),
+        ),
+    };
+    let most = if is_short { 1 } else { items.len() };
+    let fits = |(text, more): &(String, String)| {
+        let width = display_width(text).saturating_add(display_width(more));
+        room.is_none_or(|room| width <= room)
+    };
+    let fitting = (1..=most).rev().map(some).find(fits);
+    let (text, more) = fitting.unwrap_or_else(|| some(1));
+    let Some(room) = room.filter(|_| !fits(&(text.clone(), more.clone()))) else {
+        return text + &more;
+    };
+    let room = room.max(SHORTEST_NAME).saturating_sub(display_width(&more));
+    let mut cut = String::new();
+    for character in text.chars() {
+        let width = display_width(&cut).saturating_add(char_width(character));
+        if width >= room {
+            break;
+        }
+        cut.push(character);
+    }
+    format!("{}…{more}", cut.trim_end())
 }
 
 /// The name without its middle, at most `room` columns wide: both ends tell names apart, for what

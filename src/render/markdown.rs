@@ -143,7 +143,7 @@ fn table_part(table: &Table, format: Format) -> Part {
     let columns = || table.columns.iter().filter(|column| shown(column));
     let header = row(columns().map(|column| markup(&column.header)));
     let rule = row(columns().map(|column| match column.content {
-        Content::Name | Content::LongName | Content::Prose => "---".to_owned(),
+        Content::Name | Content::LongName | Content::Prose | Content::Items => "---".to_owned(),
         Content::Number => "---:".to_owned(),
     }));
     let rows = table.rows.iter().map(|cells| {

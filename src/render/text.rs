@@ -7,9 +7,6 @@ use crate::report::table::{Body, Section, Table};
 
 /// The sections, one after the other with an empty line between them, the verdict last; empty ones are left out.
 ///
-/// The end is what a terminal shows of a long text: only where the text is longer than the terminal, the first
-/// sentence of the verdict stands at its begin, too.
-///
 /// Lines have no spaces at their ends. Tables have no borders; names in them are never broken, and
 /// words only to keep a table in the width of the page.
 #[must_use]
@@ -20,30 +17,12 @@ pub fn render(sections: &[Section], page: Page) -> String {
             .filter(|section| page.format.shows(section.shown))
     };
     let verdicts = || shown().filter(|section| section.is_verdict);
-    let text = shown()
+    shown()
         .filter(|section| !section.is_verdict)
         .chain(verdicts())
         .filter_map(|section| block(section, page))
         .collect::<Vec<_>>()
-        .join("\n");
-    let is_longer = page
-        .height
-        // The line on which the shell asks for the next command is one of the terminal's.
-        .is_some_and(|height| text.lines().count() >= usize::from(height));
-    if !is_longer {
-        return text;
-    }
-    let headlines = verdicts().filter_map(|section| block(&headline(section), page));
-    headlines.chain([text]).collect::<Vec<_>>().join("\n")
-}
-
-/// The verdict in one sentence.
-fn headline(verdict: &Section) -> Section {
-    let mut headline = verdict.clone();
-    if let Body::Sentences(sentences) = &mut headline.body {
-        sentences.truncate(1);
-    }
-    headline
+        .join("\n")
 }
 
 fn block(section: &Section, page: Page) -> Option<String> {
@@ -122,11 +101,11 @@ mod tests {
     fn a_terminal_breaks_words_to_fit_and_names_never() {
         let text = table_of_width(Some(60));
         insta::assert_snapshot!(text, @"
-        DEVICE                         CAUSE                    PODS
-        gpu.example.com/node-7/gpu-0   this taint, rule           12
-                                       drain-node-7, rule
-                                       drain-rack-2
-        gpu.example.com/node-7/gpu-1   this taint                  1
+        DEVICE                        CAUSE                     PODS
+        gpu.example.com/node-7/gpu-0  this taint, rule            12
+                                      drain-node-7, rule
+                                      drain-rack-2
+        gpu.example.com/node-7/gpu-1  this taint                   1
         ");
         assert!(text.lines().all(|line| line.len() <= 60));
     }
@@ -178,32 +157,58 @@ mod tests {
 
     #[test]
     fn columns_leave_a_narrow_terminal_one_after_another_and_then_names_are_cut() {
-        insta::assert_snapshot!(pods(Format::Table, 67), @r"
-        WHEN   POD                              NODE      WORKLOAD
-        now    serving/embed-5f6b8c9d77-mdd2q   node-7    Deployment/embed
-        +5m    serving/größe-0                  node-12   StatefulSet/größe
+        insta::assert_snapshot!(pods(Format::Table, 64), @r"
+        WHEN  POD                             NODE     WORKLOAD
+        now   serving/embed-5f6b8c9d77-mdd2q  node-7   Deployment/embed
+        +5m   serving/größe-0                 node-12  StatefulSet/größe
         ");
-        insta::assert_snapshot!(pods(Format::Table, 66), @r"
-        WHEN   POD                              NODE
-        now    serving/embed-5f6b8c9d77-mdd2q   node-7
-        +5m    serving/größe-0                  node-12
+        insta::assert_snapshot!(pods(Format::Table, 63), @r"
+        WHEN  POD                             NODE
+        now   serving/embed-5f6b8c9d77-mdd2q  node-7
+        +5m   serving/größe-0                 node-12
         ");
-        insta::assert_snapshot!(pods(Format::Table, 46), @r"
-        WHEN   POD
-        now    serving/embed-5f6b8c9d77-mdd2q
-        +5m    serving/größe-0
+        insta::assert_snapshot!(pods(Format::Table, 44), @r"
+        WHEN  POD
+        now   serving/embed-5f6b8c9d77-mdd2q
+        +5m   serving/größe-0
         ");
-        insta::assert_snapshot!(pods(Format::Table, 30), @r"
-        WHEN   POD
-        now    serving/emb…c9d77-mdd2q
-        +5m    serving/größe-0
+        insta::assert_snapshot!(pods(Format::Table, 29), @r"
+        WHEN  POD
+        now   serving/emb…c9d77-mdd2q
+        +5m   serving/größe-0
         ");
         insta::assert_snapshot!(pods(Format::Table, 10), @r"
-        WHEN   POD
-        now    serving/…7-mdd2q
-        +5m    serving/größe-0
+        WHEN  POD
+        now   serving/…7-mdd2q
+        +5m   serving/größe-0
         ");
-        assert!(pods(Format::Wide, 66).contains("WORKLOAD"), "wide is all");
+        assert!(pods(Format::Wide, 63).contains("WORKLOAD"), "wide is all");
+    }
+
+    #[test]
+    fn items_are_the_first_in_short_lines_and_as_many_as_fit_in_others() {
+        let table = || Table {
+            columns: vec![Column::text("POD"), Column::items("RISKS")],
+            rows: vec![vec![
+                "a/b".to_owned(),
+                "first one; second; third".to_owned(),
+            ]],
+        };
+        let shown = |format, width| {
+            let text = render(&[Section::table(table())], page(format, width));
+            text.lines().last().unwrap_or_default().to_owned()
+        };
+        for (format, width, expected) in [
+            (Format::Table, None, "a/b  first one (+2)"),
+            (Format::Table, Some(80), "a/b  first one (+2)"),
+            (Format::Table, Some(100), "a/b  first one; second; third"),
+            (Format::Wide, Some(20), "a/b  first one; second; third"),
+        ] {
+            assert_eq!(shown(format, width), expected, "{width:?}");
+        }
+        let long = "a reason that is long; other";
+        let cell = crate::render::lines::first_items(long, Some(24), true);
+        assert_eq!(cell, "a reason that is l… (+1)");
     }
 
     #[test]

@@ -354,6 +354,12 @@ impl Column {
         Self::of(header, Content::Prose)
     }
 
+    /// A column of items with `; ` between them: a terminal shows as many as it has room for, and how many more there are.
+    #[must_use]
+    pub const fn items(header: &'static str) -> Self {
+        Self::of(header, Content::Items)
+    }
+
     /// A column of words that somebody has asked for by this name.
     #[must_use]
     pub fn asked(header: String) -> Self {
@@ -423,6 +429,8 @@ pub enum Content {
     Number,
     /// Words: may be broken between them where room is short.
     Prose,
+    /// Items with `; ` between them, in the last column: the first in short lines, and as many as fit in others.
+    Items,
 }
 
 /// The cell for something that is not there, spelled as kubectl does.

@@ -101,6 +101,7 @@ fn not_evicted(why: NotEvicted) -> &'static str {
         NotEvicted::HiddenByStaleReservation => {
             "an outdated entry in a claim's reservedFor hides the pod from the controller"
         }
+        NotEvicted::ClaimNotInStatus => "its claim is not in its status.resourceClaimStatuses",
     }
 }
 

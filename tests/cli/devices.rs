@@ -1,6 +1,7 @@
 //! `devices`: which devices there are, with their taints, claims and pods.
 
 use super::harness::{EXAMPLE, Folder, Run, devicetaint};
+use crate::screen::assert_screen;
 
 fn devices(flags: &str) -> Run {
     devicetaint(&format!("devices --from {EXAMPLE} {flags}"))
@@ -84,13 +85,6 @@ fn nothing_is_free_while_nobody_knows_who_holds_what() {
     assert_eq!((run.code, run.stdout.as_str()), (6, ""), "{}", run.shown());
     let run = folder.devicetaint("devices --free --from slices.json");
     assert!(!run.stdout.contains("gpu-0"), "{}", run.shown());
-}
-
-#[test]
-fn attributes_have_columns() {
-    let run = devices("gpu.example.com/node-7/gpu-0 --columns model,memory");
-    let lines: Vec<&str> = run.stdout.lines().collect();
-    assert!(lines[0].contains("MODEL   MEMORY"), "{}", run.shown());
 }
 
 #[test]

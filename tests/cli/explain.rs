@@ -139,10 +139,10 @@ fn what_was_not_read_is_unknown_and_not_none() {
     }
 }
 
-/// A saved situation of `tests/data/explain`, explained.
+/// A saved situation of `tests/data/reports`, explained.
 fn situation(name: &str, words: &str) -> super::harness::Run {
     let run = devicetaint(&format!(
-        "explain {words} --from tests/data/explain/{name}.yaml"
+        "explain {words} --from tests/data/reports/{name}.yaml"
     ));
     assert_eq!(run.code, 0, "{name}: {}", run.shown());
     run
@@ -150,6 +150,54 @@ fn situation(name: &str, words: &str) -> super::harness::Run {
 
 fn item(run: &super::harness::Run) -> Value {
     run.json()["items"][0].clone()
+}
+
+#[test]
+fn toleration_without_effect_counts_for_scheduling_only_before_1_38() {
+    let words = "pod/p1 gpu.x.io/n1/gpu-0 a.io/m:NoExecute";
+    for (version, outcome, why) in [
+        ("1.37", "EvictedNow", "scheduling only"),
+        ("1.38", "Tolerates", "forever"),
+    ] {
+        let more = format!("{words} --kubernetes {version} -o json");
+        let explained = item(&situation("toleration-without-effect", &more));
+        assert_eq!(explained["verdict"]["outcome"], outcome, "{version}");
+        let why_found = explained["messages"].to_string();
+        assert!(why_found.contains(why), "{version}: {why_found}");
+    }
+}
+
+#[test]
+fn a_claim_that_is_missing_in_the_status_of_its_pod_is_named() {
+    for (words, outcome) in [
+        ("pod/p -n t", "Untouched"),
+        (
+            "pod/p -n t d.example.com/n1/gpu-0 a/b:NoExecute",
+            "NotEvicted",
+        ),
+    ] {
+        let explained = item(&situation(
+            "claim-status-wiped",
+            &format!("{words} -o json"),
+        ));
+        let message = explained["message"].as_str().expect("a text");
+        assert!(message.contains("p-g-x"), "{message}");
+        assert_eq!(explained["verdict"]["outcome"], outcome);
+    }
+}
+
+#[test]
+fn a_pending_extended_resource_is_explained_by_the_devices_of_its_class() {
+    let explained = item(&situation(
+        "pending-extended-resource",
+        "pod/p -n t -o json",
+    ));
+    assert_eq!(explained["verdict"]["outcome"], "Waiting");
+    assert_eq!(explained["blockedBy"], "Taint");
+    let request = &explained["waitingRequests"][0];
+    assert_eq!(request["request"], "nvidia.com/gpu");
+    assert_eq!(request["excluded"][0]["taint"]["key"], "gpu.nvidia.com/xid");
+    assert_eq!(request["claim"], Value::Null);
 }
 
 #[test]

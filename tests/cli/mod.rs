@@ -12,6 +12,7 @@ mod help;
 mod hostile;
 mod plan;
 mod preview;
+mod reports;
 mod reports_devices;
 mod rolled_up;
 mod rules;

@@ -155,7 +155,11 @@ fn input_that_is_no_dump_is_named() {
             1,
             "ResourceClaim at document 1: apiVersion resource.k8s.io/v1alpha3",
         ),
-        ("preview -f notes --from slice.json", 1, "no rules in notes"),
+        (
+            "preview -f notes --from slice.json",
+            1,
+            "no DeviceTaintRule in notes",
+        ),
         ("preview d a:NoExecute --from slice.json", 2, "--now"),
         ("devices --from slice.json", 0, "x"),
     ] {

@@ -132,7 +132,7 @@ fn an_archive_installs_as_documented_and_everything_works() {
     assert!(!said.contains("is not in PATH"), "{said}");
     let printed = succeeded(&output);
     assert!(
-        printed.contains("3 pods in 2 namespaces would be evicted: 2 now, 1 later"),
+        printed.contains("evicts 3 of 6 pods in 2 namespaces: 2 now, the last at +5m"),
         "{printed}"
     );
     newcomer.assert_plugins_clean(&bin);

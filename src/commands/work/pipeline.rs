@@ -243,7 +243,7 @@ impl Pipeline<'_> {
                 summary: report.summary_lines(),
                 hardware: report.hardware_lines(),
                 unknown: report.unknown_lines(),
-                worst: report.worst_lines(proposal.preview_command().as_deref()),
+                rows: report.row_lines(),
             },
             rules: &proposal.rules,
             action: &proposal.action,

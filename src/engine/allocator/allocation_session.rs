@@ -18,7 +18,8 @@ use super::pool::{NodeView, Pool, PoolStatus};
 use super::replacement::{ClaimReallocation, Placeability, Replacement, RequestCandidates};
 use super::search::{SearchTask, is_placeable};
 use super::usage::{Holdings, Usage};
-use crate::engine::impact::{Impact, ProposedTaint, Verdict};
+use crate::engine::impact::{Impact, PodImpact, ProposedTaint};
+use crate::engine::templates::Templates;
 use crate::model::{ClaimSpec, DeviceAmount, NamespacedName, ResourceClaim, Snapshot};
 
 /// Search budget of one answer, in steps; a search that exceeds it answers "unknown".
@@ -44,26 +45,26 @@ pub fn replacement<'a>(
     let affected = affected(snapshot, impact);
     let state = ClusterState::new(snapshot, proposed, basis);
     let all = Holdings::of(&snapshot.claims, &state);
-    let own = Holdings::of(affected.iter().copied(), &state);
+    let own = Holdings::of(affected.iter().map(|lost| lost.claim), &state);
     let pod_nodes = PodNodes::new(snapshot, &state, impact, filter);
     let mut session = AllocationSession::new(&state, &all, &own);
     let mut reallocations: Vec<ClaimReallocation<'a>> = affected
         .iter()
-        .map(|claim| session.reallocation_on(claim, pod_nodes.of(claim)))
+        .map(|lost| session.reallocation_on(lost.claim, lost.spec, pod_nodes.of(lost.claim)))
         .collect();
     // Pods that the same taints evict leave at the same time, and their devices are free then.
+    let gone: BTreeSet<&NamespacedName> = evicted(impact)
+        .flat_map(|pod| &pod.claims)
+        .map(|used| used.claim)
+        .collect();
     let others = snapshot.claims.iter();
-    let others = others.filter(|claim| {
-        affected
-            .binary_search_by_key(&&claim.name, |it| &it.name)
-            .is_err()
-    });
+    let others = others.filter(|claim| !gone.contains(&claim.name));
     let left = Holdings::of(others, &state);
     let nothing = Holdings::default();
     let mut emptied = AllocationSession::new(&state, &left, &nothing);
-    for found in &mut reallocations {
+    for (found, lost) in reallocations.iter_mut().zip(&affected) {
         if found.placeability == Placeability::Unplaceable
-            && let Some(spec) = found.claim.spec.as_deref()
+            && let Some(spec) = lost.spec
         {
             let place = emptied.group(spec);
             found.placeability = emptied.placeability(place, &nothing, pod_nodes.of(found.claim));
@@ -76,22 +77,42 @@ pub fn replacement<'a>(
     }
 }
 
-/// The claims through which pods lose devices, by namespace and name.
-fn affected<'a>(snapshot: &'a Snapshot, impact: &Impact<'_>) -> Vec<&'a ResourceClaim> {
-    let evicted = impact
-        .pods
-        .iter()
-        .filter(|pod| matches!(pod.verdict, Verdict::Evicted { .. }));
-    let names: BTreeSet<&NamespacedName> = evicted
-        .flat_map(|pod| &pod.claims)
-        .map(|used| used.claim)
-        .collect();
+/// The pods that leave.
+fn evicted<'i, 'a>(impact: &'i Impact<'a>) -> impl Iterator<Item = &'i PodImpact<'a>> {
+    impact.pods.iter().filter(|pod| pod.is_evicted())
+}
+
+/// A claim through which pods lose devices.
+struct LostClaim<'a> {
+    claim: &'a ResourceClaim,
+    /// What replacements ask for: the template's spec if that is known.
+    spec: Option<&'a ClaimSpec>,
+}
+
+/// The claims through which pods lose devices, by namespace and name. A pod that has ended needs no replacement because of
+/// its eviction.
+fn affected<'a>(snapshot: &'a Snapshot, impact: &Impact<'_>) -> Vec<LostClaim<'a>> {
+    let templates = Templates::new(snapshot);
+    let running = evicted(impact).filter(|pod| !pod.pod.phase.is_terminal());
+    let mut specs: BTreeMap<&NamespacedName, Option<&'a ClaimSpec>> = BTreeMap::new();
+    for pod in running {
+        for used in &pod.claims {
+            let spec = specs.entry(used.claim).or_default();
+            *spec = spec.or_else(|| templates.spec(pod.pod, &used.claim.name));
+        }
+    }
     let mut claims: Vec<_> = snapshot
         .claims
         .iter()
-        .filter(|claim| names.contains(&claim.name))
+        .filter_map(|claim| {
+            let spec = specs.get(&claim.name)?;
+            Some(LostClaim {
+                claim,
+                spec: spec.or(claim.spec.as_deref()),
+            })
+        })
         .collect();
-    claims.sort_by_key(|claim| &claim.name);
+    claims.sort_by_key(|lost| &lost.claim.name);
     claims
 }
 
@@ -154,20 +175,17 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
 
     /// What becomes of the claim, on whatever node.
     pub(super) fn reallocation(&mut self, claim: &'a ResourceClaim) -> ClaimReallocation<'a> {
-        self.reallocation_on(claim, None)
+        self.reallocation_on(claim, claim.spec.as_deref(), None)
     }
 
-    /// What becomes of the claim, on the nodes of these views; absent for all.
+    /// Whether what the claim holds can be replaced by devices for `spec`, on the nodes of these views; absent for all.
     fn reallocation_on(
         &mut self,
         claim: &'a ResourceClaim,
+        spec: Option<&'a ClaimSpec>,
         views: Option<&[AllowedView]>,
     ) -> ClaimReallocation<'a> {
-        let Some(spec) = claim
-            .spec
-            .as_deref()
-            .filter(|_| self.state.completeness.slices)
-        else {
+        let Some(spec) = spec.filter(|_| self.state.completeness.slices) else {
             let why = if self.state.completeness.slices {
                 Unknown::from("the requests were not read".to_owned())
             } else {

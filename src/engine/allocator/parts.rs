@@ -12,7 +12,8 @@ use crate::model::{Device, DeviceId, ResourceSlice, Snapshot};
 pub(super) type Consumption<'a> = BTreeMap<(&'a str, &'a str), Option<Amount>>;
 
 /// The parts of each of the `chosen` devices, by name: devices of the same pool that consume the same counters, of none
-/// more than the chosen device and of one less. Two halves of a GPU are no parts of one another. Devices without parts are
+/// more than the chosen device and of one less, and that cannot be allocated beside it. Slices of a GPU that fit beside each
+/// other are no parts of one another, whatever their sizes. Devices without parts are
 /// left out, and so are parts that are chosen themselves. Counters have to be read for it; an amount that is no quantity
 /// counts as less.
 ///
@@ -31,12 +32,19 @@ pub fn parts_by_device(
         let drawing = drawing.map(|(device, consumed)| (slice.id_of(device), consumed));
         pools.entry(pool_of(slice)).or_default().extend(drawing);
     }
+    let sharing = sharing_by_device(snapshot, chosen);
+    let excludes = |part: &DeviceId, whole: &DeviceId| {
+        let beside = sharing.get(part);
+        beside.is_some_and(|beside| beside.contains(whole))
+    };
     let mut parts: BTreeMap<DeviceId, BTreeSet<DeviceId>> = BTreeMap::new();
     for devices in pools.values() {
         let (wholes, others): (Vec<_>, Vec<_>) =
             devices.iter().partition(|(id, _)| chosen.contains(id));
         for (whole, all) in wholes {
-            let found = others.iter().filter(|(_, part)| is_less(part, all));
+            let found = others
+                .iter()
+                .filter(|(id, part)| is_less(part, all) && excludes(id, whole));
             let found: BTreeSet<DeviceId> = found.map(|(id, _)| id.clone()).collect();
             if !found.is_empty() {
                 parts.insert(whole.clone(), found);

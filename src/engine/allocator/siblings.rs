@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::parts::{Consumption, CounterKey, consumption, sharing_by_device};
 use crate::engine::devices::current_slices;
 use crate::engine::impact::{Impact, Verdict};
-use crate::model::{DeviceId, NamespacedName, ResourceClaim, Snapshot};
+use crate::model::{DeviceId, NamespacedName, ResourceClaim, Snapshot, Uid};
 
 /// A device in use on the hardware of a selected one, whose users stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +39,16 @@ pub fn siblings<'a>(snapshot: &'a Snapshot, impact: &Impact<'_>) -> Vec<Sibling<
     let mut beside = sharing_by_device(snapshot, &selected);
     let evicted = claims_of(impact, |verdict| matches!(verdict, Verdict::Evicted { .. }));
     let terminating = claims_of(impact, |verdict| *verdict == Verdict::Terminating);
+    let leaving = impact.pods.iter().filter(|pod| match pod.verdict {
+        Verdict::Evicted { .. } | Verdict::Terminating => true,
+        Verdict::Tolerates | Verdict::NotEvicted(_) => false,
+    });
+    let leaving: BTreeSet<&Uid> = leaving.map(|pod| &pod.pod.uid).collect();
+    // A claim of the same pods to another device goes with them.
+    let is_released = |claim: &ResourceClaim| {
+        let mut consumers = claim.reserved_for.iter().peekable();
+        consumers.peek().is_some() && consumers.all(|it| leaving.contains(&it.uid))
+    };
     let mut holders: BTreeMap<&DeviceId, Vec<&'a ResourceClaim>> = BTreeMap::new();
     let mut working: BTreeSet<&DeviceId> = BTreeSet::new();
     let mut left: BTreeSet<&DeviceId> = BTreeSet::new();
@@ -55,7 +65,7 @@ pub fn siblings<'a>(snapshot: &'a Snapshot, impact: &Impact<'_>) -> Vec<Sibling<
                 left.insert(&result.device);
             } else if is_selected && terminating.contains(&claim.name) {
                 // They are on their way out whatever the taint does.
-            } else if stays {
+            } else if stays && !is_released(claim) {
                 holders.entry(&result.device).or_default().push(claim);
                 if !result.admin_access {
                     working.insert(&result.device);

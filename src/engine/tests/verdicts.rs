@@ -73,6 +73,12 @@ fn verdict_about_a_pod() {
             generated(Some("claim"), "uid-before"),
             not(NotEvicted::NotOwned),
         ),
+        // The controller skips the claim; it holds the device for the pod all the same.
+        (
+            "not in the status",
+            generated(None, "uid-team/pod"),
+            not(NotEvicted::ClaimNotInStatus),
+        ),
     ] {
         assert_eq!(world.verdict(GPU_0, MAINTENANCE), expected, "{name}");
     }
@@ -85,7 +91,6 @@ fn no_verdict_about_a_pod_without_the_device() {
     let former = vec![reservation(&name("team/pod"), "uid-before")];
     for (name, world) in [
         ("no claim", without_claims),
-        ("not generated", generated(None, "uid-team/pod")),
         (
             "not allocated",
             one_pod().but_claim(|claim| claim.allocation = None),

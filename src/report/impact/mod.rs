@@ -12,30 +12,24 @@
 //! | What is counted of an answer, as reports write it | `summary` |
 //! | The controller's own answer, and whether it agrees | `published` |
 //! | Notes on pods that stay, or leave for other reasons | [`note`] |
-//! | Sections of an impact report, for people | `sections`, `headline`, `rows`, of many pods `rollup`, with `cells` of both; what only a page has room for: `page` |
-//! | Order of pods in a report, and their workloads | `order` |
-//! | Timeline of evictions: due times, the last pod, and devices free again | `timeline` |
+//! | Sections of an impact report, for people | `sections`, `rows`, `verdict` |
+//! | Timeline of evictions, and the chart of a page | `timeline` |
+//! | Times at which devices become free | `release_time` |
 //! | Saved reports as the facts that decisions are made on | [`saved`] |
-//! | The pods affected worst | `worst_affected` |
 
 pub mod budgets;
 mod build;
-mod cells;
 mod finding;
-mod headline;
-mod order;
-mod page;
 mod published;
 mod release_time;
 pub mod replacements;
-mod rollup;
 mod rows;
 pub mod saved;
 mod sections;
 pub mod siblings;
 mod summary;
 mod timeline;
-mod worst_affected;
+mod verdict;
 
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use super::rows::after;
 use super::view::Note;
 use crate::engine::{NotEvicted, Origin, PodImpact, Verdict};
 use crate::model::Pod;
@@ -22,6 +23,8 @@ pub enum NoteCode {
     ExtendedResource,
     /// An outdated reservation hides the pod.
     HiddenByStaleReservation,
+    /// The entry of the claim in the pod's status is missing.
+    ClaimNotInStatus,
     /// The pod tolerates the considered taints.
     Tolerates,
     /// The pod is on its way out.
@@ -41,6 +44,7 @@ impl NoteCode {
             Self::NotOwned => "NotOwned",
             Self::ExtendedResource => "ExtendedResource",
             Self::HiddenByStaleReservation => "HiddenByStaleReservation",
+            Self::ClaimNotInStatus => "ClaimNotInStatus",
             Self::Tolerates => "Tolerates",
             Self::Terminating => "Terminating",
             Self::EvictedAnyway => "EvictedAnyway",
@@ -63,80 +67,72 @@ pub(super) fn notes(impact: &PodImpact<'_>, now: Timestamp) -> Vec<Note> {
         Verdict::Terminating => Some(terminating(impact.pod, now)),
         Verdict::NotEvicted(reason) => Some(not_evicted(*reason)),
     };
-    reason.into_iter().chain(evicted_anyway(impact)).collect()
+    reason
+        .into_iter()
+        .chain(evicted_anyway(impact, now))
+        .collect()
 }
 
-/// How far a pod is that is on its way out.
+/// State of a pod that is terminating.
 pub(in crate::report) fn terminating(pod: &Pod, now: Timestamp) -> Note {
     let message = match &pod.deletion {
         // Its kubelet is done with it: neither the grace period nor the node is what it waits for.
         Some(deletion) if pod.phase.is_terminal() && !deletion.finalizers.is_empty() => {
-            let finalizers: Vec<String> = deletion
-                .finalizers
-                .iter()
-                .map(ToString::to_string)
-                .collect();
+            let finalizers = deletion.finalizers.iter().map(ToString::to_string);
             format!(
-                "terminating; the pod has ended, but its finalizers keep it: {}",
-                finalizers.join(", ")
+                "ended, finalizers {}",
+                finalizers.collect::<Vec<_>>().join(", ")
             )
         }
         Some(deletion) if deletion.at > now => {
-            let left = human_duration(deletion.at.duration_since(now));
-            format!("terminating, its grace period ends in {left}")
+            let left = deletion.at.duration_since(now);
+            format!("grace period ends {}", after(left.as_secs()))
         }
         Some(deletion) => {
             let since = human_duration(now.duration_since(deletion.at));
-            format!("terminating, its grace period ended {since} ago")
+            format!("grace over since {since}")
         }
         None => "terminating".to_owned(),
     };
     NoteCode::Terminating.note(message)
 }
 
-fn evicted_anyway(impact: &PodImpact<'_>) -> Option<Note> {
-    let too = match impact.verdict {
-        Verdict::Evicted { .. } => " too,",
-        Verdict::Tolerates | Verdict::NotEvicted(_) => "",
-        // It leaves already; nobody evicts it again.
-        Verdict::Terminating => return None,
-    };
-    let (who, at) = impact.causes.iter().find_map(|cause| {
-        let who = match cause.origin {
-            // The note is about what evicts the pod even without the taints that are asked about.
+fn evicted_anyway(impact: &PodImpact<'_>, now: Timestamp) -> Option<Note> {
+    // A pod that is terminating is not evicted again.
+    if impact.verdict == Verdict::Terminating {
+        return None;
+    }
+    let (owner, at) = impact.causes.iter().find_map(|cause| {
+        let owner = match cause.origin {
+            // The note is about what evicts the pod even without the proposed taints.
             Origin::Proposed(_) => return None,
             Origin::Rule(name) => format!("rule {name}"),
-            Origin::ResourceSlice(_) => format!("the driver's taint {}", cause.taint),
+            Origin::ResourceSlice(_) => format!("taint {} of the driver", cause.taint),
         };
-        Some((who, cause.at))
+        Some((owner, cause.at))
     })?;
-    Some(NoteCode::EvictedAnyway.note(format!("{who} evicts the pod{too} at {at}")))
+    let when = after(at.as_second().saturating_sub(now.as_second()));
+    Some(NoteCode::EvictedAnyway.note(format!("{owner} evicts it {when}")))
 }
 
-/// Why the controller leaves a pod alone.
+/// Reason why the controller does not evict a pod.
 pub(in crate::report) fn not_evicted(reason: NotEvicted) -> Note {
     let (code, message) = match reason {
-        NotEvicted::EffectDoesNotEvict => (
-            NoteCode::EffectDoesNotEvict,
-            "effects other than NoExecute do not evict",
-        ),
-        NotEvicted::NotScheduled => (NoteCode::NotScheduled, "has no node yet"),
+        NotEvicted::EffectDoesNotEvict => (NoteCode::EffectDoesNotEvict, "effect does not evict"),
+        NotEvicted::NotScheduled => (NoteCode::NotScheduled, "no node yet"),
         NotEvicted::PodGroupReservation => (
             NoteCode::PodGroupReservation,
-            "the claim is reserved only for the pod's PodGroup; this version of Kubernetes does not evict such pods",
+            "claim reserved only for its PodGroup",
         ),
-        NotEvicted::NotOwned => (
-            NoteCode::NotOwned,
-            "the claim was not generated for this pod",
-        ),
-        NotEvicted::ExtendedResource => (
-            NoteCode::ExtendedResource,
-            "uses an extended resource; this version of Kubernetes does not evict such pods",
-        ),
+        NotEvicted::NotOwned => (NoteCode::NotOwned, "claim not generated for this pod"),
+        NotEvicted::ExtendedResource => (NoteCode::ExtendedResource, "extended resource"),
         NotEvicted::HiddenByStaleReservation => (
             NoteCode::HiddenByStaleReservation,
-            "an outdated entry in a claim's reservedFor hides the pod from the controller until \
-             something about the pod changes",
+            "hidden by an outdated entry in reservedFor",
+        ),
+        NotEvicted::ClaimNotInStatus => (
+            NoteCode::ClaimNotInStatus,
+            "for now: claim missing in its status",
         ),
     };
     code.note(message)

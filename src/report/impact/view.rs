@@ -68,7 +68,7 @@ pub struct ImpactReport {
     /// Data that could not be read or evaluated. The counts that depend on missing data are listed in the fields
     /// `bounds` of the report.
     pub incomplete: Vec<Incomplete>,
-    /// Whether tables group pods by workload.
+    /// Whether tables have a row for each workload.
     #[serde(skip)]
     pub by_workload: bool,
     /// What the controller says of the rules that were published, for words.
@@ -345,6 +345,9 @@ pub struct Pod {
     pub findings: Vec<Finding>,
     /// Why the pod is not evicted, and other notes; empty if there are none.
     pub notes: Vec<Note>,
+    /// Whether a replacement may get the same device and keep it, since its template tolerates the taint.
+    #[serde(skip)]
+    pub replacement_stays: bool,
 }
 
 impl Pod {
@@ -405,9 +408,10 @@ pub struct Note {
     /// Code of the note; stable. Reasons why a pod is not evicted: Tolerates (the pod tolerates the taint), Terminating
     /// (the pod is already terminating), EffectDoesNotEvict (the effect is not NoExecute), NotScheduled (the pod has no
     /// node), PodGroupReservation (the claim is reserved only for the PodGroup of the pod), NotOwned (the pod uses a claim
-    /// template, but the claim was not generated for this pod), ExtendedResource (the pod uses the device through an extended resource)
-    /// and HiddenByStaleReservation (an outdated entry in the claim's reservedFor
-    /// hides the pod from the eviction controller). EvictedAnyway: an existing taint evicts the pod, with or without
+    /// template, but the claim was not generated for this pod), ExtendedResource (the pod uses the device through an extended resource),
+    /// HiddenByStaleReservation (an outdated entry in the claim's reservedFor
+    /// hides the pod from the eviction controller) and ClaimNotInStatus (the claim was generated for the pod, but
+    /// is missing in the pod's status.resourceClaimStatuses). EvictedAnyway: an existing taint evicts the pod, with or without
     /// the proposed taints.
     pub reason: String,
     /// The note as text.
@@ -487,33 +491,14 @@ impl NotReleased {
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
-            Self::PodStays => "not all of its pods are evicted",
+            Self::PodStays => "pods stay",
             Self::PodTerminating => "a pod is terminating",
-            Self::PodStuck => "a pod cannot terminate",
-            Self::PodReturns => "an evicted pod is recreated and scheduled to the same device",
-            Self::NoKnownPod => "no pod of its claim is known",
-            Self::HardwareInUse => "the same hardware stays in use through another device",
-            Self::PodMayReturn => {
-                "an evicted pod may be recreated and scheduled to the same device"
-            }
-            Self::HardwareMayBeInUse => "the same hardware may stay in use through another device",
-        }
-    }
-
-    /// The reason in words, if it applies to so many devices.
-    #[must_use]
-    pub fn describe_for(self, devices: usize) -> &'static str {
-        match self {
-            Self::PodStays if devices > 1 => "not all of their pods are evicted",
-            Self::NoKnownPod if devices > 1 => "no pods of their claims are known",
-            Self::PodStays
-            | Self::PodTerminating
-            | Self::PodStuck
-            | Self::PodReturns
-            | Self::NoKnownPod
-            | Self::HardwareInUse
-            | Self::PodMayReturn
-            | Self::HardwareMayBeInUse => self.describe(),
+            Self::PodStuck => "a pod cannot end",
+            Self::PodReturns => "a replacement gets it again",
+            Self::NoKnownPod => "a claim without pods holds it",
+            Self::HardwareInUse => "the hardware stays in use",
+            Self::PodMayReturn => "a replacement may get it",
+            Self::HardwareMayBeInUse => "the hardware may stay in use",
         }
     }
 }
