@@ -219,12 +219,9 @@ fn is_not_done(bench: &Bench<'_>, row: &Row) {
     let said = String::from_utf8_lossy(&escalated.stderr).into_owned();
     assert_eq!(escalated.status.code(), Some(5), "{}: {said}", row.name);
     is_said(row, "escalate", &said);
-    let listed = text(&bench.plugin(&["list", &bench.rule]));
-    assert!(
-        listed.contains("(+1 terminating)"),
-        "{}: {listed}",
-        row.name
-    );
+    let listed = text(&bench.plugin(&["list", &bench.rule, "-o", "json"]));
+    let terminating = "\"terminatingPodCount\": 1";
+    assert!(listed.contains(terminating), "{}: {listed}", row.name);
     let condition = block_on(bench.plane.rule_condition(&bench.rule));
     say(&format!(
         "{}: the rule says {} {}",
