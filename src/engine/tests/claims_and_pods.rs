@@ -4,7 +4,7 @@ use super::world::{
     GPU_0, NOW, World, at, controller, group_reservation, one_pod, proposed, semantics,
 };
 use crate::engine::{NotEvicted, Semantics, Verdict};
-use crate::model::Deletion;
+use crate::model::{ClaimSource, Deletion};
 
 const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
 
