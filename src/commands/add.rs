@@ -322,7 +322,6 @@ impl AddArgs {
             let page = Page {
                 format,
                 width: None,
-                height: None,
             };
             context.printer.emit(&render(&ObjectList(objects), page)?)?;
         }

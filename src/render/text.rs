@@ -91,11 +91,7 @@ mod tests {
     }
 
     fn page(format: Format, width: Option<u16>) -> Page {
-        Page {
-            format,
-            width,
-            height: None,
-        }
+        Page { format, width }
     }
 
     #[test]

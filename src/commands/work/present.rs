@@ -71,7 +71,6 @@ pub(crate) fn page(wanted: OutputRequest, context: &Context) -> Page {
     Page {
         format: wanted.format,
         width: context.width,
-        height: context.height,
     }
 }
 
