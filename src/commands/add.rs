@@ -333,7 +333,6 @@ impl AddArgs {
             let page = Page {
                 format: format.parse()?,
                 width: None,
-                height: None,
             };
             context.printer.emit(&render(&ObjectList(objects), page)?)?;
         }

@@ -199,7 +199,6 @@ impl DedicateArgs {
         let page = Page {
             format: self.format()?.unwrap_or(Format::Name),
             width: None,
-            height: None,
         };
         let all = objects.iter().map(|one| one.object.clone()).collect();
         context.printer.emit(&render(&ObjectList(all), page)?)?;

@@ -223,7 +223,6 @@ impl WaitArgs {
             let page = Page {
                 format: self.output,
                 width: context.width,
-                height: context.height,
             };
             let report = report.clone().in_cluster(context.cluster().as_ref());
             context.printer.emit(&render(&report, page)?)?;

@@ -159,7 +159,9 @@ impl<'a> VerdictEvaluator<'a, '_> {
         let owned = self.claims.generated_for(&pod.uid);
         let lost = owned.filter(|found| {
             let mut consumers = found.claim.reserved_for.iter();
-            consumers.any(|it| it.uid == pod.uid) && !named(&found.claim.name.name)
+            found.claim.name.namespace == pod.name.namespace
+                && consumers.any(|it| it.uid == pod.uid)
+                && !named(&found.claim.name.name)
         });
         lost.map(|claim| PodClaimUse {
             claim,

@@ -71,7 +71,6 @@ pub fn at_80_columns(report: &impl View) -> String {
     let page = Page {
         format: Format::Table,
         width: Some(80),
-        height: None,
     };
     let text = render(report, page).unwrap();
     let long = text.lines().find(|line| line.chars().count() > 80);

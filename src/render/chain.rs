@@ -102,7 +102,6 @@ mod tests {
         let page = Page {
             format: Format::Table,
             width: Some(40),
-            height: None,
         };
         let chain = [
             line(0, "reserved for it", "Pod a/b: .spec"),
@@ -135,7 +134,6 @@ mod tests {
         let page = Page {
             format: Format::Table,
             width: Some(40),
-            height: None,
         };
         let line = ChainLine {
             depth: 2,

@@ -125,8 +125,6 @@ pub struct Page {
     /// Columns of the terminal, in which tables are kept by breaking prose where that is enough;
     /// absent means that lines are as long as they need to be, as for a pipe.
     pub width: Option<u16>,
-    /// Lines of the terminal; a text that is longer has its headline first, too. Absent for a pipe.
-    pub height: Option<u16>,
 }
 
 #[cfg(test)]

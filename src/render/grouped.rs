@@ -134,14 +134,7 @@ mod tests {
     }
 
     fn shown(format: Format, width: Option<u16>) -> String {
-        render(
-            &[grouped()],
-            Page {
-                format,
-                width,
-                height: None,
-            },
-        )
+        render(&[grouped()], Page { format, width })
     }
 
     #[test]

@@ -70,11 +70,7 @@ mod tests {
     use crate::report::table::Column;
 
     fn page(format: Format, width: Option<u16>) -> Page {
-        Page {
-            format,
-            width,
-            height: None,
-        }
+        Page { format, width }
     }
 
     fn table_of_width(width: Option<u16>) -> String {

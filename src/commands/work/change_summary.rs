@@ -18,7 +18,6 @@ pub(super) fn print(
     let page = Page {
         format,
         width: None,
-        height: None,
     };
     // Before it is printed: a failure to print must not be followed by a second document.
     context.accounted();

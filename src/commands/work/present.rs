@@ -76,7 +76,6 @@ fn page(wanted: OutputRequest, context: &Context) -> Page {
     Page {
         format: wanted.format,
         width: context.width,
-        height: context.height,
     }
 }
 

@@ -111,9 +111,17 @@ pub(super) fn sections(report: &ImpactReport) -> Vec<Section> {
     } else {
         by_pod(&all)
     };
+    let overview = if is_rolled_up && !report.by_workload {
+        by_workload(&all)
+    } else {
+        Vec::new()
+    };
     vec![
         Section::table(table(report, few, is_rolled_up)).shown(Shown::Narrow),
         Section::sentences(lines).shown(Shown::Narrow),
+        Section::table(table(report, overview, true))
+            .captioned("Workloads")
+            .shown(Shown::Page),
         Section::table(table(report, wide, report.by_workload))
             .captioned("Pods")
             .shown(Shown::Wide),
