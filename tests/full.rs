@@ -69,7 +69,6 @@ mod cluster {
         pub mod saved;
         mod scene;
         mod served;
-        mod waiting;
     }
     #[cfg(target_os = "linux")]
     #[allow(dead_code, reason = "the first tier uses the rest")]
@@ -98,7 +97,6 @@ mod cluster {
 #[cfg(target_os = "linux")]
 #[allow(dead_code, reason = "the first tier uses the rest")]
 mod packaging {
-    mod inside;
     mod krew;
     mod linted;
     mod materials;

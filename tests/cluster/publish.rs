@@ -2,10 +2,10 @@
 
 use std::process::Output;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::harness::{
-    ControlPlane, Variant, block_on, driver_name,
+    ControlPlane, block_on, driver_name,
     objects::{allocation, bound, claim, pod, reserved, slice},
     text,
 };
@@ -35,10 +35,6 @@ fn preview(plane: &ControlPlane, line: &str) -> Output {
         .chain(words)
         .collect();
     plane.kubectl(&arguments)
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// The rules that are left of the plugin's for `driver`.
@@ -97,77 +93,4 @@ fn published_preview_is_the_controllers_to_the_letter() {
         "{shown}"
     );
     assert_eq!(rules_of(plane, &driver), Vec::<Value>::new());
-}
-
-/// The pod of an extended resource: 1.37.2 evicts it, and the plugin is told that this was an older
-/// version, which does not.
-#[test]
-fn difference_from_the_controller_is_an_error_that_shows_both() {
-    let plane = ControlPlane::shared();
-    let driver = driver_name();
-    block_on(async {
-        let namespace = plane.namespace().await;
-        let node = format!("node-{driver}");
-        let mut extended = bound(pod(&namespace, "pod", "unused"), &node);
-        let spec = extended["spec"].as_object_mut().expect("a pod has a spec");
-        spec.remove("resourceClaims");
-        let amount = json!({"example.com/gpu": "1"});
-        spec["containers"][0]["resources"] = json!({"requests": amount, "limits": amount});
-        extended["status"] = json!({"extendedResourceClaimStatus": {
-            "resourceClaimName": "claim",
-            "requestMappings": [{"containerName": "main", "resourceName": "example.com/gpu", "requestName": "gpu"}],
-        }});
-        let mut claim = reserved(
-            claim(&namespace, "claim", &driver),
-            allocation(&driver, &node, "gpu-0"),
-            "pod",
-        );
-        claim["metadata"]["ownerReferences"] =
-            json!([{"apiVersion": "v1", "kind": "Pod", "name": "pod", "controller": true}]);
-        plane
-            .create(&[slice(&driver, &node, &["gpu-0"]), extended, claim])
-            .await;
-    });
-
-    let line = format!("{driver} --publish --cleanup --kubernetes 1.37.1");
-    let output = preview(plane, &line);
-    assert_eq!(output.status.code(), Some(6), "{}", stderr(&output));
-    assert!(
-        stderr(&output).contains("the controller's result differs from this preview"),
-        "{}",
-        stderr(&output)
-    );
-    let why = "kubernetes#141290 is fixed in this cluster";
-    assert!(stderr(&output).contains(why), "{}", stderr(&output));
-    let shown = String::from_utf8_lossy(&output.stdout);
-    for part in [
-        "0 pods would be evicted",
-        "1 pod would be evicted",
-        "the controller reports",
-    ] {
-        assert!(shown.contains(part), "{part} in:\n{shown}");
-    }
-    assert_eq!(rules_of(plane, &driver), Vec::<Value>::new());
-}
-
-#[test]
-fn silence_of_the_controller_is_never_agreement() {
-    let plane = ControlPlane::start(&Variant::rules_ignored().without_scheduler());
-    let driver = driver_name();
-    block_on(device_in_use(&plane, &driver));
-
-    let output = preview(&plane, &format!("{driver} --publish --cleanup -o json"));
-    assert_eq!(output.status.code(), Some(6), "{}", stderr(&output));
-    assert!(
-        stderr(&output).contains("no controller responded within 15s"),
-        "{}",
-        stderr(&output)
-    );
-    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let published = &report["publishedRules"][0];
-    assert_eq!(
-        (&published["condition"], &published["agrees"]),
-        (&Value::Null, &Value::Null)
-    );
-    assert_eq!(rules_of(&plane, &driver), Vec::<Value>::new());
 }

@@ -198,13 +198,13 @@ fn krew_installs_it_and_completion_goes_where_krew_has_its_plugins() {
     succeeded(&pack(copy.path(), &["release", into]));
 
     let krew = newcomer.path(".krew");
-    let plugin = Plugin::read(&copy.path().join("plugins/devicetaint.yaml")).unwrap();
+    let plugin = Plugin::read(&copy.path().join("plugins/devicetaint.yaml"));
     let mut platforms = plugin.platforms().iter();
     let platform = platforms
         .find(|platform| platform.uri.contains(&own_target()))
         .unwrap();
     let archive = platform.uri.rsplit('/').next().unwrap();
-    let link = install(&plugin, platform, &release.join(archive), &krew).unwrap();
+    let link = install(&plugin, platform, &release.join(archive), &krew);
     let bin = krew.join("bin");
     assert_eq!(link, bin.join("kubectl-devicetaint"));
 

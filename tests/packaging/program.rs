@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use sha2::{Digest, Sha256};
 
-use super::support::{files, root, succeeded, target, tools};
+use super::support::{root, succeeded, target, tools};
 use crate::harness::say;
 
 /// What decides whether two builds are the same, whatever the sources are.
@@ -78,11 +78,10 @@ fn folder(name: &str) -> PathBuf {
     target().join("packaging/builds").join(name)
 }
 
-/// Builds a copy of the sources, with a home of Cargo of its own if it is to be another.
+/// Builds the latest commit, with a home of Cargo of its own if it is to be another.
 fn built(name: &str, home: Option<&Path>) -> PathBuf {
     let source = folder(name).join("source");
-    copy(&source);
-    commit(&source);
+    check_out(&source);
     let mut build = Command::new("nice");
     build.arg(source.join("packaging/build"));
     build.env("PACKAGING_TOOLS", tools());
@@ -101,60 +100,17 @@ fn built(name: &str, home: Option<&Path>) -> PathBuf {
     PathBuf::from(printed.trim())
 }
 
-/// Makes the folder hold what the repository does. A file that is right already stays as it is, and
-/// so does all that was built from it.
-fn copy(folder: &Path) {
-    let wanted = files();
-    for name in &wanted {
-        let content = fs::read(root().join(name)).unwrap();
-        let file = folder.join(name);
-        if fs::read(&file).ok().as_deref() != Some(&content) {
-            fs::create_dir_all(file.parent().unwrap()).unwrap();
-            fs::write(&file, content).unwrap();
-            let permissions = fs::metadata(root().join(name)).unwrap().permissions();
-            fs::set_permissions(&file, permissions).unwrap();
-        }
-    }
-    // What is no longer there must not be built either.
-    let mut open = vec![folder.to_owned()];
-    while let Some(inside) = open.pop() {
-        for entry in fs::read_dir(inside).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.strip_prefix(folder).unwrap().to_string_lossy();
-            if ["target", ".git"].contains(&&*name) {
-                continue;
-            }
-            if path.is_dir() {
-                open.push(path);
-            } else if wanted.binary_search(&name.into_owned()).is_err() {
-                fs::remove_file(path).unwrap();
-            }
-        }
-    }
-}
-
-/// Gives both copies the same history, of one commit: what a build asks of it is then the same too.
-fn commit(folder: &Path) {
+/// Makes the folder hold the latest commit of the repository; what was built from what is the same stays.
+fn check_out(folder: &Path) {
     let git = |arguments: &[&str]| {
         let mut git = Command::new("git");
-        git.args(arguments)
-            .current_dir(folder)
-            .env("GIT_CONFIG_GLOBAL", "/dev/null");
-        for (name, value) in [
-            ("NAME", "nobody"),
-            ("EMAIL", "nobody@example.org"),
-            ("DATE", "2026-01-01T00:00:00Z"),
-        ] {
-            git.env(format!("GIT_AUTHOR_{name}"), value);
-            git.env(format!("GIT_COMMITTER_{name}"), value);
-        }
+        git.arg("-C").arg(folder).args(arguments);
         succeeded(&git.output().unwrap())
     };
+    fs::create_dir_all(folder).unwrap();
     git(&["init", "--quiet", "--initial-branch", "main"]);
-    git(&["add", "--all"]);
-    let tree = git(&["write-tree"]);
-    let commit = git(&["commit-tree", tree.trim(), "-m", "released"]);
-    git(&["update-ref", "refs/heads/main", commit.trim()]);
+    git(&["fetch", "--quiet", root().to_str().unwrap(), "HEAD"]);
+    git(&["checkout", "--quiet", "--force", "--detach", "FETCH_HEAD"]);
 }
 
 /// Another home of Cargo: its paths are others, and what was downloaded is the same.

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::stage::{
-    ADMISSION, allocated, claim, dedicate, end, lets_in, plane, policies, post, refuses, serving,
-    stage, stage_alone, unschedulable, waiting_pod,
+    ADMISSION, allocated, claim, dedicate, end, lets_in, plane, policies, refuses, serving, stage,
+    stage_alone, unschedulable, waiting_pod,
 };
 use crate::harness::{DEADLINE, Proxy, Reference, wait_for};
 
@@ -203,65 +203,6 @@ async fn a_namespace_is_let_in_as_soon_as_its_labels_say_so() {
     lets_in(&world, &member, &member, false).await;
     refuses(&world, &member, &member).await;
     end(&world, &member);
-}
-
-#[tokio::test]
-async fn monitoring_is_shown_and_goes_on_where_it_is_allowed() {
-    let (world, _alone) = stage_alone().await;
-    let (group, monitoring) = (world.namespace.clone(), plane().namespace().await);
-    let labels = json!({"metadata": {"labels": {"resource.kubernetes.io/admin-access": "true"}}});
-    plane()
-        .patch(&Reference::cluster("v1", "Namespace", &monitoring), &labels)
-        .await;
-    let admin = |name: &str| {
-        let wildcard = json!([{"operator": "Exists"}]);
-        let mut claim = claim(&world, &monitoring, name, wildcard);
-        claim["spec"]["devices"]["requests"][0]["exactly"]["adminAccess"] = json!(true);
-        claim
-    };
-    let mut template = admin("all");
-    template["spec"] = json!({"spec": template["spec"]});
-    template["kind"] = json!("ResourceClaimTemplate");
-    let monitor = json!({
-        "apiVersion": "apps/v1", "kind": "DaemonSet",
-        "metadata": {"name": "monitor", "namespace": monitoring},
-        "spec": {
-            "selector": {"matchLabels": {"app": "monitor"}},
-            "template": {"metadata": {"labels": {"app": "monitor"}}, "spec": {
-                "containers": [{"name": "main", "image": "example.com/none"}],
-                "resourceClaims": [{"name": "gpus", "resourceClaimTemplateName": "all"}],
-            }},
-        },
-    });
-    plane().create(&[template, monitor]).await;
-    let line = format!("dedicate GPU0 --to {group} --yes");
-    let shown = world.run(&format!("{line} --dry-run=server")).ended(0);
-    for part in [format!("{monitoring}/all"), "DaemonSet monitor".to_owned()] {
-        assert!(shown.stderr.contains(&part), "{part}: {shown:#?}");
-    }
-    dedicate(&world, "GPU0", &format!("--to {group}"));
-    assert!(
-        post(&admin("refused")).await.success().is_err(),
-        "admin access is no exception"
-    );
-    // The same command with other terms changes the policies.
-    let allowed = dedicate(
-        &world,
-        "GPU0",
-        &format!("--to {group} --allow {monitoring}"),
-    );
-    assert_eq!(
-        allowed.stdout.matches(" configured").count(),
-        1,
-        "{allowed:#?}"
-    );
-    let hidden = !allowed.stderr.contains(&format!("{monitoring}/all"));
-    assert!(hidden, "{allowed:#?}");
-    wait_for("claims of monitoring are accepted", DEADLINE, async || {
-        post(&admin("watch")).await.success().ok()
-    })
-    .await;
-    end(&world, &group);
 }
 
 #[tokio::test]

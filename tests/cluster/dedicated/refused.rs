@@ -2,10 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::stage::{ADMISSION, build_with, dedicate, end, plane, policies, serving, stage};
+use super::stage::{ADMISSION, dedicate, end, plane, policies, serving, stage};
 use crate::cluster::rules::harm;
 use crate::cluster::rules::support::World;
-use crate::harness::objects::partitioned;
 use crate::harness::{At, Fault, Proxy, Reference, Reply, block_on};
 
 /// The administrator's rights but those of the policies.
@@ -19,22 +18,6 @@ fn without_policies() -> Vec<Value> {
 async fn is_untouched(world: &World<'_>) {
     assert_eq!(policies(&world.namespace).await, Vec::<String>::new());
     assert_eq!(world.rules().await, Vec::<Value>::new());
-}
-
-#[tokio::test]
-async fn devices_of_another_dedication_are_refused_by_name() {
-    let (world, _shared) = stage().await;
-    let (one, two) = (world.namespace.clone(), plane().namespace().await);
-    dedicate(&world, "GPU0", &format!("--to {one}"));
-    let run = world
-        .run(&format!("dedicate DRIVER/*/* --to {two} --yes"))
-        .ended(4);
-    let run = run.saying(&format!("belongs to dedication {one}"));
-    let run = run.saying(&format!("undedicate {one}"));
-    assert!(run.stdout.is_empty(), "{run:#?}");
-    assert_eq!(policies(&two).await, Vec::<String>::new());
-    assert_eq!(world.rules().await.len(), 1);
-    end(&world, &one);
 }
 
 #[test]
@@ -66,30 +49,6 @@ fn a_dedication_that_was_made_meanwhile_is_found_by_the_last_look() {
     world
         .run(&format!("remove {group}-theirs --yes --others"))
         .ended(0);
-}
-
-#[tokio::test]
-async fn a_device_whose_counters_others_can_use_is_refused_without_its_partitions() {
-    let (world, _shared) = build_with(|driver, node| {
-        let devices = [("card", "80Gi"), ("half-0", "40Gi"), ("half-1", "40Gi")];
-        partitioned(driver, node, &devices, "80Gi").to_vec()
-    })
-    .await;
-    let group = world.namespace.clone();
-    for (device, other) in [("card", "half-0"), ("half-0", "card")] {
-        let line = format!("dedicate {} --to {group} --yes", world.device(device));
-        let run = world.run(&line).ended(4).saying(&world.device(other));
-        run.saying("--with-partitions");
-        is_untouched(&world).await;
-    }
-    let card = world.device("card");
-    dedicate(
-        &world,
-        &format!("{card} --with-partitions"),
-        &format!("--to {group}"),
-    );
-    assert_eq!(world.rules().await.len(), 3);
-    end(&world, &group);
 }
 
 #[tokio::test]

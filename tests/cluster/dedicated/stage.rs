@@ -7,7 +7,7 @@ use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::cluster::rules::support::{Run, World};
 use crate::harness::{
-    Answer, At, ControlPlane, DEADLINE, Fault, Reference, Reply, Variant, driver_name,
+    At, ControlPlane, DEADLINE, Fault, Reference, Reply, Variant, driver_name,
     objects::{class, pod, slice},
     random_suffix, wait_for,
 };
@@ -87,11 +87,6 @@ pub fn claim(world: &World<'_>, namespace: &str, name: &str, tolerations: Value)
         claim["spec"]["devices"]["requests"][0]["exactly"]["tolerations"] = tolerations;
     }
     claim
-}
-
-/// What the server says to an object.
-pub async fn post(object: &Value) -> Answer {
-    plane().post(object).await.expect("an answer")
 }
 
 /// A pod with a claim of its own, which the scheduler looks at.

@@ -11,24 +11,6 @@ fn nothing_is_tainted(stage: &Stage) {
 }
 
 #[test]
-fn claims_without_another_device_refuse_unless_that_is_accepted() {
-    let mut stage = Stage::monitored();
-    let node = stage.node(1);
-    stage.workload("ReplicaSet", "web", 1);
-    let line = format!("drain --node {node} --yes");
-    stage.run(&line).ended(4).saying("--accept-unplaceable");
-    nothing_is_tainted(&stage);
-    stage
-        .run(&format!("{line} --accept-unplaceable"))
-        .ended(0)
-        .saying("accepted: ");
-    assert_eq!(stage.on(&node), Vec::<String>::new());
-    stage.run(&format!("restore {node}")).ended(0);
-    // The pod that got no device is scheduled again.
-    stage.until_ready("web", 1);
-}
-
-#[test]
 fn a_missing_permission_is_named_before_anything_is_tainted() {
     let mut stage = Stage::monitored();
     let node = stage.node(1);

@@ -1,7 +1,6 @@
 //! Nodes with devices, workloads on them, and kubelets that only pretend.
 
 use std::collections::BTreeMap;
-use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
@@ -12,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::rules::support::{Run, World};
 use crate::harness::{
-    ControlPlane, DEADLINE, PLUGIN, Reference, Variant, block_on, driver_name,
+    ControlPlane, DEADLINE, Reference, Variant, block_on, driver_name,
     objects::{class, slice},
     random_suffix, wait_for,
 };
@@ -270,17 +269,6 @@ impl Stage {
     /// Runs the program.
     pub fn run(&self, line: &str) -> Run {
         self.world.run(line)
-    }
-
-    /// Starts the program.
-    pub fn begin(&self, line: &str) -> Child {
-        let mut command = plane().command(PLUGIN);
-        command
-            .args(self.world.words(line))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        command.spawn().expect("it starts")
     }
 }
 

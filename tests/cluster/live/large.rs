@@ -53,7 +53,6 @@ async fn measure() {
     let started = Instant::now();
     load(&plane).await;
     say(&format!("loaded in {} s", started.elapsed().as_secs()));
-    tell_load();
     say(
         "| command | plugin, s | curl, s | ratio | at most | memory, MB | without files, MB | at most |",
     );
@@ -61,9 +60,7 @@ async fn measure() {
     for target in targets() {
         compare(&plane, &plugin, &target);
     }
-    what_is_at_stake(&plane, &plugin).await;
     saved::measure(&plane, &plugin);
-    tell_load();
 }
 
 fn targets() -> Vec<Target> {
@@ -89,55 +86,6 @@ fn targets() -> Vec<Target> {
             None,
         ),
     ]
-}
-
-/// What else the machine does: figures of a busy one say little.
-fn tell_load() {
-    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let load: Vec<&str> = load.split(' ').take(3).collect();
-    let processors = thread::available_parallelism().map_or(1, usize::from);
-    say(&format!(
-        "load of the machine over 1, 5 and 15 minutes: {} on {processors} processors",
-        load.join(" ")
-    ));
-}
-
-/// What it costs to say how badly: the time with the lists of budgets, owners and nodes, against that of
-/// a user who may not read them.
-async fn what_is_at_stake(plane: &ControlPlane, plugin: &Path) {
-    plane
-        .create(&[
-            json!({
-                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "evictions"},
-                "rules": [
-                    {"apiGroups": ["resource.k8s.io"], "resources": ["*"], "verbs": ["get", "list"]},
-                    {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]},
-                ],
-            }),
-            json!({
-                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "evictions"},
-                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "evictions"},
-                "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "evictions"}],
-            }),
-        ])
-        .await;
-    for devices in [format!("{DRIVER}/node-0007/gpu-0"), DRIVER.to_owned()] {
-        let preview = |user: &[&str]| {
-            let mut command = plane.command(plugin);
-            command.args(["preview", &devices, "-o", "json"]).args(user);
-            measured(&mut command).0
-        };
-        let (mut all, mut evictions) = (Duration::MAX, Duration::MAX);
-        for _ in 0..RUNS {
-            all = all.min(preview(&[]));
-            evictions = evictions.min(preview(&["--as", "evictions"]));
-        }
-        let (all, evictions) = (all.as_secs_f64(), evictions.as_secs_f64());
-        say(&format!(
-            "{devices}: {all:.3} s, and {evictions:.3} s without budgets, owners and nodes: {:.2} times (at most 1.15)",
-            all / evictions
-        ));
-    }
 }
 
 /// The plugin as it is shipped, not as tests build it.

@@ -5,10 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::bench::{Bench, plane};
-use super::podresources::{asked, data, reasons, watcher};
+use super::podresources::data;
 use crate::harness::{DEADLINE, block_on, text};
 
 fn wait_until(what: &str, condition: impl Fn() -> bool) {
@@ -17,23 +17,6 @@ fn wait_until(what: &str, condition: impl Fn() -> bool) {
         assert!(Instant::now() < end, "waited in vain: {what}");
         thread::sleep(Duration::from_millis(300));
     }
-}
-
-/// The pod's claim tolerates every taint.
-fn tolerant(bench: &Bench<'_>, name: &str) {
-    let exactly = json!({
-        "deviceClassName": bench.node.driver(),
-        "tolerations": [{"operator": "Exists", "effect": "NoExecute"}, {"operator": "Exists"}],
-    });
-    let template = json!({
-        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
-        "metadata": {"name": "tolerant", "namespace": bench.namespace},
-        "spec": {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}},
-    });
-    block_on(bench.plane.create(&[template]));
-    bench.run_pod(name, |pod| {
-        pod["spec"]["resourceClaims"][0]["resourceClaimTemplateName"] = json!("tolerant");
-    });
 }
 
 /// A wait for evictions with these further flags, during which the pod is deleted by force.
@@ -51,19 +34,6 @@ fn wait_while_deleted(bench: &Bench<'_>, pod: &str, flags: &[&str]) -> std::proc
 }
 
 #[test]
-fn hardware_id_selects_the_device_that_has_it() {
-    let Some(plane) = plane() else { return };
-    let bench = Bench::start(plane);
-    bench.run_pod("train", |_| {});
-    let (driver, node) = (bench.node.driver(), bench.node.name());
-    let held = bench.held()[0].devices[0].clone();
-    let checked = asked(&bench, &["check", &format!("uuid={node}-{held}")]);
-    let devices = reasons(&data(&checked)).into_iter();
-    let devices: Vec<String> = devices.map(|(device, _)| device).collect();
-    assert_eq!(devices, [format!("{driver}/{node}/{held}")]);
-}
-
-#[test]
 fn a_wait_that_saw_a_pod_deleted_by_force_is_not_met() {
     let Some(plane) = plane() else { return };
     let mut bench = Bench::start(plane);
@@ -76,55 +46,6 @@ fn a_wait_that_saw_a_pod_deleted_by_force_is_not_met() {
     assert_eq!(bench.held().len(), 1, "the driver holds it");
     assert_eq!(status, Some(5), "{left:?}");
     assert_eq!(left[0]["reason"], "ForceDeleted", "{left:?}");
-}
-
-#[test]
-fn whoever_tolerates_the_taint_stays_and_the_device_is_idle_when_it_has_ended() {
-    let Some(plane) = plane() else { return };
-    let bench = Bench::start(plane);
-    tolerant(&bench, "monitor");
-    bench.run_pod("train", |_| {});
-    bench.evict();
-    let wait = |goal: &str, timeout: &str| {
-        let output = bench.plugin(&[
-            "wait",
-            &bench.rule,
-            "--for",
-            goal,
-            "--settle",
-            "1s",
-            "--timeout",
-            timeout,
-            "-o",
-            "json",
-        ]);
-        (output.status.code(), data(&output))
-    };
-    let (status, told) = wait("evicted", "60s");
-    assert_eq!(status, Some(0), "{told}");
-    assert_eq!(told["notEvictedPods"][0]["name"], "monitor", "{told}");
-    assert_eq!(told["notEvictedPods"][0]["reason"], "Tolerates", "{told}");
-    let listed = text(&bench.plugin(&["list", &bench.rule]));
-    assert!(listed.contains("0 (+1 staying)"), "{listed}");
-    let described = text(&bench.plugin(&["describe", &bench.rule]));
-    assert!(
-        described.contains("monitor (tolerates the taint)"),
-        "{described}"
-    );
-    let (status, told) = wait("idle", "3s");
-    assert_eq!(status, Some(5), "{told}");
-    assert_eq!(told["blockers"][0]["reason"], "Held", "{told}");
-    bench.delete_pod("monitor", &["--wait=false"]);
-    let (status, told) = wait("idle", "60s");
-    assert_eq!((status, bench.held().len()), (Some(0), 0), "{told}");
-    // Who tolerates the taint may come back: a template lets every new pod of it in.
-    bench.run_pod("watcher", |pod| watcher(pod, bench.node.name()));
-    let all = format!("{}/*/*", bench.node.driver());
-    let codes = reasons(&data(&asked(&bench, &["check", &all])));
-    assert!(
-        codes.iter().all(|(_, codes)| codes == &["Tolerated"]),
-        "{codes:?}"
-    );
 }
 
 #[test]

@@ -1,17 +1,11 @@
 //! Runs that are killed or interrupted at any of their changes: no rule is left, and no pod is evicted twice.
 
 use std::collections::BTreeMap;
-use std::process::Command;
-use std::thread;
 use std::time::Duration;
 
-use serde_json::Value;
-
 use super::scene::Scene;
-use crate::cluster::drained::stage::plane;
 use crate::cluster::rules::harm::{Harm, Proxy};
-use crate::cluster::rules::support::Run;
-use crate::harness::{At, DEADLINE, Fault, Proxy as Network, block_on, wait_for};
+use crate::harness::{At, block_on};
 
 /// Two devices in use by pods, one of them with a budget, and a pod that waits for both devices.
 struct Stand {
@@ -124,56 +118,4 @@ fn a_run_that_is_stopped_at_any_change_leaves_no_rule_after_the_cleanup() {
             stand.stop(at, harms[number % harms.len()]);
         }
     }
-}
-
-#[test]
-fn a_run_after_one_that_was_killed_completes_it() {
-    let stand = Stand::new();
-    stand.scene.pending("critical", "critical-pair", 0);
-    let first = stand.changes().remove(0);
-    stand.reset();
-    // The first rule is there, and the second is not.
-    let harm = Harm::SignalAfter("KILL");
-    let world = &stand.scene.stage.world;
-    let run = stand.proxy.harm(world, &stand.line(), first, harm);
-    assert_eq!(run.code, -1, "{run:#?}");
-    // A run that nobody agrees to removes nothing that another has left.
-    stand.scene.make_room("").ended(4);
-    assert_eq!(block_on(world.rules()).len(), 1);
-    let run = stand.scene.make_room("--yes").ended(0);
-    run.saying("rules taken over: 1");
-    assert!(stand.scene.node_of("critical").is_some());
-    stand.scene.without_rules();
-}
-
-/// Rules cannot be removed while the server cannot be reached. They expire.
-#[test]
-fn rules_of_a_run_that_lost_its_server_stay_until_they_are_removed() {
-    const EXPIRES: &str = "devicetaint.dev/expires";
-    let stand = Stand::new();
-    let stage = &stand.scene.stage;
-    stand.scene.pending("critical", "critical-pair", 0);
-    let network = Network::start(plane());
-    let through = format!("--yes --kubeconfig {}", network.kubeconfig.display());
-    let child = stage.begin(&stand.scene.line(&through));
-    block_on(wait_for("the devices are tainted", DEADLINE, async || {
-        (stage.world.rules().await.len() == 2).then_some(())
-    }));
-    network.plan([(At::From(1), Fault::Reset)]);
-    // The first Ctrl-C has the rules removed, which is tried again and again; the second leaves them.
-    for _ in 0..2 {
-        thread::sleep(Duration::from_secs(2));
-        let sent = Command::new("kill")
-            .args(["-INT", &child.id().to_string()])
-            .status();
-        assert!(sent.is_ok_and(|sent| sent.success()));
-    }
-    let run = Run::from(child.wait_with_output().expect("it ends")).ended(130);
-    run.saying("to remove rules that are left: kubectl devicetaint remove");
-    let rules = block_on(stage.world.rules());
-    assert_eq!(rules.len(), 2);
-    let expires = |rule: &Value| rule["metadata"]["annotations"][EXPIRES].is_string();
-    assert!(rules.iter().all(expires), "{rules:#?}");
-    stage.run(&stand.cleanup()).ended(0);
-    stand.scene.without_rules();
 }

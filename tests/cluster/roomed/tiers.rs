@@ -32,19 +32,6 @@ fn a_pod_gets_the_device_of_a_pod_of_lower_priority_and_the_replacement_waits() 
 }
 
 #[test]
-fn a_budget_is_asked_by_the_eviction_api_and_not_violated_without_force() {
-    let mut scene = Scene::new();
-    let node = scene.stage.node(2);
-    scene.stage.workload("ReplicaSet", "web", 2);
-    scene.stage.budget("web", 1);
-    scene.pending("critical", "critical", 0);
-    scene.make_room("--yes").ended(0).saying("evicting pod");
-    assert_eq!(scene.node_of("critical"), Some(node));
-    assert_eq!(scene.stage.fewest("web"), 1);
-    scene.without_rules();
-}
-
-#[test]
 fn with_force_a_budget_that_allows_nothing_is_violated_and_without_it_no_set_is_found() {
     let mut scene = Scene::new();
     let node = scene.stage.node(1);
@@ -66,63 +53,6 @@ fn with_force_a_budget_that_allows_nothing_is_violated_and_without_it_no_set_is_
         .ended(0)
         .saying("its eviction stays refused");
     assert_eq!(scene.node_of("critical"), Some(node));
-    scene.without_rules();
-}
-
-/// The node gpu-worker-08 of a public report: a pod of the same priority, one with a budget, one with a longer grace period,
-/// and the one that costs least, beside a monitor with admin access to all devices.
-#[test]
-fn beside_a_monitor_the_pod_that_costs_least_is_evicted_in_each_tier() {
-    let mut scene = Scene::new();
-    let node = scene.stage.node(4);
-    let grace = |seconds: i64| {
-        move |pod: &mut Value| pod["spec"]["terminationGracePeriodSeconds"] = json!(seconds)
-    };
-    scene.pod_with("chat-frontend", "gpu", Some(0), grace(10));
-    for (name, seconds) in [("embed", 20), ("old-a100", 10), ("filler-1", 5)] {
-        scene.pod_with(name, "gpu", None, grace(seconds));
-    }
-    for name in ["chat-frontend", "embed", "old-a100", "filler-1"] {
-        scene.stage.until_ready(name, 1);
-    }
-    scene.pending("critical", "critical", 0);
-    let evicted = |scene: &Scene, flags: &str| {
-        let report = scene
-            .make_room(&format!("--dry-run -o json {flags}"))
-            .ended(0);
-        let report: Value = serde_json::from_str(&report.stdout).expect("JSON");
-        report["room"]["evictedPods"].clone()
-    };
-    let of = |scene: &Scene, name: &str| json!([format!("{}/{name}", scene.stage.world.namespace)]);
-    assert_eq!(evicted(&scene, ""), of(&scene, "filler-1"));
-    // Its budget allows nothing: then the next one, and at last the one whose grace period is longer.
-    scene.stage.budget("filler-1", 1);
-    assert_eq!(evicted(&scene, ""), of(&scene, "old-a100"));
-    scene.stage.budget("old-a100", 1);
-    assert_eq!(evicted(&scene, ""), of(&scene, "embed"));
-    scene.stage.budget("embed", 1);
-    scene.make_room("--yes").ended(1).saying("--force");
-    assert_eq!(evicted(&scene, "--force"), of(&scene, "filler-1"));
-    scene
-        .make_room("--yes --force --abort-if pods.evicted>1")
-        .ended(0)
-        .saying("is scheduled on node");
-    assert_eq!(scene.node_of("critical"), Some(node.clone()));
-    let left = ["chat-frontend", "critical", "embed", "old-a100"];
-    assert_eq!(scene.stage.on(&node), left);
-    scene.without_rules();
-}
-
-#[test]
-fn a_pod_of_the_same_priority_is_not_evicted() {
-    let mut scene = Scene::new();
-    let node = scene.stage.node(1);
-    scene.pod("other", "gpu", Some(0));
-    scene.stage.until_ready("other", 1);
-    scene.pending("critical", "critical", 0);
-    let run = scene.make_room("--yes").ended(1);
-    run.saying("its priority is not lower");
-    assert_eq!(scene.node_of("other"), Some(node));
     scene.without_rules();
 }
 
@@ -150,22 +80,6 @@ fn a_claim_that_does_not_tolerate_the_taint_is_refused_and_can_win_by_priority()
     );
     let found = scene.node_of("critical");
     assert_eq!(found, (!replacement_won).then_some(node), "{run:#?}");
-    scene.without_rules();
-}
-
-#[test]
-fn a_pod_that_does_not_wait_for_devices_is_refused_with_the_words_of_the_scheduler() {
-    let mut scene = Scene::new();
-    scene.stage.node(1);
-    scene.pod_with("critical", "critical", Some(0), |pod| {
-        pod["spec"]["containers"][0]["resources"]["requests"] = serde_json::json!({"cpu": "1000"});
-    });
-    scene.until_unschedulable("critical");
-    scene
-        .make_room("--yes")
-        .ended(4)
-        .saying("does not wait for devices that other pods hold")
-        .saying("Insufficient cpu");
     scene.without_rules();
 }
 

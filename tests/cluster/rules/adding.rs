@@ -1,6 +1,6 @@
 //! `add`: makes it so.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::support::{KEY, World, name_in};
 use crate::harness::{ControlPlane, block_on};
@@ -40,30 +40,6 @@ fn a_rule_is_created_once_and_unchanged_after_that() {
 }
 
 #[test]
-fn another_effect_needs_overwrite_and_a_yes() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    // What keeps pods off devices that nobody uses is not asked about.
-    block_on(world.patient_pod("train", "gpu-0"));
-    let name = world.add(KEY_NONE);
-    world
-        .run(&format!("add GPU0 {KEY}:NoSchedule --yes"))
-        .ended(1)
-        .saying("--overwrite");
-    world
-        .run(&format!("add GPU0 {KEY}:NoSchedule --overwrite"))
-        .ended(4)
-        .saying("--yes");
-    let run = world
-        .run(&format!("add GPU0 {KEY}:NoSchedule --overwrite --yes"))
-        .ended(0);
-    assert!(run.stdout.contains("configured"), "{run:?}");
-    let rule = block_on(world.rule(&name)).expect("it is there");
-    assert_eq!(rule["spec"]["taint"]["effect"], "NoSchedule");
-}
-
-const KEY_NONE: &str = "example.com/maintenance=";
-
-#[test]
 fn a_manifest_is_added_and_one_that_is_too_wide_is_refused() {
     let world = block_on(World::new(ControlPlane::shared()));
     let folder = tempfile::tempdir().expect("a folder");
@@ -83,29 +59,4 @@ fn a_manifest_is_added_and_one_that_is_too_wide_is_refused() {
     let run = world.run(&line).ended(0);
     assert_eq!(name_in(&run.stdout), name);
     world.run(&line).ended(0);
-}
-
-#[test]
-fn an_expiry_in_days_is_kept_and_one_that_is_too_far_is_refused() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    let line = format!("add GPU0 {KEY}");
-    for expiry in ["100000000h", "2020-01-01", "2020-01-01T00:00:00Z"] {
-        world
-            .run(&format!("{line} --expires {expiry}"))
-            .ended(2)
-            .saying("expiry");
-    }
-    assert_eq!(block_on(world.rules()), Vec::<Value>::new());
-
-    let name = name_in(&world.run(&format!("{line} --expires 2d")).ended(0).stdout);
-    let rule = block_on(world.rule(&name)).expect("it is there");
-    let metadata = &rule["metadata"];
-    let time = |text: &Value| text.as_str().expect("a time").parse().expect("a time");
-    let expires: jiff::Timestamp = time(&metadata["annotations"]["devicetaint.dev/expires"]);
-    let created: jiff::Timestamp = time(&metadata["creationTimestamp"]);
-    let after = expires.duration_since(created).as_secs();
-    assert!((after - 2 * 86_400).abs() <= 60, "{after} s");
-    // The key alone was a taint.
-    assert_eq!(rule["spec"]["taint"]["key"], KEY);
-    assert_eq!(rule["spec"]["taint"]["effect"], "None");
 }

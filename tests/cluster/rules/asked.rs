@@ -139,37 +139,6 @@ fn the_number_of_pods_is_typed_where_several_namespaces_are_hit() {
 }
 
 #[test]
-fn who_comes_while_the_question_is_open_was_not_agreed_to() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    block_on(world.pod("train", "gpu-0"));
-    let name = world.add(&format!("{KEY}=x"));
-    let mut terminal = Terminal::open(world.plane);
-    for (command, prompt) in [
-        (format!("escalate {name} --to NoExecute"), "Give rule"),
-        (
-            format!("add GPU0 {KEY}:NoExecute --name {name}-2"),
-            "Add rule",
-        ),
-    ] {
-        terminal.command(&world.typed(&command));
-        terminal.until(prompt);
-        let newcomer = format!("to-{}", prompt.replace(' ', "-").to_lowercase());
-        block_on(world.pod(&newcomer, "gpu-0"));
-        terminal.press("y");
-        terminal.press(ENTER);
-        let shown = terminal.ended(4);
-        let told = format!(
-            "pod {}/{newcomer} would now be evicted too",
-            world.namespace
-        );
-        assert!(shown.contains(&told), "{shown}");
-        assert_eq!(world.effect(&name), "None");
-        block_on(world.plane.force_delete_pod(&world.namespace, &newcomer));
-    }
-    world.run(&format!("describe {name}-2")).ended(1);
-}
-
-#[test]
 fn ctrl_c_ends_a_wait_and_says_how_to_go_on() {
     let world = block_on(World::new(ControlPlane::shared()));
     block_on(world.tolerant_pod("patient", "gpu-0", 3600));

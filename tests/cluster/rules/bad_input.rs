@@ -4,31 +4,6 @@ use super::support::{KEY, World};
 use crate::harness::{ControlPlane, block_on};
 
 #[test]
-fn a_rule_of_that_name_with_another_selector_is_left_alone() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    let name = format!("mine-{}", world.driver);
-    world
-        .run(&format!("add GPU0 {KEY}=x --name {name}"))
-        .ended(0);
-    world
-        .run(&format!("add GPU1 {KEY}=x --name {name} --overwrite"))
-        .ended(1)
-        .saying("exists with other content")
-        .saying("--name");
-}
-
-#[test]
-fn every_rule_is_checked_before_the_first_is_written() {
-    let world = block_on(World::new(ControlPlane::shared()));
-    world.run(&format!("add GPU1 {KEY}=x")).ended(0);
-    world
-        .run(&format!("add GPU0 GPU1 {KEY}=other"))
-        .ended(1)
-        .saying("nothing was changed");
-    assert_eq!(block_on(world.rules()).len(), 1);
-}
-
-#[test]
 fn names_are_checked_here_and_the_rest_by_the_server_in_its_words() {
     let world = block_on(World::new(ControlPlane::shared()));
     world
@@ -54,25 +29,4 @@ fn names_are_checked_here_and_the_rest_by_the_server_in_its_words() {
         .ended(1)
         .saying("no rule");
     world.run("describe nobody").ended(1).saying("no rule");
-}
-
-#[test]
-fn all_devices_need_a_limit_beside_yes() {
-    let plane = ControlPlane::start(
-        &crate::harness::Variant::default()
-            .without_controllers()
-            .without_scheduler(),
-    );
-    let world = block_on(World::new(&plane));
-    world
-        .run(&format!("add --all-devices {KEY}:NoSchedule --yes"))
-        .ended(4)
-        .saying("every device of every driver");
-    world
-        .run(&format!(
-            "add --all-devices {KEY}:NoSchedule --yes --abort-if pods.evicted>0"
-        ))
-        .ended(0);
-    let run = world.run("remove --all --yes").ended(0);
-    assert!(run.stdout.contains("deleted"), "{run:?}");
 }

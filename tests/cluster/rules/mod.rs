@@ -6,12 +6,9 @@ mod agreed;
 mod asked;
 mod bad_input;
 mod changing;
-mod choosing;
 #[cfg(unix)]
 pub mod harm;
-mod looking;
 mod meanwhile;
-mod partitions;
 mod policy;
 mod races;
 mod runbook;
