@@ -1,25 +1,13 @@
 //! The job of GitHub, which comments on a change of rules.
 
 use std::collections::BTreeMap;
-use std::process::Command;
 
 use serde_json::Value;
 
+use super::examples::example;
 use super::scene::Scene;
-use super::schema::example;
-use super::tools::python_program;
-use crate::cluster::rules::support::Run;
 
-#[test]
-fn job_follows_the_schema_of_its_engine() {
-    let file = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/examples/engines/github-actions.yml"
-    );
-    let mut command = Command::new(python_program("check-jsonschema"));
-    command.args(["--builtin-schema", "vendor.github-workflows", file]);
-    Run::from(command.output().expect("check-jsonschema")).ended(0);
-}
+use crate::cluster::rules::support::Run;
 
 /// A repository in which a change adds a rule, and a program that notes how it was called.
 struct Change {
@@ -128,23 +116,6 @@ fn job_comments_which_pods_a_change_evicts_in_every_cluster() {
         assert!(calls.starts_with("pr\ncomment\n7\n"), "{calls}");
         assert!(change.scene.effects().is_empty(), "nothing is changed");
     }
-}
-
-#[test]
-fn job_reads_renamed_rules_and_no_other_files() {
-    let [preview, _] = steps();
-    let change = proposed_change("pods.evicted>20");
-    change.git(&["checkout", "-q", "-b", "renamed"]);
-    change.git(&["mv", "rules/maintenance.yaml", "rules/f\u{fc}r später.yaml"]);
-    change.commit("rules/README.md", "what these rules are for");
-    let change = change.with(&[("BASE", "change")]);
-    change.run(&preview).ended(0);
-    assert_eq!(change.scene.read("output"), "status=0\n");
-    let report = change.scene.read("report.md");
-    assert!(report.contains("train"), "{report}");
-    // What cannot be compared is no reason to say nothing.
-    let change = change.with(&[("BASE", "no-such-branch")]);
-    assert_ne!(change.run(&preview).code, 0);
 }
 
 #[test]

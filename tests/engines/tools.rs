@@ -1,19 +1,19 @@
-//! Programs and schemas of others, installed where they are missing.
+//! Programs of others, installed where they are missing.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Packages of PyPI: the engine, and a validator with the schemas of hosted runners in it.
-const PACKAGES: [&str; 2] = ["ansible-core~=2.18.0", "check-jsonschema~=0.33.0"];
+/// The package of PyPI.
+const PACKAGE: &str = "ansible-core~=2.18.0";
 
-/// A program of [`PACKAGES`], in an environment of its own below `target`.
+/// A program of [`PACKAGE`], in an environment of its own below `target`.
 pub fn python_program(name: &str) -> PathBuf {
     let folder = target();
     std::fs::create_dir_all(&folder).expect("target can be written to");
     let lock = File::create(folder.join("python.lock")).expect("target can be written to");
     lock.lock().expect("a lock");
-    let environment = folder.join(format!("python-{}", PACKAGES.join("-").replace("~=", "-")));
+    let environment = folder.join(format!("python-{}", PACKAGE.replace("~=", "-")));
     let program = environment.join("bin").join(name);
     if !program.is_file() {
         // What an installation that was broken off has left.
@@ -22,12 +22,8 @@ pub fn python_program(name: &str) -> PathBuf {
         let pip = environment.join("bin/pip");
         let mut install = Command::new(pip);
         install.args(["install", "-q", "--disable-pip-version-check"]);
-        run(install.args(PACKAGES)).unwrap_or_else(|why| {
-            panic!(
-                "these tests need {} from PyPI: {why}",
-                PACKAGES.join(" and ")
-            )
-        });
+        run(install.arg(PACKAGE))
+            .unwrap_or_else(|why| panic!("these tests need {PACKAGE} from PyPI: {why}"));
     }
     program
 }
@@ -52,16 +48,6 @@ fn make(environment: &Path) {
     run(&mut make).unwrap_or_else(|why| {
         panic!("these tests need Python with venv (Debian: apt-get install python3-venv): {why}")
     });
-}
-
-/// The folder of a Go module, such as `example.com/module@v1.0.0`, fetched through Go's own proxy.
-pub fn go_module(module: &str) -> PathBuf {
-    let mut download = Command::new("go");
-    download.args(["mod", "download", "-json", module]);
-    let text = run(download.current_dir(std::env::temp_dir()))
-        .unwrap_or_else(|why| panic!("these tests need the Go module {module}: {why}"));
-    let told: serde_json::Value = serde_json::from_str(&text).expect("JSON of go");
-    PathBuf::from(told["Dir"].as_str().expect("a folder"))
 }
 
 /// What the program wrote to standard output, or in one line why it did not work.
