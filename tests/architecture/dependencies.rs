@@ -107,58 +107,16 @@ fn is_for_the_program(dependency: &Value) -> bool {
     kinds.any(|kind| kind["kind"] != "dev")
 }
 
-/// Whether somebody who has only these licences has the right to it: an expression as SPDX has them, with
-/// `/` for `OR` as in older manifests.
+/// Whether these licences give the right to it: an expression of SPDX, with `/` for `OR` as in older manifests. `AND`
+/// is taken to bind last, which refuses rather too much.
 fn is_licensed(expression: &str) -> bool {
-    let spaced = expression.replace('(', " ( ").replace(')', " ) ");
-    let spaced = spaced.replace('/', " OR ");
-    let words: Vec<&str> = spaced.split_whitespace().collect();
-    let mut words = words.as_slice();
-    let is_licensed = alternatives(&mut words);
-    is_licensed && words.is_empty()
-}
-
-fn alternatives(words: &mut &[&str]) -> bool {
-    let mut any = all(words);
-    while let Some(rest) = after(words, "OR") {
-        *words = rest;
-        any |= all(words);
-    }
-    any
-}
-
-fn all(words: &mut &[&str]) -> bool {
-    let mut all = one(words);
-    while let Some(rest) = after(words, "AND") {
-        *words = rest;
-        all &= one(words);
-    }
-    all
-}
-
-fn one(words: &mut &[&str]) -> bool {
-    if let Some(rest) = after(words, "(") {
-        *words = rest;
-        let inside = alternatives(words);
-        let closed = after(words, ")");
-        *words = closed.unwrap_or(words);
-        return inside && closed.is_some();
-    }
-    let Some((name, rest)) = words.split_first() else {
-        return false;
-    };
-    *words = rest;
-    let mut licence = (*name).to_owned();
-    if let Some([exception, rest @ ..]) = after(words, "WITH") {
-        *words = rest;
-        licence = format!("{name} WITH {exception}");
-    }
-    LICENCES.contains(&licence.as_str())
-}
-
-fn after<'a, 'b>(words: &&'a [&'b str], wanted: &str) -> Option<&'a [&'b str]> {
-    let (first, rest) = words.split_first()?;
-    (*first == wanted).then_some(rest)
+    let expression = expression.replace('/', " OR ");
+    expression.split(" AND ").all(|part| {
+        let mut names = part
+            .split(" OR ")
+            .map(|name| name.trim_matches(['(', ')', ' ']));
+        names.any(|name| LICENCES.contains(&name))
+    })
 }
 
 #[test]

@@ -9,11 +9,6 @@ pub fn dependencies() -> BTreeSet<String> {
     named_in(|section| section == "dependencies" || section.ends_with(".dependencies"))
 }
 
-/// Those of tests and benchmarks alone.
-pub fn dev_dependencies() -> BTreeSet<String> {
-    named_in(|section| section.ends_with("dev-dependencies"))
-}
-
 fn named_in(wanted: impl Fn(&str) -> bool) -> BTreeSet<String> {
     let mut section = "";
     let mut names = BTreeSet::new();

@@ -1,7 +1,5 @@
 //! Is the house in order? ARCHITECTURE.md as tests.
 
-mod compiled;
-mod concerns;
 mod dependencies;
 mod layout;
 mod manifest;
@@ -15,8 +13,8 @@ mod words;
 use std::collections::BTreeSet;
 
 use layout::{Layout, between_folders, circles};
-use names::{Name, names};
-use source::{Source, files, parsed, root, sources};
+use names::Name;
+use source::{Source, sources};
 use table::{Row, rows};
 
 /// Lines of code a file may have, comments and its own tests left aside.
@@ -181,30 +179,6 @@ fn every_part_uses_the_crates_of_its_row_and_no_others() {
 }
 
 #[test]
-fn every_dependency_is_used() {
-    let sources = sources();
-    let layout = Layout::new(sources);
-    let known = manifest::dependencies();
-    let used: BTreeSet<String> = sources
-        .iter()
-        .flat_map(|source| crates(source, &layout, &known))
-        .collect();
-    let unused: Vec<&String> = known.difference(&used).collect();
-    assert!(unused.is_empty(), "{unused:?}");
-
-    let known = manifest::dev_dependencies();
-    let folders = ["src", "tests", "benches"].map(|folder| root().join(folder));
-    let used: BTreeSet<String> = folders
-        .iter()
-        .flat_map(|folder| files(folder))
-        .flat_map(|path| names(&parsed(&path)))
-        .filter_map(|name| name.into_iter().next())
-        .collect();
-    let unused: Vec<&String> = known.difference(&used).collect();
-    assert!(unused.is_empty(), "{unused:?}");
-}
-
-#[test]
 fn nobody_does_what_its_row_forbids() {
     let (rows, sources) = (document(), sources());
     let mut trespasses = Vec::new();
@@ -256,10 +230,4 @@ fn files_stay_readable() {
         .map(|source| format!("{}: {}", source.path.display(), source.lines))
         .collect();
     assert!(long.is_empty(), "{long:#?}");
-}
-
-#[test]
-fn every_file_is_compiled() {
-    let orphans = compiled::orphans();
-    assert!(orphans.is_empty(), "{orphans:#?}");
 }
