@@ -124,68 +124,6 @@ fn column(browser: &mut Chromium, header: &str) -> Vec<String> {
     serde_json::from_value(cells).unwrap()
 }
 
-fn click(browser: &mut Chromium, header: &str) {
-    browser.evaluate(&format!(
-        "[...document.querySelectorAll('th button')].find(it => it.textContent === '{header}').click()"
-    ));
-}
-
-#[test]
-fn tables_are_sorted_where_scripts_are_allowed_and_whole_where_they_are_not() {
-    let pages = Pages::new();
-    let mut browser = Chromium::start();
-    let file = pages.of("sorted", "preview --all-devices", &hostile(12));
-    let quiet = Look {
-        scripts: false,
-        ..LOOK
-    };
-    browser.open(&file, quiet);
-    assert_eq!(
-        browser.evaluate("document.querySelectorAll('th button').length"),
-        0
-    );
-    let as_made = column(&mut browser, "WHEN");
-    assert_eq!(as_made.len(), 12, "{as_made:?}");
-
-    browser.open(&file, LOOK);
-    assert_eq!(column(&mut browser, "WHEN"), as_made);
-    let minutes = |cells: Vec<String>| -> Vec<u64> {
-        let minutes = cells.iter().map(|cell| match cell.as_str() {
-            "now" => 0,
-            later => {
-                let text = later.trim_start_matches('+');
-                let (hours, rest) = text.split_once('h').unwrap_or(("0", text));
-                let rest = rest.trim_end_matches('m');
-                hours.parse::<u64>().unwrap() * 60 + rest.parse::<u64>().unwrap_or_default()
-            }
-        });
-        minutes.collect()
-    };
-    click(&mut browser, "WHEN");
-    let up = minutes(column(&mut browser, "WHEN"));
-    assert_eq!(up.len(), 12);
-    assert!(up.is_sorted() && up[0] < up[11], "{up:?}");
-    click(&mut browser, "WHEN");
-    let down = minutes(column(&mut browser, "WHEN"));
-    assert!(
-        down.iter().rev().is_sorted() && down[0] > down[11],
-        "{down:?}"
-    );
-    click(&mut browser, "WHEN");
-    assert_eq!(column(&mut browser, "WHEN"), as_made);
-    click(&mut browser, "POD");
-    let pods = column(&mut browser, "POD");
-    let numbers = pods.iter().map(|pod| {
-        let (_, name) = pod.split_once("/p").unwrap();
-        let digits: String = name.chars().take_while(char::is_ascii_digit).collect();
-        digits.parse::<u64>().unwrap_or_default()
-    });
-    assert!(
-        numbers.is_sorted(),
-        "names are in the order of their numbers: {pods:?}"
-    );
-}
-
 /// How a page of 2,000 pods is found one's way in.
 #[test]
 fn a_page_of_two_thousand_pods_is_short_filtered_and_quick() {
