@@ -153,7 +153,7 @@ fn is_about_evictions(gap: &Gap) -> bool {
 mod tests {
     use super::*;
     use crate::engine::PodImpact;
-    use crate::model::Count;
+
     use crate::report::testing::{Example, now, semantics};
 
     #[test]
@@ -178,18 +178,5 @@ mod tests {
             assert!(!impact.pods.is_empty());
             assert!(!missing(&impact), "{gap:?}");
         }
-    }
-
-    #[test]
-    fn without_a_pod_that_is_evicted_no_claim_has_to_be_reallocated() {
-        let example = Example::new();
-        let semantics = semantics(37);
-        let basis = Basis::new(&example.reading, &semantics, now());
-        let mut impact = example.impact();
-        impact.pods.clear();
-        let facts = DisruptionFacts::of(&impact, &basis);
-        let assessed = Assessed::new(&impact, &facts, &basis, &Limits::default());
-        let totals = &assessed.assessment.totals;
-        assert_eq!(totals.claims_unplaceable, Count::known(0));
     }
 }

@@ -159,20 +159,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_for_several_reasons_is_named_once() {
-        let gaps = [
-            missing(Kind::Pod),
-            missing(Kind::ResourceClaim),
-            missing(Kind::Pod),
-        ];
-        let completeness = ReportCompleteness::new(&gaps);
-        assert_eq!(
-            completeness.missing(&[CountSubject::Pods]),
-            "pods, resourceclaims"
-        );
-    }
-
-    #[test]
     fn a_number_is_uncertain_only_where_what_it_is_counted_from_is_missing() {
         for (gaps, shown) in [
             (vec![], ["2", "2", "2", "2", "2"]),

@@ -145,7 +145,7 @@ fn only_administers(impact: &PodImpact<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::assess::{Assessed, Basis, DisruptionFacts, Limits};
-    use crate::engine::{Impact, RuleImpact};
+    use crate::engine::Impact;
     use crate::model::{AllocationResult, DeviceSelector, Gap, Kind, Minor};
     use crate::report::testing::{self, Example};
 
@@ -177,6 +177,8 @@ mod tests {
         needed_at(minor(37, 2), &impact, example)
     }
 
+    type Needed = fn(&Example) -> Consent;
+
     #[test]
     fn what_nobody_has_assessed_needs_a_number_that_nobody_can_type() {
         let Consent::Wide { pods, .. } = Consent::default() else {
@@ -186,147 +188,63 @@ mod tests {
     }
 
     #[test]
-    fn a_monitor_in_another_namespace_does_not_ask_for_the_number() {
-        let mut example = Example::new();
-        let monitor = example.claims[0].allocation.as_mut().unwrap();
-        monitor.results[0].admin_access = true;
-        assert_eq!(needed(&example), Consent::Yes);
-        // What keeps the cluster alive is another matter.
-        example.pods[0].name.namespace = SYSTEM.into();
-        let expected = Consent::Wide {
-            pods: Count::known(3),
-            why: WhyWide::SystemPods,
+    fn what_is_evicted_and_seen_decides_how_it_is_asked_about() {
+        let alone = |effect: &str| {
+            let mut example = Example::new().in_one_namespace();
+            example.proposed.taint.effect = effect.into();
+            example
         };
-        assert_eq!(needed(&example), expected);
-        assert_eq!(
-            WhyWide::SystemPods.to_string(),
-            "pods in kube-system are evicted"
-        );
-    }
-
-    #[test]
-    fn a_rule_without_a_selector_is_asked_about_as_what_it_is() {
-        let mut example = Example::new();
-        example.proposed.selector = None;
-        let impact = Impact {
-            pods: Vec::new(),
-            ..example.impact()
+        let changed = |change: &dyn Fn(&mut Example)| {
+            let mut example = Example::new();
+            change(&mut example);
+            example
         };
-        let mut found = std::collections::BTreeSet::new();
-        for release in [(34, 0), (35, 0), (36, 0), (37, 0), (37, 2)] {
-            let release = minor(release.0, release.1);
-            let semantics = Semantics::of(release).unwrap();
-            let needed = needed_at(release, &impact, &example);
-            let effect = &example.proposed.taint.effect;
-            let expected = match SelectorScope::of(None, effect, &semantics) {
-                SelectorScope::EveryDevice => "every device of every driver is selected",
-                SelectorScope::EveryDeviceForTheScheduler => {
-                    "the scheduler treats every device of every driver as tainted"
-                }
-                SelectorScope::NoDevice | SelectorScope::Described => {
-                    assert_eq!(needed, Consent::Yes);
-                    continue;
-                }
+        let results = |example: &mut Example| {
+            let allocation = example.claims[0].allocation.as_mut().unwrap();
+            allocation.results[0].admin_access = true;
+        };
+        let monitor = changed(&results);
+        let of_system = changed(&|example| {
+            results(example);
+            example.pods[0].name.namespace = SYSTEM.into();
+        });
+        let half_a_monitor = changed(&|example| {
+            let results = &mut example.claims[0].allocation.as_mut().unwrap().results;
+            let monitored = AllocationResult {
+                admin_access: true,
+                ..results[0].clone()
             };
-            let Consent::Wide { why, .. } = needed else {
-                panic!("a number is asked for: {needed:?}");
-            };
-            assert_eq!(why.to_string(), expected);
-            found.insert(expected);
-        }
-        assert!(!found.is_empty());
-    }
-
-    #[test]
-    fn more_than_one_namespace_asks_for_the_number() {
-        let why = WhyWide::Namespaces(Count::known(2));
-        assert_eq!(why.to_string(), "pods in 2 namespaces are evicted");
-        assert_eq!(why.of_drain(), "pods in 2 namespaces leave the devices");
-        assert_eq!(
-            WhyWide::SystemPods.of_drain(),
-            "pods in kube-system leave the devices"
-        );
-        let every = WhyWide::EveryDevice;
-        assert_eq!(every.of_drain(), every.to_string());
-        let expected = Consent::Wide {
-            pods: Count::known(3),
+            results.push(monitored);
+        });
+        let blind = changed(&|example| {
+            example.proposed.taint.effect = Effect::NoSchedule;
+            let gap = Gap::of(Kind::Pod, "access denied");
+            example.reading.gaps.push(gap);
+        });
+        let every_device = changed(&|example| {
+            example.proposed.selector = Some(DeviceSelector::default());
+        });
+        let wide = |pods, why| Consent::Wide {
+            pods: Count::known(pods),
             why,
         };
-        assert_eq!(needed(&Example::new()), expected);
-    }
-
-    #[test]
-    fn what_evicts_in_one_namespace_needs_a_yes_and_what_does_nothing_needs_nothing() {
-        let mut example = Example::new().in_one_namespace();
-        assert_eq!(needed(&example), Consent::Yes);
-        example.proposed.taint.effect = Effect::Unknown("Perhaps".to_owned());
-        assert_eq!(needed(&example), Consent::Yes);
-        example.proposed.taint.effect = Effect::None;
-        assert_eq!(needed(&example), Consent::Nothing);
-    }
-
-    #[test]
-    fn keeping_pods_off_devices_that_nobody_uses_needs_nothing() {
-        let mut example = Example::new().in_one_namespace();
-        example.proposed.taint.effect = Effect::NoSchedule;
-        assert_eq!(needed(&example), Consent::Yes);
-        assert_eq!(needed_unused(&example), Consent::Nothing);
-        example.proposed.taint.effect = Effect::NoExecute;
-        assert_eq!(needed_unused(&example), Consent::Yes);
-    }
-
-    #[test]
-    fn whom_nobody_may_see_keeping_off_devices_is_asked_about() {
-        let mut example = Example::new();
-        example.proposed.taint.effect = Effect::NoSchedule;
-        example
-            .reading
-            .gaps
-            .push(Gap::of(Kind::Pod, "access denied"));
-        assert_eq!(needed_unused(&example), Consent::Yes);
-    }
-
-    #[test]
-    fn every_device_asks_for_the_number_even_if_no_pod_is_hit() {
-        let mut example = Example::new();
-        example.proposed.selector = Some(DeviceSelector::default());
-        let Consent::Wide { why, .. } = needed_unused(&example) else {
-            panic!("a number is asked for");
-        };
-        assert_eq!(why, WhyWide::EveryDevice);
-    }
-
-    #[test]
-    fn a_rule_with_effect_none_hides_nothing_of_another_one_that_evicts() {
-        let example = Example::new().in_one_namespace();
-        let mut harmless = example.proposed.clone();
-        harmless.taint.effect = Effect::None;
-        let mut impact = example.impact();
-        let second = RuleImpact {
-            proposed: &harmless,
-            ..impact.rules[0].clone()
-        };
-        impact.rules.push(second);
-        let needed = |impact: &Impact<'_>| needed_at(minor(37, 2), impact, &example);
-        assert_eq!(needed(&impact), Consent::Yes);
-        impact.pods.clear();
-        assert_eq!(needed(&impact), Consent::Yes, "what evicts, unused");
-        impact.rules.remove(0);
-        assert_eq!(needed(&impact), Consent::Nothing);
-    }
-
-    #[test]
-    fn a_pod_that_uses_one_device_and_monitors_another_is_no_monitor() {
-        let mut example = Example::new();
-        let results = &mut example.claims[0].allocation.as_mut().unwrap().results;
-        let monitored = AllocationResult {
-            admin_access: true,
-            ..results[0].clone()
-        };
-        results.push(monitored);
-        let Consent::Wide { why, .. } = needed(&example) else {
-            panic!("its namespace counts");
-        };
-        assert_eq!(why, WhyWide::Namespaces(Count::known(2)));
+        let two = || wide(3, WhyWide::Namespaces(Count::known(2)));
+        let (used, unused): (Needed, Needed) = (needed, needed_unused);
+        for (name, example, needed, expected) in [
+            ("two namespaces", Example::new(), used, two()),
+            ("a monitor in another one", monitor, used, Consent::Yes),
+            ("a pod with half a monitor", half_a_monitor, used, two()),
+            ("system", of_system, used, wide(3, WhyWide::SystemPods)),
+            ("evicts", alone("NoExecute"), used, Consent::Yes),
+            ("evicts, unused", alone("NoExecute"), unused, Consent::Yes),
+            ("unknown effect", alone("Perhaps"), used, Consent::Yes),
+            ("no effect", alone("None"), used, Consent::Nothing),
+            ("keeps off", alone("NoSchedule"), used, Consent::Yes),
+            ("unused", alone("NoSchedule"), unused, Consent::Nothing),
+            ("pods are not seen", blind, unused, Consent::Yes),
+            ("all", every_device, unused, wide(0, WhyWide::EveryDevice)),
+        ] {
+            assert_eq!(needed(&example), expected, "{name}");
+        }
     }
 }

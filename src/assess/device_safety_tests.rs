@@ -364,16 +364,6 @@ fn device_is_not_safe_while_its_partition_is_not() {
 }
 
 #[test]
-fn parts_of_different_cards_are_linked_to_a_device_of_both_and_not_to_each_other() {
-    let taint: &[&str] = &[TAINT];
-    let devices = [("gpu-0", taint), ("gpu-1", taint), ("pair", taint)];
-    let world = World::default().slice("gpu.example.com/node-a", &devices);
-    let world = counting(world, &[&["card-0"], &["card-1"], &["card-0", "card-1"]]);
-    let scene = Scene::new(world.claim("ml/gpu", &[GPU_0], &[]), &[]);
-    assert_eq!(scene.codes(), [&[Claimed][..], SAFE, &[Partition]]);
-}
-
-#[test]
 fn unpublished_device_in_use_may_be_a_partition_of_any_device_of_its_pool() {
     let unpublished = "gpu.example.com/node-a/mig-7";
     let uses = [("ml/train", "ml/gpu", unpublished)];

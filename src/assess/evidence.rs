@@ -407,15 +407,13 @@ pub(super) fn foreign_taint(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assess::hazard::{Finding, findings, severity_of};
+    use crate::assess::hazard::{Finding, findings};
     use crate::assess::replacements::Replacements;
-    use crate::assess::severity::Severity;
+
     use crate::engine::job_fate::job_fates;
     use crate::engine::workloads::recovering;
     use crate::engine::{ClaimUse, NotEvicted, Origin, disruption};
-    use crate::model::{
-        ClaimSource, NodeCondition, Phase, PodClaim, PodGroup, ReplicaSet, Workload,
-    };
+    use crate::model::{NodeCondition, Phase, ReplicaSet};
     use crate::report::testing::{self, node, workload};
 
     fn found(impact: PodImpact<'_>, reading: &Reading) -> Vec<Finding> {
@@ -567,104 +565,6 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_that_has_ended_has_no_costs_of_eviction() {
-        let pod = Pod {
-            phase: Phase::Failed,
-            controller: None,
-            grace_period_seconds: 3_600,
-            has_local_data: true,
-            priority_class_name: "system-node-critical".into(),
-            ..annotated("karpenter.sh/do-not-disrupt", "true")
-        };
-        assert_eq!(
-            codes(testing::evicted(&pod, 0)),
-            ["terminal-still-reserved"]
-        );
-    }
-
-    #[test]
-    fn a_pod_that_stays_has_no_costs_of_eviction() {
-        let pod = Pod {
-            controller: None,
-            grace_period_seconds: 3_600,
-            has_local_data: true,
-            ..annotated("karpenter.sh/do-not-disrupt", "true")
-        };
-        for verdict in [
-            Verdict::Tolerates,
-            Verdict::Terminating,
-            Verdict::NotEvicted(NotEvicted::NotScheduled),
-        ] {
-            assert!(codes(testing::with_verdict(&pod, verdict)).is_empty());
-        }
-    }
-
-    #[test]
-    fn a_pod_whose_controller_is_gone_is_made_by_nobody() {
-        let mut reading = calm();
-        let told = |reading: &Reading| of(testing::evicted(&pod(), 0), reading);
-        reading.snapshot.replica_sets.clear();
-        let expected = "ReplicaSet train-6d was deleted, so nothing recreates the pod";
-        assert_eq!(
-            told(&reading),
-            [("unmanaged".to_owned(), expected.to_owned())]
-        );
-        let mut other = workload("train-6d", 5);
-        other.uid = "uid-of-another".into();
-        reading.snapshot.replica_sets = vec![ReplicaSet(other)];
-        assert_eq!(told(&reading)[0].0, "unmanaged");
-        // What was not read may be there.
-        reading.known.remove(&Kind::ReplicaSet);
-        assert_eq!(told(&reading), []);
-    }
-
-    #[test]
-    fn who_nobody_makes_again_does_not_come_back() {
-        let mut pod = pod();
-        pod.controller = None;
-        let mut impact = testing::evicted(&pod, 0);
-        impact.tolerates_schedule_only = true;
-        assert_eq!(codes(impact), ["unmanaged"]);
-    }
-
-    #[test]
-    fn a_replacement_that_is_made_at_once_takes_a_claim_that_is_not_generated() {
-        let mut pod = pod();
-        let claim = testing::name("team-a", "shared");
-        let named = |name: &str| PodClaim {
-            name: "gpu".into(),
-            source: ClaimSource::Claim(name.into()),
-        };
-        let generated = PodClaim {
-            name: "gpu".into(),
-            source: ClaimSource::Template {
-                template: "gpu".into(),
-                generated: Some("shared".into()),
-            },
-        };
-        let found = |pod: &Pod| {
-            let mut impact = testing::evicted(pod, 0);
-            impact.claims = vec![ClaimUse {
-                claim: &claim,
-                results: Vec::new(),
-            }];
-            codes(impact).contains(&"claim-stays-allocated".to_owned())
-        };
-        pod.claims = vec![named("shared")];
-        assert!(found(&pod));
-        for other in [named("another"), generated] {
-            pod.claims = vec![other];
-            assert!(!found(&pod), "{pod:?}");
-        }
-        pod.claims = vec![named("shared")];
-        // It waits until the pod is gone, and its claim free.
-        pod.controller.as_mut().expect("an owner").kind = "StatefulSet".into();
-        assert!(!found(&pod));
-        pod.controller = None;
-        assert!(!found(&pod));
-    }
-
-    #[test]
     fn a_claim_of_an_extended_resource_is_told_by_the_pods_status() {
         let mut pod = pod();
         pod.extended_resource_claim = Some("train-0-extended".into());
@@ -709,45 +609,6 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_fails_for_good_is_another_hazard_than_one_that_starts_again() {
-        let mut reading = calm();
-        let pod = Pod {
-            controller: Some(Controller {
-                api_version: "batch/v1".into(),
-                ..testing::controller("Job", "sweep")
-            }),
-            ..pod()
-        };
-        for (limit, code, message) in [
-            (
-                0,
-                "job-fails",
-                "Job sweep fails permanently unless the pod's containers exit with 0 when stopped: \
-                 failure 1 exceeds its backoffLimit of 0",
-            ),
-            (
-                1,
-                "job-restart",
-                "Job sweep recreates the pod and counts failure 1 of 1 unless the pod's containers exit \
-                 with 0 when stopped",
-            ),
-        ] {
-            reading.snapshot.jobs = vec![crate::model::Job(Workload {
-                failure: Some(testing::failure_policy(limit)),
-                ..workload("sweep", 1)
-            })];
-            let found = found(testing::evicted(&pod, 0), &reading);
-            let told: Vec<_> = found
-                .iter()
-                .map(|one| (one.hazard.code(), &*one.message))
-                .collect();
-            assert_eq!(told, [(code, message)]);
-            assert_eq!(found[0].hazard.is_for_good(), limit == 0);
-            assert_eq!(severity_of(&found) == Severity::Danger, limit == 0);
-        }
-    }
-
-    #[test]
     fn a_deleted_job_and_one_that_was_not_read_are_different_hazards() {
         let pod = Pod {
             controller: Some(Controller {
@@ -767,28 +628,6 @@ mod tests {
         assert_eq!(
             of(testing::evicted(&pod, 0), &reading),
             [("job-restart".to_owned(), expected.to_owned())]
-        );
-    }
-
-    #[test]
-    fn a_member_that_its_group_cannot_do_without_is_told() {
-        let mut reading = calm();
-        let mut group = workload("ranks", 0);
-        group.min_members = Some(1);
-        reading.snapshot.pod_groups = vec![PodGroup(group)];
-        let member = Pod {
-            pod_group: Some("ranks".into()),
-            ..pod()
-        };
-        reading.snapshot.pods = vec![member.clone()];
-        let found = of(testing::evicted(&member, 0), &reading);
-        assert_eq!(found.len(), 1, "{found:?}");
-        assert_eq!(found[0].0, "gang");
-        assert!(
-            found[0]
-                .1
-                .starts_with("PodGroup team-a/ranks would lose 1 pod and keep at most 0, but"),
-            "{found:?}"
         );
     }
 
@@ -852,18 +691,5 @@ mod tests {
         // Nobody knows what is published.
         reading.known.remove(&Kind::ResourceSlice);
         assert_eq!(of(impact, &reading), []);
-    }
-
-    #[test]
-    fn the_worst_of_them_says_how_bad_it_is() {
-        assert_eq!(severity_of(&[]), Severity::Ok);
-        let bare = Pod {
-            controller: None,
-            has_local_data: true,
-            ..pod()
-        };
-        let findings = found(testing::evicted(&bare, 0), &calm());
-        assert_eq!(severity_of(&findings), Severity::Warning);
-        assert_eq!(severity_of(&findings[1..]), Severity::Notice);
     }
 }

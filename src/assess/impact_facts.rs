@@ -149,32 +149,6 @@ mod tests {
     }
 
     #[test]
-    fn the_first_cause_is_named_where_it_is_a_rule() {
-        let mut example = Example::new();
-        example.proposed.rule = Some("drain".into());
-        let facts = example.facts();
-        let first = facts.evicted().next().unwrap();
-        assert_eq!(first.first_rule, Some("drain".into()));
-        let proposed = [&example.proposed];
-        let slice = "slice".into();
-        for (origin, rule) in [
-            (Origin::Proposed(0), Some("drain")),
-            (Origin::Proposed(1), None),
-            (Origin::ResourceSlice(&slice), None),
-        ] {
-            let cause = crate::report::testing::cause(origin, 0);
-            assert_eq!(rule_of(&cause, &proposed), rule.map(Into::into));
-        }
-    }
-
-    #[test]
-    fn only_the_evicted_count_as_such() {
-        let facts = Example::new().facts();
-        assert!(facts.evicted().count() < facts.pods.len());
-        assert!(facts.evicted().all(|pod| pod.eviction_time.is_some()));
-    }
-
-    #[test]
     fn what_is_missing_leaves_evictions_open_where_one_of_the_rules_evicts() {
         let mut example = Example::new();
         example.reading.gaps = vec![Gap::of(Kind::Pod, "denied")];

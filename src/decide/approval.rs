@@ -234,38 +234,14 @@ mod tests {
             ("drain, unused devices", nothing, EvictionApi, healthy, true),
             ("drain, one namespace", small, EvictionApi, healthy, true),
             ("drain, kube-system", WIDE, EvictionApi, healthy, true),
-            (
-                "drain --force, unused devices",
-                nothing,
-                Forced,
-                healthy,
-                false,
-            ),
-            (
-                "drain --force, one namespace",
-                small,
-                Forced,
-                healthy,
-                false,
-            ),
+            ("--force, unused devices", nothing, Forced, healthy, false),
+            ("--force, one namespace", small, Forced, healthy, false),
             ("drain --force, kube-system", WIDE, Forced, healthy, false),
             ("add of effect None, 1.36.2", nothing, Taint, broken, false),
             ("add, 1.36.2", small, Taint, broken, false),
             ("add, kube-system, 1.36.2", WIDE, Taint, broken, false),
-            (
-                "drain, unused devices, 1.36.2",
-                nothing,
-                EvictionApi,
-                broken,
-                false,
-            ),
-            (
-                "drain, kube-system, 1.36.2",
-                WIDE,
-                EvictionApi,
-                broken,
-                false,
-            ),
+            ("drain, unused, 1.36.2", nothing, EvictionApi, broken, false),
+            ("drain, system, 1.36.2", WIDE, EvictionApi, broken, false),
             ("drain --force, 1.36.2", small, Forced, broken, false),
         ] {
             let with = |limit| ApprovalFacts {
@@ -293,45 +269,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn without_yes_the_impact_decides_the_question() {
-        use EvictionMethod::{EvictionApi, Forced, Taint};
-        for (impact, eviction, yes, limited) in [
-            (Consent::Nothing, Taint, false, false),
-            (Consent::Nothing, Forced, false, true),
-            (Consent::Yes, Taint, true, false),
-            (Consent::Yes, EvictionApi, true, false),
-            (Consent::Yes, Forced, false, true),
-        ] {
-            let asked = ApprovalFacts {
-                yes: false,
-                ..facts(impact, eviction)
-            };
-            let answer = asked.needed_answer().unwrap();
-            assert_eq!(answer == NeededAnswer::Yes, yes, "{impact:?} {eviction:?}");
-            let is_limited = matches!(answer, NeededAnswer::LimitedYes(_));
-            assert_eq!(is_limited, limited, "{impact:?} {eviction:?}");
-        }
-        for eviction in [Taint, EvictionApi, Forced] {
-            let asked = ApprovalFacts {
-                yes: false,
-                ..facts(WIDE, eviction)
-            };
-            let expected = NeededAnswer::PodCount(3, WhyWide::SystemPods);
-            assert_eq!(asked.needed_answer().unwrap(), expected, "{eviction:?}");
-            let unknown = ApprovalFacts {
-                is_unknown: true,
-                ..asked
-            };
-            assert_eq!(unknown.needed_answer().unwrap(), NeededAnswer::Unknown);
-        }
-        let others = ApprovalFacts {
-            yes: false,
-            changes_others: true,
-            ..facts(Consent::Nothing, Taint)
-        };
-        assert_eq!(others.needed_answer().unwrap(), NeededAnswer::Yes);
     }
 }

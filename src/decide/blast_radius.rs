@@ -171,19 +171,4 @@ mod tests {
         );
         assert!(set_back(&rules).is_empty());
     }
-
-    #[test]
-    fn what_is_set_back_is_told_of_each_rule() {
-        let mut applied = theirs("c", "argocd-controller");
-        applied.metadata.labels.insert(
-            "argocd.argoproj.io/instance".to_owned(),
-            "rack-4".to_owned(),
-        );
-        let told = set_back(&[named("a", "None"), applied]);
-        assert_eq!(told.len(), 1);
-        assert!(
-            told[0].starts_with("rule c is applied by Argo CD"),
-            "{told:?}"
-        );
-    }
 }

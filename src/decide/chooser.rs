@@ -473,32 +473,6 @@ mod tests {
     }
 
     #[test]
-    fn every_other_way_chooses_what_it_says() {
-        let expired = RuleArguments {
-            expired: true,
-            ..RuleArguments::default()
-        };
-        assert_eq!(choose(&expired).unwrap(), Chooser::Expired);
-        let all = RuleArguments {
-            all: true,
-            ..RuleArguments::default()
-        };
-        assert_eq!(choose(&all).unwrap(), Chooser::All);
-    }
-
-    #[test]
-    fn nothing_is_meant_that_was_not_named() {
-        let rules = rules();
-        assert_eq!(found(&parsed(&["drain"]).unwrap(), &rules), ["drain"]);
-        assert_eq!(found(&parsed(&["drai"]).unwrap(), &rules), [""; 0]);
-        assert_eq!(
-            found(&parsed(&["drain-2", "drain"]).unwrap(), &rules),
-            ["drain", "drain-2"]
-        );
-        assert_eq!(found(&Chooser::All, &rules).len(), rules.len());
-    }
-
-    #[test]
     fn a_rule_is_meant_by_exactly_its_devices_and_its_taint() {
         let rules = rules();
         for (targets, expected) in [
@@ -595,13 +569,6 @@ mod tests {
     }
 
     #[test]
-    fn names_follow_from_devices_and_key() {
-        let names = parsed(&[GPU, KEY]).unwrap().names().unwrap();
-        assert_eq!(names, [rule::name(&selector("gpu-0"), KEY)]);
-        assert_eq!(Chooser::Expired.names(), None);
-    }
-
-    #[test]
     fn a_missing_rule_is_a_failure_unless_it_is_ignored() {
         let meant = || {
             let chooser = Chooser::Names(vec!["a".to_owned()]);
@@ -613,11 +580,5 @@ mod tests {
         let (lines, failure) = ignored.objection(true);
         assert_eq!(lines, ["no rule a"]);
         assert!(failure.is_none() && ignored.missing.is_empty());
-    }
-
-    #[test]
-    fn of_several_devices_the_rules_of_each_are_meant() {
-        let chooser = parsed(&[GPU, "gpu.example.com/node-7/gpu-1", KEY]).unwrap();
-        assert_eq!(found(&chooser, &rules()), ["drain", "drain-2", "other"]);
     }
 }

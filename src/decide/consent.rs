@@ -305,7 +305,7 @@ mod tests {
     use crate::assess::Limits;
     use crate::decide::testing::named;
     use crate::error::ExitStatus;
-    use crate::model::{Affects, DeviceSelector, Effect, Gap, Warning};
+    use crate::model::{Affects, DeviceSelector, Effect, Gap};
     use crate::report::ImpactReport;
     use crate::report::impact::saved;
     use crate::report::testing::Example;
@@ -329,15 +329,6 @@ mod tests {
         unknown: Vec::new(),
         worst: Vec::new(),
     };
-
-    fn lines_of(report: &ImpactReport) -> ImpactLines {
-        ImpactLines {
-            summary: report.summary_lines(),
-            hardware: report.hardware_lines(),
-            unknown: report.unknown_lines(),
-            worst: report.worst_lines(None),
-        }
-    }
 
     fn change(report: &ImpactReport) -> PlannedChange<'_> {
         PlannedChange {
@@ -368,32 +359,6 @@ mod tests {
             what: what.to_owned(),
             why: "access denied".to_owned(),
             affects,
-        }
-    }
-
-    #[test]
-    fn other_devices_of_the_same_hardware_are_named_whatever_removes_the_pods() {
-        let mut report = report();
-        report.assessment.hardware_warnings = vec![Warning {
-            code: "partitions-not-tainted",
-            message: "2 partitions are not tainted".to_owned(),
-            fix: None,
-        }];
-        let lines = lines_of(&report);
-        let own = || vec!["Drain fw".to_owned()];
-        for drains in [
-            None,
-            Some(Drains::ByTaint(own())),
-            Some(Drains::ByEviction(own(), BTreeSet::new())),
-        ] {
-            let change = PlannedChange {
-                lines: &lines,
-                drains: drains.as_ref(),
-                ..change(&report)
-            };
-            let shown = change.summary_lines();
-            let found = shown.iter().filter(|line| line.starts_with("2 partitions"));
-            assert_eq!(found.count(), 1, "{shown:?}");
         }
     }
 
@@ -493,30 +458,6 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_change_is_asked_about_by_its_number_and_needs_a_limit_beside_yes() {
-        let report = report();
-        let asked = consent(&UNSET, &change(&report)).unwrap();
-        assert!(
-            matches!(
-                asked,
-                ConsentOutcome::Ask(Question::PodCount { pods: 3, .. })
-            ),
-            "{asked:?}"
-        );
-        let failure = consent(&YES, &change(&report)).unwrap_err();
-        assert_eq!(failure.status(), ExitStatus::Refused);
-        assert!(failure.to_string().contains("2 namespaces"), "{failure}");
-        let limited = Approval {
-            limit: ImpactLimit::Set,
-            ..YES
-        };
-        assert_eq!(
-            consent(&limited, &change(&report)).unwrap(),
-            ConsentOutcome::Proceed
-        );
-    }
-
-    #[test]
     fn a_tripped_guard_is_never_asked_away() {
         let guards = ["pods.evicted>2".parse().unwrap()];
         let limits = Limits {
@@ -574,28 +515,6 @@ mod tests {
     }
 
     #[test]
-    fn what_was_agreed_to_is_compared_with_what_a_preview_says() {
-        let previewed = report();
-        let mut done_nothing = report();
-        done_nothing.assessment.facts.pods.clear();
-        let expected = done_nothing.assessment.facts.clone();
-        let approval = Approval {
-            expect: Some(&expected),
-            limit: ImpactLimit::Set,
-            ..YES
-        };
-        let compared = |previewed: &ImpactReport, report: &ImpactReport| {
-            let change = PlannedChange {
-                previewed: &previewed.assessment.facts,
-                ..change(report)
-            };
-            consent(&approval, &change).is_ok()
-        };
-        assert!(compared(&done_nothing, &previewed));
-        assert!(!compared(&previewed, &done_nothing));
-    }
-
-    #[test]
     fn lower_bounds_are_nothing_to_agree_to() {
         let mut report = in_one_namespace();
         report.assessment.facts.gaps = vec![gap("pods", Affects::Evictions)];
@@ -634,19 +553,6 @@ mod tests {
             pod.evict_in_seconds = pod.evict_in_seconds.map(|seconds| seconds - 30);
         }
         assert!(still_agreed(&all.facts, &nearer).is_ok());
-    }
-
-    #[test]
-    fn a_guard_that_trips_meanwhile_is_not_answered_away() {
-        let guards = ["pods.evicted>2".parse().unwrap()];
-        let limits = Limits {
-            guards: &guards,
-            ..Limits::default()
-        };
-        let shown = report().assessment.facts;
-        let now = Example::new().report_within(&limits).assessment;
-        let failure = still_agreed(&shown, &now).unwrap_err();
-        assert!(failure.to_string().starts_with("guard tripped: "));
     }
 
     #[test]

@@ -133,7 +133,7 @@ pub fn too_old_for_none(failure: Failure) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::testing::{named, rule};
+    use crate::decide::testing::rule;
     use crate::error::ExitStatus;
     use crate::model::Taint;
 
@@ -168,17 +168,6 @@ mod tests {
             assert_eq!(status, Some(ExitStatus::Refused));
             assert!(refused("NoSchedule").is_none());
         }
-    }
-
-    #[test]
-    fn what_is_to_be_changed_comes_first_and_is_named() {
-        let rules = [named("done", "NoExecute"), named("open", "None")];
-        let sorted = escalate(&rules, &Effect::NoExecute).unwrap();
-        assert_eq!((sorted[0].name().as_str(), sorted.len()), ("open", 2));
-        let names = ["open".to_owned(), "other".to_owned()];
-        let said = |names| escalation(names, &Effect::NoExecute);
-        assert_eq!(said(&names[..1]), "Give rule open effect NoExecute");
-        assert_eq!(said(&names), "Give 2 rules effect NoExecute");
     }
 
     #[test]

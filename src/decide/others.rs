@@ -168,14 +168,4 @@ mod tests {
             );
         }
     }
-
-    #[test]
-    fn the_user_matters_where_one_of_the_rules_notes_one() {
-        let plain = || named("plain", "None");
-        assert!(!note_users(&[]));
-        assert!(!note_users(&[plain()]));
-        for key in [RuleMetadata::CREATED_BY, RuleMetadata::CHANGED_BY] {
-            assert!(note_users(&[plain(), noted(key, "anna")]), "{key}");
-        }
-    }
 }

@@ -300,11 +300,6 @@ mod tests {
     use crate::decide::testing::{named, rule};
     use crate::model::Effect;
 
-    fn taints(changed: &RuleOutcome) -> (Option<String>, Option<String>) {
-        let text = |taint: &Option<Taint>| taint.as_ref().map(ToString::to_string);
-        (text(&changed.before), text(&changed.after))
-    }
-
     #[test]
     fn after_a_lost_answer_nobody_knows_who_has_deleted_a_rule() {
         for removed in [Removed::Deleted, Removed::Already, Removed::Gone] {
@@ -317,37 +312,6 @@ mod tests {
         ] {
             assert_eq!(removed.by_somebody(), Removed::Leaving);
         }
-    }
-
-    #[test]
-    fn a_change_is_told_with_what_was_and_what_is() {
-        let before = rule("None");
-        let taint = before.taint.to_string();
-        let patch = RulePatch {
-            effect: Some(Effect::NoExecute),
-            ..RulePatch::default()
-        };
-        let changed = changed_by(&before, &patch);
-        let after = taint.replace("None", "NoExecute");
-        assert_eq!(taints(&changed), (Some(taint.clone()), Some(after)));
-        assert_eq!(
-            taints(&Removed::Deleted.describe(&before)),
-            (Some(taint.clone()), None)
-        );
-        let kept = as_it_was(&before, RuleResult::Unchanged);
-        assert_eq!(taints(&kept), (Some(taint.clone()), Some(taint.clone())));
-        let draft = RuleDraft {
-            name: "new".to_owned(),
-            selector: before.selector.clone().unwrap_or_default(),
-            taint: before.taint,
-            labels: std::collections::BTreeMap::new(),
-            annotations: std::collections::BTreeMap::new(),
-            manifest: None,
-        };
-        let created = made_as(&draft, RuleResult::Created);
-        assert_eq!(taints(&created), (None, Some(taint.clone())));
-        let found = made_as(&draft, RuleResult::Unchanged);
-        assert_eq!(taints(&found), (Some(taint.clone()), Some(taint)));
     }
 
     #[test]
@@ -395,34 +359,5 @@ mod tests {
             [("a", RuleResult::NotFound), ("drain", RuleResult::Failed)]
         );
         assert_eq!(outcomes.rules()[1].error.as_deref(), Some("not confirmed"));
-    }
-
-    #[test]
-    fn whoever_came_second_has_changed_nothing() {
-        let before = rule("None");
-        for (removed, line, changed, is_there) in [
-            (Removed::Deleted, "deleted", Some(true), false),
-            (Removed::Already, "already deleted", Some(false), false),
-            (Removed::Gone, "gone", None, false),
-            (Removed::Requested, "deletion requested", Some(true), true),
-            (
-                Removed::RequestedBefore,
-                "deletion requested",
-                Some(false),
-                true,
-            ),
-            (Removed::Leaving, "deletion requested", None, true),
-        ] {
-            let told = removed.describe(&before);
-            assert_eq!(
-                (told.result.as_str(), told.changed),
-                (line, changed),
-                "{removed:?}"
-            );
-            assert_eq!(
-                (removed.is_there(), told.after.is_some()),
-                (is_there, is_there)
-            );
-        }
     }
 }

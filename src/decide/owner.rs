@@ -144,66 +144,13 @@ impl fmt::Display for Owner {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::testing::{foreign, manager, rule};
+    use crate::decide::testing::{foreign, manager};
 
     fn with_label(mut rule: DeviceTaintRule, key: &str, value: &str) -> DeviceTaintRule {
         rule.metadata
             .labels
             .insert(key.to_owned(), value.to_owned());
         rule
-    }
-
-    fn with_annotation(mut rule: DeviceTaintRule, key: &str, value: &str) -> DeviceTaintRule {
-        let annotations = &mut rule.metadata.annotations;
-        annotations.insert(key.to_owned(), value.to_owned());
-        rule
-    }
-
-    #[test]
-    fn a_rule_of_somebody_else_is_told_from_one_of_this_plugin() {
-        let kubectl = || foreign("theirs", "kubectl-create");
-        for (rule, expected) in [
-            (rule("None"), "created by this plugin"),
-            (kubectl(), "created by kubectl-create"),
-            (
-                foreign("theirs", "gpu-driver-controller"),
-                "created by gpu-driver-controller",
-            ),
-            (
-                with_label(kubectl(), "argocd.argoproj.io/instance", "rack-4"),
-                "applied by Argo CD (application rack-4)",
-            ),
-            (
-                with_annotation(
-                    rule("None"),
-                    "argocd.argoproj.io/tracking-id",
-                    "racks:resource.k8s.io/DeviceTaintRule:/drain",
-                ),
-                "applied by Argo CD (application racks)",
-            ),
-            (
-                with_label(kubectl(), "kustomize.toolkit.fluxcd.io/name", "racks"),
-                "applied by Flux (Kustomization racks)",
-            ),
-            (
-                with_label(kubectl(), "helm.toolkit.fluxcd.io/name", "gpu"),
-                "applied by Flux (HelmRelease gpu)",
-            ),
-            (
-                with_label(kubectl(), RuleMetadata::MANAGED_BY, "Helm"),
-                "part of a Helm release",
-            ),
-            (
-                with_annotation(kubectl(), "meta.helm.sh/release-name", "gpu"),
-                "part of Helm release gpu",
-            ),
-        ] {
-            assert_eq!(owner(&rule).to_string(), expected);
-            assert_eq!(
-                owner(&rule).is_this_plugin(),
-                expected == "created by this plugin"
-            );
-        }
     }
 
     #[test]
@@ -218,47 +165,5 @@ mod tests {
         let ours = manager(RuleMetadata::THIS_PROGRAM, "2026-11-21T02:00:00Z");
         escalated.managers.insert(0, ours);
         assert_eq!(owner(&escalated).to_string(), "created by kubectl-create");
-    }
-
-    #[test]
-    fn a_rule_of_this_plugin_that_somebody_has_edited_stays_ours() {
-        let mut edited = rule("None");
-        let kubectl = manager("kubectl-edit", "2026-11-21T02:00:00Z");
-        edited.managers.push(kubectl);
-        assert_eq!(owner(&edited), Owner::ThisPlugin);
-        // Files may have been stripped of it.
-        edited.managers.clear();
-        assert_eq!(owner(&edited), Owner::ThisPlugin);
-        edited.metadata.labels.clear();
-        assert_eq!(owner(&edited), Owner::Unknown);
-    }
-
-    #[test]
-    fn only_what_is_applied_again_is_set_back() {
-        assert_eq!(Owner::ThisPlugin.sets_back("drain"), None);
-        assert_eq!(
-            owner(&foreign("drain", "kubectl-create")).sets_back("drain"),
-            None
-        );
-        let argo = with_label(rule("None"), "argocd.argoproj.io/instance", "rack-4");
-        insta::assert_snapshot!(owner(&argo).sets_back("drain").unwrap(), @"rule drain is applied \
-            by Argo CD (application rack-4), which will revert this change: make the \
-            change there, or pause reconciliation there first");
-    }
-
-    #[test]
-    fn the_label_counts_unless_another_program_wrote_the_spec_and_only_with_this_name() {
-        let mut labelled = rule("None");
-        let mut labels = manager("kubectl-label", "2026-11-21T02:00:00Z");
-        labels.owns_spec = false;
-        labelled.managers = vec![labels];
-        assert!(owner(&labelled).is_this_plugin(), "it wrote labels only");
-        let other = with_label(rule("None"), RuleMetadata::MANAGED_BY, "kustomize");
-        assert!(!owner(&other).is_this_plugin());
-        let empty = with_label(rule("None"), ARGO_INSTANCE, "");
-        assert!(
-            owner(&empty).is_this_plugin(),
-            "an empty label names no application"
-        );
     }
 }

@@ -234,32 +234,6 @@ mod tests {
     }
 
     #[test]
-    fn only_rules_that_evict_make_pods_leave() {
-        let mut evictors = Evictors::new(Goal::Evicted);
-        for effect in ["None", "NoSchedule", "Sideways"] {
-            let taints = evictors.see(&[rule(effect)], now());
-            assert!(taints.all().is_empty(), "{effect}");
-        }
-        let taints = evictors.see(&[named("a", "NoExecute"), named("b", "None")], now());
-        assert_eq!(names(&taints.proposed), ["a"]);
-        assert_eq!(names(&taints.eased), [""; 0]);
-    }
-
-    #[test]
-    fn a_rule_that_keeps_new_pods_off_is_enough_for_idle_devices() {
-        let mut evictors = Evictors::new(Goal::Idle(AdminAccess::Counted));
-        let rules = [
-            named("a", "NoSchedule"),
-            named("b", "None"),
-            named("c", "NoExecute"),
-        ];
-        let taints = evictors.see(&rules, now());
-        assert_eq!(names(&taints.proposed), ["a", "c"]);
-        let effects = taints.proposed.iter().map(|it| it.taint.effect.as_str());
-        assert_eq!(effects.collect::<Vec<_>>(), ["NoSchedule", "NoExecute"]);
-    }
-
-    #[test]
     fn rules_that_evicted_once_are_remembered_as_they_were() {
         let mut evictors = Evictors::new(Goal::Evicted);
         evictors.see(&[named("a", "NoExecute"), named("b", "NoExecute")], now());

@@ -488,7 +488,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::decide::testing::{foreign as theirs, named, selector, taint};
+    use crate::decide::testing::{named, selector, taint};
     use crate::report::testing::now;
 
     fn created(effect: &str) -> ProposedRule {
@@ -520,26 +520,6 @@ mod tests {
             assert!(proposal.is_idle() && !proposal.is_done());
             assert!(proposal.evicting().is_empty());
         }
-    }
-
-    #[test]
-    fn a_preview_makes_rules_that_hit_nobody() {
-        let RuleTransition::Made = created("None").becomes else {
-            panic!("it is made");
-        };
-        let draft = RuleDraft {
-            name: "preview".to_owned(),
-            selector: selector("gpu-0"),
-            taint: taint("None"),
-            labels: [].into(),
-            annotations: [].into(),
-            manifest: None,
-        };
-        let preview = Proposal::preview(&[draft]);
-        assert_eq!(preview.open_names(), ["preview"]);
-        assert_eq!(preview.action, "Create 1 rule with effect None");
-        assert!(preview.is_idle() && !preview.is_done());
-        assert_eq!((preview.changed().len(), preview.waits()), (0, None));
     }
 
     fn raised(from: &str, to: &str) -> ProposedRule {
@@ -607,30 +587,6 @@ mod tests {
         let kept = kept.unwrap().remove(0);
         assert_eq!(kept.taint.time_added, Some(now()));
         assert_eq!(kept.taint.effect, Effect::NoExecute);
-    }
-
-    #[test]
-    fn rules_of_others_are_named_as_far_as_the_command_asks() {
-        let me = Some("anna");
-        let mut bobs = named("drain", "None");
-        let annotations = &mut bobs.metadata.annotations;
-        annotations.insert(
-            crate::model::RuleMetadata::CREATED_BY.to_owned(),
-            "bob".to_owned(),
-        );
-        let mut of_bob = proposal(vec![ProposedRule::effect(&bobs, &Effect::NoExecute)]);
-        let about_bob = |proposal: &Proposal| proposal.concerns(me).join("; ").contains("bob");
-        assert!(!about_bob(&of_bob));
-        of_bob.whose = NamedOwners::All;
-        assert!(about_bob(&of_bob));
-        let foreign = ProposedRule::effect(&theirs("drain", "argocd"), &Effect::NoExecute);
-        for whose in [NamedOwners::Programs, NamedOwners::All] {
-            let mut proposal = proposal(vec![foreign.clone()]);
-            proposal.whose = whose;
-            assert!(!proposal.concerns(me).is_empty(), "{whose:?}");
-            proposal.rules[0].becomes = RuleTransition::Kept;
-            assert!(proposal.concerns(me).is_empty(), "{whose:?}: not changed");
-        }
     }
 
     #[test]

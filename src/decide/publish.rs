@@ -544,24 +544,4 @@ mod tests {
         rules.gone("a");
         assert!(told(&rules).is_empty());
     }
-
-    #[test]
-    fn a_rule_that_another_program_manages_is_no_preview() {
-        let draft = RuleDraft {
-            name: "p".to_owned(),
-            selector: crate::decide::testing::selector("gpu-0"),
-            taint: crate::decide::testing::taint("None"),
-            labels: [].into(),
-            annotations: [].into(),
-            manifest: None,
-        };
-        let mut found = crate::decide::testing::named("p", "None");
-        assert!(check_preview(&found, &draft).is_ok());
-        let managed = RuleMetadata::MANAGED_BY.to_owned();
-        found
-            .metadata
-            .labels
-            .insert(managed, "kustomize".to_owned());
-        assert!(check_preview(&found, &draft).is_err());
-    }
 }

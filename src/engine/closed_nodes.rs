@@ -191,11 +191,7 @@ mod tests {
         for (name, node, opens) in [
             ("cordoned", node(true, &[cordon]), true),
             ("cordoned, not tainted yet", node(true, &[]), true),
-            (
-                "cordoned and reserved",
-                node(true, &[cordon, reserved]),
-                false,
-            ),
+            ("cordoned, reserved", node(true, &[cordon, reserved]), false),
             ("open", node(false, &[]), false),
         ] {
             assert_eq!(

@@ -255,13 +255,6 @@ mod tests {
     }
 
     #[test]
-    fn only_exactly_one_is_singular_in_a_preview() {
-        insta::assert_snapshot!(preview_message(&counts(3, 1, 1, 1)), @"3 published devices selected. 1 allocated device selected. 1 pod would be evicted in 1 namespace if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.");
-        insta::assert_snapshot!(preview_message(&counts(1, 0, 0, 0)), @"1 published device selected. 0 allocated devices selected. 0 pods would be evicted in 0 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.");
-        insta::assert_snapshot!(preview_message(&counts(0, 2, 7, 3)), @"0 published devices selected. 2 allocated devices selected. 7 pods would be evicted in 3 different namespaces if the effect was NoExecute. This information will not be updated again. Recreate the DeviceTaintRule to trigger an update.");
-    }
-
-    #[test]
     fn a_preview_after_evictions_still_tells_of_them() {
         let condition = Condition::of(&Effect::None, &counts(1, 1, 0, 0), 1);
         assert_eq!(condition.reason, Reason::NoEffect);

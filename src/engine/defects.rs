@@ -139,7 +139,6 @@ impl Defect {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Semantics;
 
     #[test]
     fn a_defect_is_in_the_releases_between_its_first_and_its_repair() {
@@ -181,26 +180,6 @@ mod tests {
         ] {
             let found = defect.presence(Minor::parse(release));
             assert_eq!(found, expected, "{} in {release}", defect.code());
-        }
-    }
-
-    /// What verdicts follow and what is called a defect may not part.
-    #[test]
-    fn defects_are_where_the_behaviour_is() {
-        for release in Semantics::RELEASES {
-            let semantics = Semantics::of(release).expect("a known release");
-            let is = |defect: Defect| defect.presence(Some(release)) == Presence::Present;
-            assert_eq!(
-                is(Defect::StaleReservationsHide),
-                semantics.stale_reservation_hides,
-                "{release}"
-            );
-            let has_extended_resources = release.minor >= 34;
-            assert_eq!(
-                is(Defect::ExtendedResourcesStay),
-                has_extended_resources && !semantics.evicts_extended_resources,
-                "{release}"
-            );
         }
     }
 

@@ -183,7 +183,7 @@ impl FailurePolicy {
 mod tests {
     use super::*;
     use crate::engine::testing::{self, workload};
-    use crate::model::{Controller, Job, JobEnd, Phase};
+    use crate::model::{Controller, Job};
 
     fn impact(pods: &[Pod]) -> Impact<'_> {
         testing::impact(pods.iter().map(|pod| testing::evicted(pod, 0)).collect())
@@ -256,30 +256,6 @@ mod tests {
             failure: Some(failure),
             ..workload("sweep", 1)
         })
-    }
-
-    #[test]
-    fn what_has_ended_is_no_failure_of_its_job_any_more_and_a_job_that_has_ended_makes_nothing() {
-        let pods = [
-            of_job("sweep-0", |_| {}),
-            of_job("sweep-1", |pod| pod.phase = Phase::Failed),
-        ];
-        let lost = impact(&pods);
-        let mut reading = testing::reading();
-        reading.snapshot.jobs = vec![job(testing::failure_policy(1))];
-        let fates = job_fates(&lost, &reading);
-        let counts = JobFate::Counts {
-            failures: 1,
-            limit: 1,
-        };
-        assert_eq!(fates.get(&pods[0].uid), Some(&counts));
-        assert_eq!(fates.get(&pods[1].uid), None);
-        reading.snapshot.jobs = vec![job(FailurePolicy {
-            ended: Some(JobEnd::Complete),
-            ..testing::failure_policy(0)
-        })];
-        let fates = job_fates(&lost, &reading);
-        assert_eq!(fates.get(&pods[0].uid), Some(&JobFate::Ended));
     }
 
     #[test]

@@ -131,20 +131,8 @@ mod tests {
     #[test]
     fn rule_is_previewed_as_the_controller_would_see_it() {
         for (name, effect, added, expected, time) in [
-            (
-                "None becomes NoExecute from now",
-                "None",
-                Some(10),
-                "NoExecute",
-                NOW,
-            ),
-            (
-                "NoExecute keeps its time",
-                "NoExecute",
-                Some(10),
-                "NoExecute",
-                10,
-            ),
+            ("None becomes NoExecute", "None", Some(10), "NoExecute", NOW),
+            ("NoExecute keeps it", "NoExecute", Some(10), "NoExecute", 10),
             ("NoSchedule stays", "NoSchedule", Some(10), "NoSchedule", 10),
             ("unknown stays", "Newer", Some(10), "Newer", 10),
             ("no time means now", "NoExecute", None, "NoExecute", NOW),

@@ -276,38 +276,10 @@ mod tests {
     }
 
     #[test]
-    fn the_toleration_that_decides_is_known() {
-        let taint = taint(Effect::NoExecute);
-        let forever = toleration("", "Exists", "", "NoExecute");
-        let other = toleration("example.com/fan", "Exists", "", "NoExecute");
-        for (tolerations, by) in [
-            (vec![], None),
-            (vec![other.clone()], None),
-            (vec![lasting(300), lasting(60), lasting(60)], Some(1)),
-            (vec![other, lasting(5), forever], Some(2)),
-        ] {
-            assert_eq!(
-                decision(&taint, &tolerations, at(0), &Semantics::assumed()).by,
-                by,
-                "{tolerations:?}"
-            );
-        }
-    }
-
-    #[test]
     fn no_toleration_means_from_the_moment_the_taint_was_added() {
         assert_eq!(
             deadline(&taint(Effect::NoExecute), &[], at(5_000)),
             Deadline::At(at(ADDED))
-        );
-    }
-
-    #[test]
-    fn smallest_finite_seconds_count() {
-        let tolerations = [lasting(300), lasting(60), lasting(3_600)];
-        assert_eq!(
-            deadline(&taint(Effect::NoExecute), &tolerations, at(0)),
-            Deadline::At(at(ADDED + 60))
         );
     }
 

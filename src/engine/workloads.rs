@@ -485,45 +485,6 @@ mod tests {
     }
 
     #[test]
-    fn owners_lead_to_the_top_and_what_is_left_is_counted_there() {
-        let pods = [
-            testing::pod("team-a", "train-0"),
-            testing::pod("team-a", "train-1"),
-        ];
-        let mut reading = testing::reading();
-        reading.snapshot.replica_sets = vec![ReplicaSet(below(
-            workload("train-6d", 9),
-            "Deployment",
-            "train",
-        ))];
-        for (ready, down) in [(3, false), (2, true), (1, true)] {
-            reading.snapshot.deployments = vec![Deployment(workload("train", ready))];
-            let impact = impact(&pods);
-            let found = workloads(&impact, &reading);
-            assert_eq!(found.gaps, []);
-            let [only] = &found.workloads[..] else {
-                panic!("{found:?}")
-            };
-            assert_eq!((&*only.owner.kind, only.pods.len()), ("Deployment", 2));
-            assert_eq!(only.left(), Some((ready - 2).max(0)));
-            assert_eq!(only.is_down(), Some(down));
-            assert_eq!(found.down(), (usize::from(down), 0));
-            assert_eq!(found.of(&pods[1]), Some(only));
-        }
-    }
-
-    #[test]
-    fn a_pod_that_was_not_ready_takes_nothing_away() {
-        let mut pod = testing::pod("team-a", "train-0");
-        pod.is_ready = false;
-        let mut reading = testing::reading();
-        reading.snapshot.replica_sets = vec![ReplicaSet(workload("train-6d", 1))];
-        let pods = [pod];
-        let impact = impact(&pods);
-        assert_eq!(workloads(&impact, &reading).workloads[0].left(), Some(1));
-    }
-
-    #[test]
     fn an_owner_that_was_not_read_leaves_open_what_is_left() {
         let pods = [testing::pod("team-a", "train-0")];
         let mut reading = testing::reading();
@@ -538,19 +499,6 @@ mod tests {
         reading.known.insert(Kind::ReplicaSet);
         let found = workloads(&lost, &reading);
         assert_eq!((found.gaps.len(), found.down()), (0, (0, 1)));
-    }
-
-    #[test]
-    fn an_owner_of_a_foreign_kind_is_the_top_and_says_nothing_of_numbers() {
-        let mut pod = testing::pod("team-a", "train-0");
-        pod.controller = Some(testing::controller("Rollout", "train"));
-        let pods = [pod];
-        let reading = testing::reading();
-        let lost = impact(&pods);
-        let found = workloads(&lost, &reading);
-        assert_eq!(found.gaps, []);
-        assert_eq!(&*found.workloads[0].owner.kind, "Rollout");
-        assert_eq!(found.workloads[0].is_down(), None);
     }
 
     #[test]

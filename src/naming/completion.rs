@@ -198,21 +198,6 @@ mod tests {
     }
 
     #[test]
-    fn a_star_stays_where_it_was_typed() {
-        assert_eq!(
-            words(devices(&published(2, 1, 1), "*/rack")),
-            ["*/rack-0/node/gpu-0"]
-        );
-        assert_eq!(
-            words(devices(&published(2, 1, 2), "driver-0.example.com/*/")),
-            [
-                "driver-0.example.com/*/gpu-0",
-                "driver-0.example.com/*/gpu-1"
-            ]
-        );
-    }
-
-    #[test]
     fn nothing_is_proposed_that_a_terminal_would_obey() {
         let hostile = Candidate::bare("a\u{1b}[31m");
         assert!(beginning([hostile], "a").is_empty());

@@ -54,13 +54,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_one_is_singular() {
-        assert_eq!(counted(0, "pod"), "0 pods");
-        assert_eq!(counted(1, "pod"), "1 pod");
-        assert_eq!(counted(2, "pod"), "2 pods");
-    }
-
-    #[test]
     fn many_names_are_cut() {
         let names: Vec<String> = (0..7).map(|number| format!("gpu-{number}")).collect();
         assert_eq!(few(&names), "gpu-0, gpu-1, gpu-2, gpu-3, gpu-4 and 2 more");

@@ -271,20 +271,6 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_in_anything_but_value_and_effect_has_another_name() {
-        let names: std::collections::BTreeSet<String> = [
-            name(&selector("gpu.example.com/all/gpu-0"), "a"),
-            name(&selector("nic.example.com/all/gpu-0"), "a"),
-            name(&selector("gpu.example.com/*/gpu-0"), "a"),
-            name(&selector("gpu.example.com/a/b/gpu-0"), "a"),
-            name(&selector("gpu.example.com/a-b/gpu-0"), "a"),
-            name(&selector("gpu.example.com/a-b/gpu-0"), "A"),
-        ]
-        .into();
-        assert_eq!(names.len(), 6, "{names:?}");
-    }
-
-    #[test]
     fn batch_knows_no_order() {
         let taint = taint::parse("a=b:None").unwrap();
         let (one, two) = (selector("gpu.example.com"), selector("nic.example.com"));

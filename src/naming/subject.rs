@@ -163,17 +163,4 @@ mod tests {
             assert_eq!(describe(text), meant, "{text}");
         }
     }
-
-    #[test]
-    fn what_kubectl_takes_for_a_type_is_told_from_a_namespace() {
-        for (word, is_type) in [
-            ("pod", true),
-            ("PODS", true),
-            ("devicetaintrule.resource.k8s.io", true),
-            ("training", false),
-            ("gpu.example.com", false),
-        ] {
-            assert_eq!(Subject::is_type(word), is_type, "{word}");
-        }
-    }
 }

@@ -154,24 +154,6 @@ mod tests {
     }
 
     #[test]
-    fn misspelt_effect_is_refused() {
-        for text in ["a:noexecute", "a:NoExcute", "a:PreferNoSchedule", "a:none"] {
-            let refused = matches!(parse(text), Err(NamingError::UnknownEffect { .. }));
-            assert!(refused, "{text}");
-        }
-    }
-
-    #[test]
-    fn taint_without_an_effect_is_told_what_it_lacks() {
-        for text in ["a", "a=b", "a:", "a=b:"] {
-            let no_effect = Err(NamingError::NoEffect {
-                argument: text.to_owned(),
-            });
-            assert_eq!(parse(text), no_effect);
-        }
-    }
-
-    #[test]
     fn a_dash_at_the_end_takes_a_taint_away() {
         let taint = parse("a/b=c:NoSchedule").unwrap();
         for (text, matches) in [
@@ -189,14 +171,6 @@ mod tests {
         assert!(TaintPattern::parse("a:Nothing-").unwrap().is_err());
         assert!(TaintPattern::parse("=-").unwrap().is_err());
         assert!(TaintPattern::parse("a").is_none());
-    }
-
-    #[test]
-    fn an_effect_that_is_left_out_is_the_default() {
-        let or_none = |text| parse_or(text, &Effect::None).map(|taint| taint.to_string());
-        assert_eq!(or_none("a=b"), Ok("a=b:None".to_owned()));
-        assert_eq!(or_none("a=b:NoExecute"), Ok("a=b:NoExecute".to_owned()));
-        assert!(or_none("a=b:").is_err());
     }
 
     #[test]

@@ -189,19 +189,9 @@ mod tests {
             ("device", device, "gpu-0", true),
             ("device with dot", device, "gpu.0", false),
             ("device that ends with a dash", device, "gpu-", false),
-            (
-                "key with prefix",
-                taint_key,
-                "example.com/Main_tenance.x",
-                true,
-            ),
+            ("prefix", taint_key, "example.com/Main_tenance.x", true),
             ("key with two slashes", taint_key, "a/b/c", false),
-            (
-                "key with prefix in upper case",
-                taint_key,
-                "Example.com/a",
-                false,
-            ),
+            ("prefix in upper case", taint_key, "Example.com/a", false),
             ("value", taint_value, "v1.2_x", true),
             ("no value", taint_value, "", true),
             ("value that starts with a dot", taint_value, ".x", false),
@@ -218,11 +208,5 @@ mod tests {
         assert!(pool(&"x".repeat(253)).is_ok() && pool(&"x".repeat(254)).is_err());
         assert!(taint_key(&format!("{}/x", "p".repeat(253))).is_ok());
         assert!(taint_key(&format!("{}/x", "p".repeat(254))).is_err());
-    }
-
-    #[test]
-    fn problem_shows_the_whole_key() {
-        let error = taint_key("example.com/a b").expect_err("a space");
-        assert!(error.to_string().contains("\"example.com/a b\""), "{error}");
     }
 }

@@ -240,16 +240,6 @@ mod tests {
     }
 
     #[test]
-    fn a_status_that_is_wider_than_the_terminal_is_broken_between_words() {
-        let text = "2 gone, 1 left; slowest: serving/rerank tolerates the taint until 10:35";
-        assert_eq!(
-            status(text, Some(40)),
-            "2 gone, 1 left; slowest:\n  serving/rerank tolerates the taint\n  until 10:35"
-        );
-        assert_eq!(status(text, None), text);
-    }
-
-    #[test]
     fn nobody_sees_what_has_no_terminal() {
         let progress = Progress::default();
         progress.update("reading");

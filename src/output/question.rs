@@ -200,29 +200,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_that_is_wider_than_the_terminal_stands_above_the_answer() {
-        for (prompt, choices, width, above, last) in [
-            ("Go on?", " [y/N]", Some(20), &[][..], "Go on? [y/N]"),
-            ("Go on?", " [y/N]", Some(19), &["Go on?"], "  [y/N]"),
-            ("How many?", "", None, &[], "How many?"),
-            (
-                "Give rule drain effect NoExecute, evict 15 pods?",
-                " [y/N]",
-                Some(40),
-                &["Give rule drain effect", "  NoExecute, evict 15 pods?"],
-                "  [y/N]",
-            ),
-        ] {
-            let above: Vec<String> = above.iter().map(|&line| line.to_owned()).collect();
-            assert_eq!(
-                placed(prompt, choices, width),
-                (above, last.to_owned()),
-                "{width:?}"
-            );
-        }
-    }
-
-    #[test]
     fn only_a_yes_is_a_yes() {
         for answer in ["y", "Y", "yes", " Yes "] {
             assert!(is_yes(answer), "{answer:?}");

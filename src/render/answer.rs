@@ -78,15 +78,3 @@ pub fn at_80_columns(report: &impl View) -> String {
     assert_eq!(long, None, "{text}");
     text
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_stand_one_in_a_line() {
-        let listed = names(&["a/b".to_owned(), "c\nd".to_owned()]);
-        assert_eq!(listed, "a/b\nc\\nd\n");
-        assert_eq!(names(&[]), "");
-    }
-}

@@ -136,13 +136,4 @@ mod tests {
             assert!(svg.contains(part), "{part}: {svg}");
         }
     }
-
-    #[test]
-    fn what_happens_at_once_needs_no_line_of_time_and_no_length_is_too_long() {
-        assert!(!chart(&[(0, 4)], None).contains("<circle"));
-        assert!(!chart(&[(0, 4)], Some(0)).contains("<circle"));
-        let endless = chart(&[(0, usize::MAX), (u64::MAX, 0)], Some(u64::MAX));
-        assert!(endless.contains("cx=\"98.0%\""), "{endless}");
-        assert!(!chart(&[], None).contains("<rect"));
-    }
 }

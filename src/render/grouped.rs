@@ -231,18 +231,4 @@ mod tests {
         ");
         assert!(text.lines().all(|line| line.chars().count() <= 40));
     }
-
-    #[test]
-    fn no_rows_are_no_lines() {
-        let none = Grouped {
-            table: Table {
-                columns: Vec::new(),
-                rows: Vec::new(),
-            },
-            groups: Vec::new(),
-            head: Vec::new(),
-            by: 0,
-        };
-        assert_eq!(lines(&none, Page::default()), Vec::<String>::new());
-    }
 }

@@ -447,47 +447,6 @@ mod tests {
         assert!(page.starts_with("<div class=\"scroll tall\""), "{page}");
     }
 
-    #[test]
-    fn sections_of_other_formats_are_left_out_and_nothing_is_said_to_be_nothing() {
-        use crate::report::table::Shown;
-        let elsewhere = Section::list("Guards", vec!["x".to_owned()]).shown(Shown::Unpaged);
-        let heading = Heading::default();
-        let page = render(
-            &heading,
-            &[elsewhere, Section::list("None", Vec::new())],
-            &[],
-        );
-        assert!(page.contains("No resources found."), "{page}");
-        assert!(!page.contains("<h2>"), "{page}");
-    }
-
-    #[test]
-    fn a_word_stands_out_where_it_is_the_whole_of_a_cell() {
-        let table = Table {
-            columns: vec![
-                Column::text("STATE").of_words(&[("down", Some(Tone::Bad)), ("up", None)]),
-                Column::text("PODS"),
-            ],
-            rows: vec![
-                vec!["down".to_owned(), "<unknown>".to_owned()],
-                vec!["up".to_owned(), NONE.to_owned()],
-                vec!["downhill".to_owned(), "3".to_owned()],
-            ],
-        };
-        let page = table_of(&table, &[("<unknown>", Tone::Doubtful)]);
-        assert!(page.contains("data-words=\"down,up\""), "{page}");
-        assert!(page.contains("<b class=\"bad\">down</b>"), "{page}");
-        assert!(
-            page.contains("<b class=\"doubtful\">&lt;unknown&gt;</b>"),
-            "{page}"
-        );
-        assert!(
-            page.contains("<td>up</td><td><i>&lt;none&gt;</i></td>"),
-            "{page}"
-        );
-        assert!(page.contains("<td>downhill</td>"), "{page}");
-    }
-
     proptest! {
         /// Whatever names are, the page has the tags that it has for harmless ones, and nothing in it
         /// acts on a reader.

@@ -88,28 +88,7 @@ mod tests {
     use super::*;
     use crate::render::Format;
     use crate::render::lines::cut;
-    use crate::report::table::{Column, Shown};
-
-    fn sections() -> Vec<Section> {
-        let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
-        vec![
-            Section::sentences(vec!["2 pods would be evicted.".to_owned()]),
-            Section::table(Table {
-                columns: vec![
-                    Column::text("POD"),
-                    Column::number("GRACE"),
-                    Column::text("CAUSE").wide(),
-                ],
-                rows: vec![
-                    row(["train-0", "30s", "rule \u{1b}[31mred"]),
-                    row(["größe-大", "3600s", "a\nb"]),
-                ],
-            }),
-            Section::list("Hazards", vec!["critical: train-0".to_owned()]),
-            Section::list("Guards", Vec::new()),
-            Section::list("Warnings", vec!["odd".to_owned()]).shown(Shown::Document),
-        ]
-    }
+    use crate::report::table::Column;
 
     fn page(format: Format, width: Option<u16>) -> Page {
         Page {
@@ -117,37 +96,6 @@ mod tests {
             width,
             height: None,
         }
-    }
-
-    #[test]
-    fn a_table_has_no_borders_and_no_spaces_at_line_ends() {
-        let text = render(&sections(), page(Format::Table, None));
-        insta::assert_snapshot!(text, @"
-        2 pods would be evicted.
-
-        POD        GRACE
-        train-0      30s
-        größe-大   3600s
-
-        Hazards:
-          critical: train-0
-        ");
-        assert!(text.lines().all(|line| !line.ends_with(' ')));
-    }
-
-    #[test]
-    fn wide_has_more_columns_and_every_cell_is_escaped() {
-        let text = render(&sections(), page(Format::Wide, None));
-        insta::assert_snapshot!(text, @r"
-        2 pods would be evicted.
-
-        POD        GRACE   CAUSE
-        train-0      30s   rule \x1b[31mred
-        größe-大   3600s   a\nb
-
-        Hazards:
-          critical: train-0
-        ");
     }
 
     fn table_of_width(width: Option<u16>) -> String {
@@ -273,13 +221,5 @@ mod tests {
         assert_eq!(piped.lines().count(), 3);
         assert_eq!(table_of_width(Some(50)), piped);
         assert_eq!(table_of_width(Some(200)), piped);
-    }
-
-    #[test]
-    fn nothing_to_show_is_no_text() {
-        assert_eq!(
-            render(&[Section::list("Guards", Vec::new())], Page::default()),
-            ""
-        );
     }
 }

@@ -123,11 +123,4 @@ mod tests {
             assert_eq!((found.is_paused, found.restarted), (false, None));
         }
     }
-
-    #[test]
-    fn a_time_that_is_none_says_nothing() {
-        let annotations = json!({"kubectl.kubernetes.io/restartedAt": "yesterday"});
-        let spec = json!({"template": {"metadata": {"annotations": annotations}}});
-        assert_eq!(read(&spec).restarted, None);
-    }
 }

@@ -127,25 +127,4 @@ mod tests {
             assert!(since.is_sorted_by(|newer, older| newer > older), "{kind}");
         }
     }
-
-    #[test]
-    fn kind_of_another_group_is_not_read() {
-        for (api_version, kind, read) in [
-            ("v1", "Pod", true),
-            ("resource.k8s.io/v1beta2", "ResourceSlice", true),
-            ("resource.k8s.io/v1alpha3", "DeviceTaintRule", true),
-            ("example.com/v1", "Pod", false),
-            ("v1", "Secret", false),
-            ("metrics.k8s.io/v1beta1", "PodMetrics", false),
-        ] {
-            let found = matches!(lookup(api_version, kind), Lookup::Read(_));
-            assert_eq!(found, read, "{api_version} {kind}");
-        }
-    }
-
-    #[test]
-    fn future_version_of_a_known_kind_is_told_apart() {
-        let found = lookup("resource.k8s.io/v2", "ResourceSlice");
-        assert_eq!(found, Lookup::UnknownVersion(Kind::ResourceSlice));
-    }
 }

@@ -456,15 +456,6 @@ mod tests {
     }
 
     #[test]
-    fn metadata_alone_say_nothing_of_numbers() {
-        let mut set = object(Kind::ReplicaSet, &json!(null), &json!(null));
-        let fields = set.as_object_mut().expect("an object");
-        fields.remove("spec");
-        let set = &read(&set).replica_sets[0];
-        assert_eq!((set.replicas, set.ready), (None, None));
-    }
-
-    #[test]
     fn a_job_does_about_an_eviction_what_its_first_fitting_rule_says() {
         let on = |action: &str, condition: &str| json!({"action": action, "onPodConditions": [{"type": condition, "status": "True"}]});
         let codes = |action: &str| json!({"action": action, "onExitCodes": {"operator": "In", "values": [1]}});

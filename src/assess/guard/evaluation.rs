@@ -98,9 +98,7 @@ fn unknown_without(signal: Signal, completeness: &ReportCompleteness<'_>) -> Str
 mod tests {
     use super::*;
     use crate::assess::{Basis, DisruptionFacts, Hazard};
-    use crate::model::{
-        Controller, DisruptionAction, FailurePolicy, Gap, Job, Kind, ReplicaSet, Workload,
-    };
+    use crate::model::{Controller, DisruptionAction, FailurePolicy, Gap, Job, Kind, Workload};
     use crate::report::ImpactReport;
     use crate::report::testing::{self, Example};
 
@@ -201,18 +199,6 @@ mod tests {
             missing: None,
         };
         assert_eq!(outcome("pods.evicted>25%", &totals, &wholes), expected);
-    }
-
-    #[test]
-    fn a_signal_that_nobody_has_counted_trips() {
-        // These count what is at stake themselves.
-        let by_itself = [Signal::JobsFailed, Signal::WorkloadsRecovering];
-        let signals = Signal::ALL.into_iter();
-        for signal in signals.filter(|signal| !by_itself.contains(signal)) {
-            let guard = format!("{signal}>1000000");
-            let found = outcome(&guard, &Totals::default(), &Wholes::default());
-            assert!(found.tripped && found.value.is_unknown(), "{guard}");
-        }
     }
 
     #[test]
@@ -384,23 +370,6 @@ mod tests {
     }
 
     #[test]
-    fn a_guard_stops_while_workloads_recover() {
-        let mut example = Example::new();
-        let mut set = testing::workload("train-6d", 5);
-        for (wanted, tripped) in [(6, true), (5, false)] {
-            set.replicas = Some(wanted);
-            example.reading.snapshot.replica_sets = vec![ReplicaSet(set.clone())];
-            let guards = ["workloads.recovering>0".parse().unwrap()];
-            let limits = Limits {
-                guards: &guards,
-                ..Limits::default()
-            };
-            let report = example.report_within(&limits);
-            assert_eq!(report.assessment.guards[0].tripped, tripped, "{wanted}");
-        }
-    }
-
-    #[test]
     fn a_signal_that_counts_pods_with_a_hazard_reads_what_the_hazard_reads() {
         for (signal, hazard) in [
             (Signal::PodsUnmanaged, Hazard::Unmanaged),
@@ -434,17 +403,6 @@ mod tests {
             report.assessment.tripped().as_deref(),
             Some("guard tripped: pods.evicted>0, the value is unknown (missing: pods)")
         );
-    }
-
-    #[test]
-    fn a_share_of_an_unknown_whole_is_not_known() {
-        let pods = missing(Kind::Pod);
-        let result = result_of("pods.evicted>50%", &[pods]);
-        assert!(result.tripped);
-        let whole = result.whole.and_then(Count::exact);
-        assert_eq!((result.value.exact(), whole), (None, None));
-        let slices = result_of("devices.selected>=50%", &[missing(Kind::ResourceSlice)]);
-        assert!(slices.tripped, "{slices:?}");
     }
 
     fn missing(kind: Kind) -> Gap {

@@ -59,24 +59,3 @@ impl GuardOutcome {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_value_of_an_unknown_whole_is_told_as_such() {
-        let outcome = |missing: Option<&str>| GuardOutcome {
-            guard: "devices.selected>50%".parse().unwrap(),
-            value: Count::known(3),
-            whole: Some(missing.map_or(Count::known(4), |_| Count::default())),
-            tripped: true,
-            missing: missing.map(str::to_owned),
-        };
-        assert_eq!(outcome(None).value_in_words(), "the value is 3 of 4");
-        assert_eq!(
-            outcome(Some("resourceslices")).value_in_words(),
-            "the value is 3, and the total for the percentage is unknown (missing: resourceslices)"
-        );
-    }
-}

@@ -297,29 +297,6 @@ fn plan_of_a_random_cluster_is_nearly_always_the_cheapest() {
 }
 
 #[test]
-fn swap_replaces_a_unit_that_was_cheapest_at_its_turn_only() {
-    let pod = |danger| cost::PodCost {
-        alone: EvictionCost {
-            danger,
-            ..EvictionCost::default()
-        },
-        shared: Vec::new(),
-    };
-    let costs = EvictionCosts {
-        pods: vec![pod(2), pod(3), pod(4)],
-        shared: Vec::new(),
-    };
-    let unit = |pods: &[usize]| UnitEvictions {
-        pods: pods.to_vec(),
-        ..UnitEvictions::default()
-    };
-    // The second and the third lose the same pods; the first is the cheapest alone.
-    let units = [unit(&[0]), unit(&[1]), unit(&[1]), unit(&[2])];
-    let choice = choose(&units, 2, &costs);
-    assert_eq!((choice.chosen, choice.next), (vec![2, 1], Some(0)));
-}
-
-#[test]
 fn each_number_decides_where_all_before_it_are_equal() {
     let rows: [(&str, Change); 5] = [
         ("a budget is violated", |reading| {
@@ -595,21 +572,4 @@ fn partition_in_use_keeps_the_whole_device_from_being_free() {
     assert_eq!(free(3)[0], row("card-0", 0));
     // The drain of the partition frees the card.
     assert_eq!(free(4)[0], row("card-0", 1));
-}
-
-#[test]
-fn node_is_free_with_all_of_its_partitions() {
-    let reading = partitioned();
-    let devices = units(&reading).into_iter().flat_map(|unit| unit.devices);
-    let node = PlanUnit {
-        name: "node-7".to_owned(),
-        devices: devices.collect(),
-    };
-    let semantics = testing::semantics(37);
-    let basis = Basis::new(&reading, &semantics, testing::now());
-    let plan = plan(&[node], 1, &testing::TAINT, &basis);
-    let unit = &plan.planned_units[0];
-    assert_eq!((unit.free_device_count, unit.evicted_pod_count), (4, 1));
-    assert_eq!(unit.node.as_deref(), Some("node-7"));
-    assert_eq!(plan.next_unit, None);
 }

@@ -8,7 +8,6 @@ use jiff::Timestamp;
 
 use super::*;
 use crate::decide::draft::{RuleDraft, RulePatch};
-use crate::decide::proposal::ProposedRule;
 use crate::decide::testing::{foreign, named, rule, selector, taint};
 use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
@@ -213,63 +212,4 @@ fn fields_that_nobody_looked_at_are_refused_by_name() {
             .ends_with("spec.more, spec.deviceSelector.all, spec.taint.grace"),
         "{failure}"
     );
-}
-
-#[test]
-fn another_value_of_a_taint_that_evicts_does_something() {
-    let mut draft = draft("NoExecute");
-    draft.taint.value = "firmware".to_owned();
-    let step = decided(draft, &stored("NoExecute"), Existing::Overwritten).unwrap();
-    assert!(
-        step.is_open() && ProposedRule::from(&step).does_something(),
-        "{step:?}"
-    );
-}
-
-#[test]
-fn a_new_taint_counts_from_now_or_from_the_time_that_it_says() {
-    let since = |draft: RuleDraft| {
-        let step = kept(draft, &named("another", "None")).unwrap();
-        ProposedRule::from(&step).proposed(now()).taint.time_added
-    };
-    assert_eq!(since(draft("NoExecute")), Some(now()));
-    let earlier: Timestamp = "2026-11-20T01:00:00Z".parse().unwrap();
-    let mut old = draft("NoExecute");
-    old.taint.time_added = Some(earlier);
-    assert_eq!(since(old), Some(earlier));
-}
-
-#[test]
-fn what_is_done_already_counts_as_part_of_what_was_agreed_to() {
-    let step = kept(draft("NoExecute"), &stored("NoExecute")).unwrap();
-    assert_eq!(
-        ProposedRule::from(&step)
-            .proposed(now())
-            .rule
-            .unwrap()
-            .as_str(),
-        "drain"
-    );
-    assert!(!ProposedRule::from(&step).does_something());
-    let created = kept(draft("NoExecute"), &named("another", "None")).unwrap();
-    assert_eq!(ProposedRule::from(&created).proposed(now()).rule, None);
-    assert!(ProposedRule::from(&created).does_something());
-    let mut valued = draft("NoExecute");
-    valued.taint.value = "x".to_owned();
-    let step = decided(valued, &stored("None"), Existing::Overwritten).unwrap();
-    let taint = ProposedRule::from(&step).proposed(now()).taint;
-    assert_eq!((taint.value.as_str(), taint.time_added), ("x", Some(now())));
-    assert!(ProposedRule::from(&step).does_something());
-}
-
-#[test]
-fn a_taint_without_effect_is_reported_as_it_is_and_does_nothing() {
-    for found in [stored("None"), named("another", "None")] {
-        let step = kept(draft("None"), &found).unwrap();
-        assert_eq!(
-            ProposedRule::from(&step).proposed(now()).taint.effect,
-            Effect::None
-        );
-        assert!(!ProposedRule::from(&step).does_something());
-    }
 }

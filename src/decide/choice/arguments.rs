@@ -514,16 +514,6 @@ mod tests {
     }
 
     #[test]
-    fn a_selection_without_taint_refuses_one() {
-        let typed = typed(&["gpu.example.com", "a.example.com/k:None"]);
-        let failure = Choice::parse(&typed, Purpose::Choose).unwrap_err();
-        assert_eq!(
-            failure.to_string(),
-            "a.example.com/k:None is a taint, not a device"
-        );
-    }
-
-    #[test]
     fn what_is_tainted_is_chosen_as_what_is_looked_at_and_a_taint_is_needed() {
         let (gpu, key) = ("gpu.example.com/node-7/gpu-0", "example.com/maintenance");
         for (name, typed, expected) in [

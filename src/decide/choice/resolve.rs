@@ -363,18 +363,8 @@ mod tests {
         let gpu = "gpu.example.com/node-7/gpu-1";
         for (name, arguments, filters, expected) in [
             ("an ID", &["uuid=A"][..], none(), &["gpu-0"][..]),
-            (
-                "an ID and a name",
-                &["uuid=A", gpu],
-                none(),
-                &["gpu-1", "gpu-0"],
-            ),
-            (
-                "a card with its parts",
-                &["uuid=C"],
-                none(),
-                &["gpu-2", "gpu-2-half"],
-            ),
+            ("ID and name", &["uuid=A", gpu], none(), &["gpu-1", "gpu-0"]),
+            ("with parts", &["uuid=C"], none(), &["gpu-2", "gpu-2-half"]),
             (
                 "names of a node",
                 &["uuid=A", gpu],

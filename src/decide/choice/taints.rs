@@ -115,31 +115,9 @@ fn looked_at_as_no_execute() -> Warning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::choice::{DeviceArguments, Purpose};
+
     use crate::model::{DeviceSelector, RuleMetadata};
     use crate::naming::device;
-
-    #[test]
-    fn a_taint_that_nobody_named_or_that_does_nothing_is_told() {
-        let warned = |arguments: &[&str]| {
-            let choice = Choice::parse(
-                &DeviceArguments {
-                    arguments: arguments.iter().map(|text| (*text).to_owned()).collect(),
-                    ..DeviceArguments::default()
-                },
-                Purpose::Assess,
-            )
-            .unwrap();
-            choice.warning().map(|warning| warning.code)
-        };
-        assert_eq!(warned(&["gpu.example.com"]), Some("unnamed-taint"));
-        let none = warned(&["gpu.example.com", "a.example.com/k:None"]);
-        assert_eq!(none, Some("previewed-as-no-execute"));
-        assert_eq!(
-            warned(&["gpu.example.com", "a.example.com/k:NoExecute"]),
-            None
-        );
-    }
 
     #[test]
     fn a_manifest_for_every_device_is_refused() {

@@ -107,34 +107,15 @@ mod tests {
         let mut terms = terms("research", &["research"]);
         terms.devices = vec![selector("gpu-0"), selector("gpu-2")];
         let other_taint = rule("NoSchedule");
+        let of = |name: &str, device: &str| dedicated(name, Some(selector(device)));
         for (what, theirs, found) in [
-            (
-                "the same device",
-                dedicated("ml", Some(selector("gpu-0"))),
-                true,
-            ),
-            (
-                "one of several",
-                dedicated("ml", Some(selector("gpu-2"))),
-                true,
-            ),
-            (
-                "another device",
-                dedicated("ml", Some(selector("gpu-1"))),
-                false,
-            ),
-            (
-                "the whole driver",
-                dedicated("ml", Some(whole_driver)),
-                true,
-            ),
+            ("the same device", of("ml", "gpu-0"), true),
+            ("one of several", of("ml", "gpu-2"), true),
+            ("another device", of("ml", "gpu-1"), false),
+            ("its driver", dedicated("ml", Some(whole_driver)), true),
             ("another pool", dedicated("ml", Some(elsewhere)), false),
             ("no selector", dedicated("ml", None), true),
-            (
-                "its own rule",
-                dedicated("research", Some(selector("gpu-0"))),
-                false,
-            ),
+            ("its own rule", of("research", "gpu-0"), false),
             ("another taint", other_taint, false),
         ] {
             let refused = refuse_overlap(&terms, &[theirs]);

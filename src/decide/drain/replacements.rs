@@ -227,14 +227,6 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_that_nothing_recreates_needs_no_other_device() {
-        let mut bare = pod("ml", "notebook");
-        assert_eq!(of_pod(&bare, Effect::NoExecute, false).claims.len(), 1);
-        bare.controller = None;
-        assert_eq!(of_pod(&bare, Effect::NoExecute, false).claims.len(), 0);
-    }
-
-    #[test]
     fn a_replacement_is_blocked_by_the_effect_that_the_rules_really_have() {
         assert_eq!(is_placeable(Effect::NoExecute, false), Some(false));
         assert_eq!(is_placeable(Effect::NoSchedule, false), Some(true));

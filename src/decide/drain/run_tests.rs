@@ -92,25 +92,6 @@ fn the_next_pod_of_a_workload_leaves_when_as_many_are_ready_as_before() {
 }
 
 #[test]
-fn the_number_of_ready_pods_is_kept_from_one_unit_to_the_next() {
-    let (one, two) = (web("web-1"), web("web-2"));
-    let mut run = run();
-    assert!(evicts(&run.next(&facts(std::slice::from_ref(&one), 3), seconds(0))).is_some());
-    accept(&mut run, &one, 0);
-    run.begin_unit(seconds(9));
-    let rest = [two.clone()];
-    for (at, ready, expected) in [
-        (9, 2, None),
-        (10, 2, None),
-        (11, 3, None),
-        (12, 3, uid(&two)),
-    ] {
-        let step = run.next(&facts(&rest, ready), seconds(at));
-        assert_eq!(evicts(&step), expected, "{at}");
-    }
-}
-
-#[test]
 fn a_resumed_run_waits_for_as_many_ready_pods_as_desired() {
     let one = [web("web-1")];
     let mut run = DrainRun::new(limits(), true);
@@ -136,22 +117,6 @@ fn a_pending_replacement_that_is_accepted_delays_the_next_pod_for_a_minute() {
     let rest = [two.clone()];
     assert_eq!(run.next(&facts(&rest, 2), seconds(59)), DrainStep::Wait);
     assert_eq!(evicts(&run.next(&facts(&rest, 2), seconds(60))), uid(&two));
-}
-
-#[test]
-fn pods_whose_loss_does_harm_leave_after_the_others() {
-    let first = web("web-1");
-    let last = pod("notebook", PodClass::Unmanaged, None);
-    let mut included = limits();
-    included.included.unmanaged = true;
-    let mut run = DrainRun::new(included, false);
-    let both = [first.clone(), last.clone()];
-    assert_eq!(evicts(&run.next(&facts(&both, 3), seconds(0))), uid(&first));
-    accept(&mut run, &first, 0);
-    let leaving = [terminating(first), last.clone()];
-    assert_eq!(run.next(&facts(&leaving, 3), seconds(1)), DrainStep::Wait);
-    let rest = [last.clone()];
-    assert_eq!(evicts(&run.next(&facts(&rest, 3), seconds(2))), uid(&last));
 }
 
 #[test]

@@ -100,14 +100,6 @@ mod tests {
     }
 
     #[test]
-    fn the_same_and_less_are_fine() {
-        let mut found = Example::new().facts();
-        assert_eq!(objections_to(&found), []);
-        found.pods.clear();
-        assert_eq!(objections_to(&found), []);
-    }
-
-    #[test]
     fn a_new_pod_an_earlier_eviction_and_another_taint_are_not() {
         let mut found = Example::new().facts();
         let later = found

@@ -305,11 +305,7 @@ mod tests {
         for (name, note, snapshot) in [
             ("the same", uuid, snapshot("gpu-0", &[("uuid", "A")])),
             ("not published", uuid, snapshot("gpu-1", &[("uuid", "B")])),
-            (
-                "without the attribute",
-                uuid,
-                snapshot("gpu-0", &[("serial", "7")]),
-            ),
+            ("no attribute", uuid, snapshot("gpu-0", &[("serial", "7")])),
             ("no note", None, other.clone()),
             ("a note that cannot be read", Some("{"), other),
         ] {

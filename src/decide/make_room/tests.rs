@@ -118,24 +118,6 @@ fn pods_that_end_leave_by_themselves_whatever_protects_them() {
     assert_eq!(ended, Some(Movability::Leaving));
 }
 
-#[test]
-fn admin_access_is_no_candidate_and_a_pod_that_tolerates_the_taint_stays() {
-    let results = |claim: &mut ResourceClaim,
-                   change: &dyn Fn(&mut crate::model::AllocationResult)| {
-        change(&mut claim.allocation.as_mut().unwrap().results[0]);
-    };
-    let monitor = movability(|_, claim| results(claim, &|it| it.admin_access = true));
-    assert_eq!(monitor, None);
-    let elsewhere = movability(|_, claim| results(claim, &|it| it.device = device("gpu-9")));
-    assert_eq!(elsewhere, None);
-    let tolerating = movability(|_, claim| {
-        results(claim, &|it| {
-            it.tolerations = vec![toleration(Some(Effect::NoSchedule))]
-        });
-    });
-    assert_eq!(tolerating, Some(Movability::Stays(Immovable::Tolerates)));
-}
-
 fn request(tolerations: Vec<Toleration>) -> RequestTerms {
     RequestTerms {
         class: "gpu".into(),
@@ -448,33 +430,6 @@ fn planned(
         basis: &basis,
     };
     plan(&waiting, &input, limits)
-}
-
-#[test]
-fn a_monitor_with_admin_access_is_in_nobodys_way_and_a_grace_period_is_shortened() {
-    let mut holder = pod("team-a", "web-0");
-    holder.grace_period_seconds = 30;
-    let limits = RoomLimits {
-        force: false,
-        grace: Some(10),
-    };
-    let found = planned(&holder, limits, |_| {}).unwrap();
-    assert_eq!(found.set.devices, [device("gpu-0")].into());
-    let evicted: Vec<(String, i64, bool)> = found
-        .pods
-        .iter()
-        .map(|it| {
-            (
-                it.name.to_string(),
-                it.grace_period_seconds,
-                it.is_shortened,
-            )
-        })
-        .collect();
-    assert_eq!(evicted, [("team-a/web-0".to_owned(), 10, true)]);
-    let own = planned(&holder, RoomLimits::default(), |_| {}).unwrap();
-    assert_eq!(own.pods[0].grace_period_seconds, 30);
-    assert!(!own.pods[0].is_shortened);
 }
 
 #[test]

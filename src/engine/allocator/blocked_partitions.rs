@@ -220,46 +220,6 @@ mod tests {
     }
 
     #[test]
-    fn what_partitions_in_use_do_not_leave_is_not_to_be_had() {
-        let all = ["half-0", "half-1", "small", "whole"];
-        for (name, there, half, held, expected) in [
-            ("nothing in use", "80Gi", "40Gi", &[][..], &[][..]),
-            ("a half in use", "80Gi", "40Gi", &["half-0"], &["whole"]),
-            (
-                "a half and a bit",
-                "80Gi",
-                "40Gi",
-                &["half-0", "small"],
-                &["half-1", "whole"],
-            ),
-            ("all in use", "80Gi", "40Gi", &["whole"], &all[..3]),
-            ("only looked at", "80Gi", "40Gi", &["admin:whole"], &[]),
-            ("another device", "80Gi", "40Gi", &["nic"], &[]),
-            (
-                "overdrawn",
-                "80Gi",
-                "90Gi",
-                &["half-0"],
-                &["half-1", "small", "whole"],
-            ),
-            (
-                "unreadable use",
-                "80Gi",
-                "many",
-                &["half-0"],
-                &["half-1", "small", "whole"],
-            ),
-            ("unreadable request", "80Gi", "many", &[], &["half-0"]),
-            ("unreadable counter", "many", "40Gi", &[], &all),
-            ("no counter", "", "40Gi", &[], &all),
-        ] {
-            let found = blocked_partitions(&snapshot(there, half, held));
-            let found: Vec<&str> = found.iter().map(|id| id.device.as_str()).collect();
-            assert_eq!(found, expected, "{name}");
-        }
-    }
-
-    #[test]
     fn a_set_of_counters_that_is_there_twice_is_not_known() {
         let mut snapshot = snapshot("80Gi", "40Gi", &[]);
         let again = ResourceSlice {

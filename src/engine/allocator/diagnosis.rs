@@ -45,9 +45,8 @@ mod tests {
     use crate::engine::allocator::{Completeness, Exclusion, RootCause, SearchBasis, TaintOwner};
     use crate::engine::{ProposedTaint, Semantics};
     use crate::model::{
-        AttributeValue, ClaimSpec, ConstraintRule, DeviceAmount, DeviceConstraint, DeviceRequest,
-        DeviceSelector, Effect, NodeName, NodeRequirement, NodeSelector, NodeTerm, Operator,
-        RequestKind, RequestTerms, ResourceClaim, Snapshot, Taint, Toleration, Uid,
+        AttributeValue, ClaimSpec, DeviceSelector, Effect, NodeName, Operator, ResourceClaim,
+        Snapshot, Taint, Toleration, Uid,
     };
 
     fn waiting(spec: ClaimSpec) -> ResourceClaim {
@@ -155,66 +154,6 @@ mod tests {
     }
 
     #[test]
-    fn a_constraint_is_to_blame_where_there_is_enough_without_it() {
-        let mut snapshot = world();
-        for (numa, device) in snapshot.slices[0].devices.iter_mut().enumerate() {
-            let numa = AttributeValue::Int(i64::try_from(numa).unwrap());
-            device.attributes = [("numa".into(), numa)].into_iter().collect();
-        }
-        let constrained = |count, rules: &[ConstraintRule]| ClaimSpec {
-            constraints: rules
-                .iter()
-                .map(|rule| DeviceConstraint {
-                    requests: Vec::new(),
-                    rule: rule.clone(),
-                })
-                .collect(),
-            ..asks(terms(count))
-        };
-        let same = || ConstraintRule::Same("gpu.example.com/numa".into());
-        let distinct = || ConstraintRule::Distinct("gpu.example.com/numa".into());
-        for (count, rules, root_cause) in [
-            (2, vec![same()], RootCause::Constraints(vec![0])),
-            (2, vec![distinct(), same()], RootCause::Constraints(vec![1])),
-            (2, vec![distinct()], RootCause::Elsewhere),
-            (3, vec![same()], RootCause::Never),
-        ] {
-            let found = asked(&snapshot, constrained(count, &rules), &[], &[]);
-            assert_eq!(found.root_cause, root_cause, "{count} {rules:?}");
-        }
-    }
-
-    #[test]
-    fn nodes_that_a_pod_does_not_want_have_no_devices_for_it() {
-        let on = |node: &str| NodeSelector {
-            terms: vec![NodeTerm {
-                labels: Vec::new(),
-                fields: vec![NodeRequirement {
-                    key: "metadata.name".into(),
-                    operator: "In".into(),
-                    values: vec![node.into()],
-                }],
-            }],
-        };
-        let held = world().with_claim("held", &["2"], asks(terms(1)));
-        let semantics = Semantics::assumed();
-        for (node, root_cause) in [("a", RootCause::Elsewhere), ("b", RootCause::Devices)] {
-            let found = diagnose(&PendingClaim {
-                snapshot: &held,
-                claim: &waiting(asks(terms(1))),
-                nodes: &[],
-                selectors: &[on(node)],
-                proposed: &[],
-                basis: SearchBasis {
-                    semantics: &semantics,
-                    completeness: Completeness::COMPLETE,
-                },
-            });
-            assert_eq!(found.root_cause, root_cause, "{node}");
-        }
-    }
-
-    #[test]
     fn a_toleration_lets_a_device_be_used_and_no_driver_is_passed_over() {
         let mut snapshot = world();
         snapshot.slices[1].devices[0].taints.push(taint("ecc"));
@@ -283,15 +222,6 @@ mod tests {
     }
 
     #[test]
-    fn of_several_taints_that_a_driver_has_set_each_is_one() {
-        let mut snapshot = world();
-        snapshot.slices.remove(0);
-        snapshot.slices[0].devices[0].taints = ["ecc", "fan"].map(taint).into();
-        let found = asked(&snapshot, asks(terms(1)), &[], &[]);
-        assert_eq!(found.root_cause, RootCause::SeveralTaints);
-    }
-
-    #[test]
     fn an_expression_that_fails_ends_the_attempt_and_is_not_called_unknown() {
         let mut snapshot = world();
         let expression = "device.attributes['gpu.example.com'].model == 'a'";
@@ -345,40 +275,5 @@ mod tests {
         assert_eq!(found.choices[0].usable, [id("0")], "a further share");
         let expected = [(id("1"), vec![Exclusion::TooSmall])];
         assert_eq!(found.choices[0].excluded, expected);
-    }
-
-    #[test]
-    fn a_constraint_that_all_devices_of_a_node_break_ends_the_search_before_their_capacity_does() {
-        let mut snapshot = world();
-        snapshot.slices.truncate(1);
-        let numa = AttributeValue::Int(1);
-        for (place, device) in snapshot.slices[0].devices.iter_mut().enumerate() {
-            device.allow_multiple_allocations = true;
-            device.capacity = [("memory".into(), "8Gi".into())].into_iter().collect();
-            if place > 0 {
-                device.attributes = [("numa".into(), numa.clone())].into_iter().collect();
-            }
-        }
-        let all = RequestTerms {
-            amount: DeviceAmount::All,
-            ..terms(1)
-        };
-        let alternatives = [("all".into(), all), ("one".into(), terms(1))];
-        let spec = ClaimSpec {
-            requests: vec![DeviceRequest {
-                name: "r".into(),
-                kind: RequestKind::FirstAvailable(alternatives.into()),
-            }],
-            constraints: vec![DeviceConstraint {
-                requests: Vec::new(),
-                rule: ConstraintRule::Same("gpu.example.com/numa".into()),
-            }],
-        };
-        // The first device is used up, and lacks the attribute.
-        let snapshot = snapshot
-            .with_claim("used", &["0"], asks(terms(1)))
-            .share(0, "8Gi");
-        let found = asked(&snapshot, spec, &[], &[]);
-        assert_eq!(found.root_cause, RootCause::Constraints(vec![0]));
     }
 }

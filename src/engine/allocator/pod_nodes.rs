@@ -173,7 +173,7 @@ fn can_be_scheduled(pod: &Pod, node: NodeFacts<'_>, closed: &ClosedNodes<'_>) ->
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{asks, node, slice, terms, world};
+    use super::super::tests::{asks, node, terms, world};
     use super::*;
     use crate::engine::allocator::{
         Completeness, Placeability, Replacement, SearchBasis, replacement,
@@ -308,28 +308,6 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_is_placed_only_on_nodes_that_its_pod_selects() {
-        let everywhere = two_claims();
-        assert_eq!(
-            words_of(&everywhere, NodeFilter::Cordoned),
-            ["placeable", "placeable"]
-        );
-        let one = with_terms(two_claims(), 0, in_zone("a"), Vec::new());
-        let both = with_terms(one.clone(), 1, in_zone("b"), Vec::new());
-        for snapshot in [&one, &both] {
-            for filter in [NodeFilter::Cordoned, NodeFilter::Tainted] {
-                assert_eq!(words_of(snapshot, filter), ["unplaceable", "placeable"]);
-            }
-        }
-        let found = found(&both, NodeFilter::Cordoned, Completeness::COMPLETE);
-        let offers = found.claims.iter().map(|claim| {
-            let request = &claim.requests[0];
-            (request.devices.most, request.elsewhere)
-        });
-        assert_eq!(offers.collect::<Vec<_>>(), [(0, 1), (1, 0)]);
-    }
-
-    #[test]
     fn taints_of_nodes_count_where_they_are_asked_for() {
         let tainted = tainted(two_claims());
         assert_eq!(
@@ -348,19 +326,6 @@ mod tests {
     }
 
     #[test]
-    fn cordoned_nodes_always_count() {
-        // As the node controller does it, which taints the node, too.
-        for snapshot in [two_claims(), tainted(two_claims())] {
-            let mut cordoned = snapshot;
-            cordoned.nodes[1].unschedulable = true;
-            for filter in [NodeFilter::Cordoned, NodeFilter::Tainted] {
-                let found = words_of(&cordoned, filter);
-                assert_eq!(found, ["unplaceable", "unplaceable"], "{filter:?}");
-            }
-        }
-    }
-
-    #[test]
     fn labels_that_were_not_read_make_it_unknown() {
         let zoned = with_terms(two_claims(), 0, in_zone("a"), Vec::new());
         let without_nodes = Completeness {
@@ -374,14 +339,6 @@ mod tests {
         assert_eq!(
             words_of(&newer, NodeFilter::Cordoned),
             ["unknown", "placeable"]
-        );
-    }
-
-    #[test]
-    fn one_pod_that_can_be_scheduled_is_enough_for_a_claim_that_several_share() {
-        assert_eq!(
-            words_of(&shared(in_zone("a"), in_zone("b")), NodeFilter::Cordoned),
-            ["placeable", "placeable"]
         );
     }
 
@@ -416,20 +373,5 @@ mod tests {
                 "{zone}"
             );
         }
-    }
-
-    #[test]
-    fn devices_that_name_other_nodes_themselves_are_none_that_a_pod_can_use() {
-        let mut snapshot = two_claims();
-        let mut of_others = slice("shared", &["3", "4"]);
-        of_others.nodes = SliceNodes::PerDevice;
-        for (device, node) in of_others.devices.iter_mut().zip(["a", "b"]) {
-            device.node = Some(node.into());
-        }
-        snapshot.slices.push(of_others);
-        let zoned = with_terms(snapshot, 0, in_zone("b"), Vec::new());
-        let found = found(&zoned, NodeFilter::Cordoned, Completeness::COMPLETE);
-        let request = &found.claims[0].requests[0];
-        assert_eq!((request.devices.most, request.elsewhere), (2, 1));
     }
 }

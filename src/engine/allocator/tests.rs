@@ -264,23 +264,6 @@ fn several_devices_have_to_be_on_one_node() {
 }
 
 #[test]
-fn whoever_tolerates_the_taint_for_the_scheduler_goes_back_to_the_device() {
-    let mut spec = terms(1);
-    spec.tolerations.push(Toleration {
-        key: "example.com/drain".into(),
-        operator: Operator::Exists,
-        value: String::new(),
-        effect: None,
-        seconds: Some(60),
-    });
-    let full = world()
-        .with_claim("c0", &["0"], asks(spec))
-        .with_claim("c1", &["1"], asks(terms(1)))
-        .with_claim("c2", &["2"], asks(terms(1)));
-    assert_eq!(word(&full), "placeable");
-}
-
-#[test]
 fn what_is_not_known_is_neither_no_nor_yes() {
     let one = || world().with_claim("c0", &["0"], asks(terms(1)));
     let gone = |mut snapshot: Snapshot| {
@@ -373,108 +356,6 @@ fn nodes_of_which_devices_are_unknown_are_unknown_for_every_claim_that_asks_for_
     assert_eq!(replacement.claims.iter().filter(unknown).count(), 2);
 }
 
-#[test]
-fn what_cannot_be_placed_wherever_nodes_are_is_known_without_them() {
-    let full = world()
-        .with_claim("c0", &["0"], asks(terms(1)))
-        .with_claim("c1", &["1"], asks(terms(1)))
-        .with_claim("c2", &["2"], asks(terms(1)));
-    let completeness = Completeness {
-        nodes: false,
-        ..Completeness::COMPLETE
-    };
-    assert_eq!(
-        word_of(&seen(&full, Some("0"), completeness)),
-        "unplaceable"
-    );
-}
-
-#[test]
-fn a_node_that_is_gone_is_no_place() {
-    let mut snapshot = world().with_claim("c0", &["0"], asks(terms(1)));
-    snapshot.slices[0].devices.truncate(1);
-    assert_eq!(word(&snapshot), "placeable");
-    snapshot.nodes.truncate(1);
-    assert_eq!(word(&snapshot), "unplaceable");
-}
-
-#[test]
-fn all_devices_of_a_node_have_to_be_free_and_untainted() {
-    let all = || RequestTerms {
-        amount: DeviceAmount::All,
-        ..terms(1)
-    };
-    let mut snapshot = world().with_claim("c0", &["0"], asks(all()));
-    assert_eq!(word(&snapshot), "placeable");
-    snapshot.slices[1].devices.push(device("3"));
-    let taken = snapshot.clone().with_claim("c2", &["2"], asks(terms(1)));
-    assert_eq!(word(&taken), "unplaceable");
-    snapshot.slices[1].pool.slice_count = 2;
-    assert_eq!(word(&snapshot), "unplaceable");
-}
-
-#[test]
-fn the_first_alternative_that_can_be_had_is_enough() {
-    let alternatives = |second: &str| ClaimSpec {
-        requests: vec![DeviceRequest {
-            name: "r".into(),
-            kind: RequestKind::FirstAvailable(vec![
-                ("two".into(), terms(2)),
-                (
-                    "one".into(),
-                    RequestTerms {
-                        class: second.into(),
-                        ..terms(1)
-                    },
-                ),
-            ]),
-        }],
-        constraints: Vec::new(),
-    };
-    let snapshot = world().with_claim("c0", &["0"], alternatives("gpu"));
-    let replacement = seen(&snapshot, Some("0"), Completeness::COMPLETE);
-    assert_eq!(word_of(&replacement), "placeable");
-    let requests: Vec<_> = replacement.claims[0]
-        .requests
-        .iter()
-        .map(|one| (one.request.as_str(), one.needs))
-        .collect();
-    assert_eq!(requests, [("r/two", Some(2)), ("r/one", Some(1))]);
-    // All alternatives are looked at first: a class that is gone fails the claim.
-    assert_eq!(
-        word(&world().with_claim("c0", &["0"], alternatives("gone"))),
-        "unknown"
-    );
-}
-
-#[test]
-fn devices_have_to_be_alike_where_the_claim_asks_for_that() {
-    let alike = |rule: fn(&str) -> ConstraintRule| ClaimSpec {
-        constraints: vec![DeviceConstraint {
-            requests: Vec::new(),
-            rule: rule("gpu.example.com/numa"),
-        }],
-        ..asks(terms(2))
-    };
-    let with = |rule: fn(&str) -> ConstraintRule, values: [i64; 2]| {
-        let mut snapshot = world().with_claim("c0", &["0"], alike(rule));
-        snapshot.slices[1].devices = ["2", "3"].map(device).to_vec();
-        for (device, value) in snapshot.slices[1].devices.iter_mut().zip(values) {
-            device
-                .attributes
-                .insert("numa".into(), AttributeValue::Int(value));
-        }
-        word(&snapshot)
-    };
-    let same: fn(&str) -> ConstraintRule = |name| ConstraintRule::Same(name.into());
-    let distinct: fn(&str) -> ConstraintRule = |name| ConstraintRule::Distinct(name.into());
-    assert_eq!(with(same, [0, 0]), "placeable");
-    assert_eq!(with(same, [0, 1]), "unplaceable");
-    assert_eq!(with(distinct, [0, 0]), "unplaceable");
-    assert_eq!(with(distinct, [0, 1]), "placeable");
-    assert_eq!(with(|_| ConstraintRule::Unknown, [0, 0]), "unknown");
-}
-
 /// Devices `0` and `1` are halves of one card.
 pub(super) fn halves() -> Snapshot {
     let mut snapshot = world();
@@ -516,22 +397,6 @@ pub(super) fn overdrawn() -> Snapshot {
     let allocation = snapshot.claims[0].allocation.as_mut().expect("devices");
     allocation.results[0].share_id = Some("share".to_owned());
     snapshot
-}
-
-#[test]
-fn partitions_have_to_leave_enough_for_one_another() {
-    let counters = |snapshot: &mut Snapshot, much: &str| {
-        let terms = snapshot.slices[1].terms.as_mut().expect("counters");
-        terms.counters[0]
-            .counters
-            .insert("memory".into(), much.into());
-    };
-    let mut snapshot = halves().with_claim("c0", &["0"], asks(terms(1)));
-    assert_eq!(word(&snapshot), "placeable");
-    counters(&mut snapshot, "19Gi");
-    assert_eq!(word(&snapshot), "unplaceable");
-    counters(&mut snapshot, "much");
-    assert_eq!(word(&snapshot), "unknown");
 }
 
 #[test]
@@ -631,23 +496,6 @@ fn shares(policy: Option<CapacityPolicy>) -> Snapshot {
 }
 
 #[test]
-fn a_share_needs_so_much_of_the_device_as_is_left() {
-    // Nobody may go back to device 0, so c2 is the one to look at.
-    let reallocation = |policy| {
-        let snapshot = shares(policy);
-        word_of(&seen(&snapshot, Some("2"), Completeness::COMPLETE))
-    };
-    assert_eq!(reallocation(None), "unplaceable", "taken whole");
-    let portions = |default: &str| CapacityPolicy {
-        default: Some(default.into()),
-        ..CapacityPolicy::default()
-    };
-    assert_eq!(reallocation(Some(portions("24Gi"))), "placeable");
-    assert_eq!(reallocation(Some(portions("25Gi"))), "unplaceable");
-    assert_eq!(reallocation(Some(portions("much"))), "unknown");
-}
-
-#[test]
 fn whoever_stays_on_a_shared_device_is_a_sibling_of_those_that_leave() {
     let mut snapshot = shares(None);
     let allocation = snapshot.claims[1].allocation.as_mut().expect("allocated");
@@ -683,33 +531,6 @@ fn whoever_stays_on_a_shared_device_is_a_sibling_of_those_that_leave() {
     });
     let impact = self::impact(&going, &proposed);
     assert_eq!(siblings(&going, &impact), []);
-}
-
-#[test]
-fn a_claim_may_get_what_another_evicted_pod_leaves() {
-    // Each needs two devices of three; without the other's allocation there are two that are not tainted.
-    let snapshot = world().with_claim("c0", &["0"], asks(terms(1))).with_claim(
-        "c1",
-        &["1", "2"],
-        asks(terms(2)),
-    );
-    let placeability = |tainted: &[&str]| {
-        let proposed: Vec<_> = tainted.iter().map(|name| taint(Some(name))).collect();
-        let impact = impact(&snapshot, &proposed);
-        let basis = SearchBasis {
-            semantics: &Semantics::assumed(),
-            completeness: Completeness::COMPLETE,
-        };
-        let found = replacement(&snapshot, &proposed, &impact, NodeFilter::Cordoned, basis);
-        let claims = found.claims.into_iter();
-        claims.map(|claim| claim.placeability).collect::<Vec<_>>()
-    };
-    assert_eq!(placeability(&["0"]), [Placeability::Unplaceable]);
-    // The pod of `c1` leaves at the same time, and its device 2 is free then.
-    assert_eq!(
-        placeability(&["0", "1"]),
-        [Placeability::Placeable, Placeability::Unplaceable]
-    );
 }
 
 #[test]

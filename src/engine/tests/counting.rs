@@ -35,13 +35,6 @@ fn none_pod_rule() {
 }
 
 #[test]
-fn none_pod_rule_without_slice() {
-    let mut world = one_pod();
-    world.snapshot.slices.clear();
-    assert_eq!(counts(&world, GPU_0), expected(0, 1, 1, 1));
-}
-
-#[test]
 fn none_many_pods_many_namespaces() {
     let world = World::default()
         .claim("b/claim", &[GPU_0], &[])
@@ -59,54 +52,6 @@ fn multiple_claims_same_rule() {
         .claim("team/two", &["gpu.example.com/node-a/gpu-1"], &[])
         .pod("team/pod", &["one", "two"]);
     assert_eq!(counts(&world, "gpu.example.com/*/*"), expected(0, 2, 1, 1));
-}
-
-#[test]
-fn pods_to_be_evicted_later_are_counted() {
-    let world = World::default()
-        .claim("team/claim", &[GPU_0], &[":NoExecute@86400"])
-        .pod("team/pod", &["claim"]);
-    assert_eq!(counts(&world, GPU_0).pods, 1);
-}
-
-#[test]
-fn tolerating_pods_are_not_counted_but_their_devices_are() {
-    let world = World::default()
-        .claim("team/claim", &[GPU_0], &[":NoExecute"])
-        .pod("team/pod", &["claim"]);
-    assert_eq!(counts(&world, GPU_0), expected(0, 1, 0, 0));
-}
-
-#[test]
-fn other_rules_neither_add_to_the_count_nor_take_from_it() {
-    let world = one_pod().rule("other", "*/*/*", "example.com/other:NoExecute@10");
-    assert_eq!(counts(&world, GPU_0), expected(1, 1, 1, 1));
-    let taints = [
-        proposed(GPU_0, MAINTENANCE),
-        proposed("*/*/gpu-1", MAINTENANCE),
-        proposed("*/*/*", MAINTENANCE),
-    ];
-    let world = one_pod();
-    let all: Vec<Counts> = world
-        .preview(&taints)
-        .rules
-        .iter()
-        .map(|rule| rule.counts)
-        .collect();
-    assert_eq!(
-        all,
-        [
-            expected(1, 1, 1, 1),
-            expected(1, 0, 0, 0),
-            expected(2, 1, 1, 1)
-        ]
-    );
-}
-
-#[test]
-fn allocated_claim_that_nobody_has_reserved_counts_as_allocated() {
-    let world = World::default().claim("team/claim", &[GPU_0], &[]);
-    assert_eq!(counts(&world, GPU_0), expected(0, 1, 0, 0));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::world::{NOW, World, at, name, proposed};
 use crate::engine::disruption::{BudgetAnswer, Disruption};
 use crate::engine::{disruption, testing};
 use crate::model::{
-    LabelOperator, LabelRequirement, LabelSelector, Phase, Pod, PodDisruptionBudget,
+    LabelOperator, LabelRequirement, LabelSelector, Pod, PodDisruptionBudget,
     UnhealthyPodEvictionPolicy,
 };
 
@@ -53,12 +53,7 @@ fn not_ready(pod: &mut Pod) {
     pod.is_ready = false;
 }
 
-fn pending(pod: &mut Pod) {
-    pod.phase = Phase::Pending;
-    pod.is_ready = false;
-}
-
-use BudgetAnswer::{Allowed, Ambiguous, NotAsked, Refused};
+use BudgetAnswer::{Allowed, Ambiguous, Refused};
 
 #[test]
 fn the_first_within_the_allowance_are_fine() {
@@ -75,24 +70,6 @@ fn the_first_within_the_allowance_are_fine() {
         let answers = answers(&world, &[budget(desired, healthy)]);
         assert_eq!(answers, expected, "{desired} of {healthy}");
     }
-}
-
-#[test]
-fn pods_that_do_not_run_ask_nobody_and_cost_nothing() {
-    let world = changed([pending, as_it_is, as_it_is]);
-    assert_eq!(
-        answers(&world, &[budget(1, 2)]),
-        [NotAsked, Allowed, Refused]
-    );
-    let ended = |pod: &mut Pod| {
-        pod.phase = Phase::Failed;
-        pod.is_ready = false;
-    };
-    let world = changed([ended, as_it_is, as_it_is]);
-    assert_eq!(
-        answers(&world, &[budget(1, 2)]),
-        [NotAsked, Allowed, Refused]
-    );
 }
 
 #[test]

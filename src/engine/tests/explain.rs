@@ -6,8 +6,7 @@ use crate::engine::explain::{
     Chain, ExplainInput, PendingPod, PodVerdict, Publication, Reservation, VerdictChange,
     alterations, related_objects,
 };
-use crate::engine::tolerate::Deadline;
-use crate::engine::{NotEvicted, ProposedTaint, Semantics, Verdict};
+use crate::engine::{NotEvicted, ProposedTaint, Semantics};
 use crate::model::{
     ClaimSource, ClaimSpec, Controller, DeviceAmount, DeviceClass, RequestKind, Snapshot,
 };
@@ -163,29 +162,6 @@ fn of_two_causes_one_that_goes_only_moves_the_moment() {
 }
 
 #[test]
-fn the_toleration_that_decides_is_kept() {
-    let world = World::default()
-        .slice("gpu.example.com/node-a", &[("gpu-0", &[])])
-        .claim(
-            "team/claim",
-            &[GPU_0],
-            &[
-                "example.com/fan:NoExecute",
-                ":",
-                "example.com/drain=x:NoExecute@30",
-            ],
-        )
-        .pod("team/pod", &["claim"])
-        .rule("drain", GPU_0, TAINT);
-    asked(&world.snapshot, &[], &Semantics::assumed(), |chain, _| {
-        let taint = &chain.links[0].devices[0].taints[0];
-        let decision = taint.decision.expect("it evicts");
-        assert_eq!(decision.by, Some(2));
-        assert_eq!(decision.deadline, Deadline::At(at(NOW + 30)));
-    });
-}
-
-#[test]
 fn a_reservation_is_current_or_it_is_said_whose_it_is() {
     let reservation = |world: World| {
         asked(&world.snapshot, &[], &Semantics::assumed(), |chain, _| {
@@ -310,27 +286,6 @@ fn an_older_generation_of_the_pool_does_not_count() {
             assert_eq!(input.verdict(chain.pod, chain), PodVerdict::Untouched);
         },
     );
-}
-
-#[test]
-fn what_is_around_a_pod_decides_about_it_as_everything_does() {
-    let world = one_pod()
-        .claim("team/other", &["gpu.example.com/node-a/gpu-1"], &[])
-        .pod("team/neighbour", &["other", "claim"])
-        .rule("drain", "gpu.example.com/node-a/*", TAINT);
-    let question = [proposed(
-        "gpu.example.com/*/*",
-        "example.com/other:NoExecute",
-    )];
-    let impact = world.preview(&question);
-    for pod in &impact.pods {
-        let facts = related_objects(&world.snapshot, pod.pod);
-        let alone = crate::engine::preview(&facts, &question, at(NOW), &Semantics::assumed());
-        let found = alone.pods.iter().find(|one| one.pod.uid == pod.pod.uid);
-        let found: Option<&Verdict> = found.map(|found| &found.verdict);
-        assert_eq!(found, Some(&pod.verdict));
-    }
-    assert_eq!(impact.pods.len(), 2);
 }
 
 #[test]

@@ -12,7 +12,7 @@ mod rules_and_pools;
 mod settle;
 mod takeable;
 mod termination_blocker;
-mod times;
 mod uncovered;
+mod verdicts;
 mod versions;
 pub(crate) mod world;

@@ -35,19 +35,9 @@ fn condition_counts_only_for_the_current_state_and_while_pods_are_left() {
     for (name, rule, pods, expected) in [
         ("evicting", rule("True", 2), 1, EvictionStatus::Yes),
         ("done", rule("False", 2), 0, EvictionStatus::No),
-        (
-            "earlier state",
-            rule("False", 1),
-            0,
-            EvictionStatus::Outdated,
-        ),
+        ("earlier", rule("False", 1), 0, EvictionStatus::Outdated),
         ("nobody left", rule("True", 2), 0, EvictionStatus::Leftover),
-        (
-            "unknown status",
-            rule("Unknown", 2),
-            1,
-            EvictionStatus::Unknown,
-        ),
+        ("unknown", rule("Unknown", 2), 1, EvictionStatus::Unknown),
     ] {
         assert_eq!(EvictionStatus::of(&rule, pods), expected, "{name}");
     }
@@ -192,34 +182,20 @@ fn who_has_ended_and_stays_is_stuck_before_the_grace_period_is_over() {
         since: at(NOW - 8),
     });
     let sandbox = EvictionObstacle::Stuck(TerminationBlocker::Sandbox { since: at(NOW - 8) });
+    let ending = |seconds, last| deleted(10, &[]).but_pod(ended(seconds, last));
     for (name, world, node, expected) in [
-        (
-            "stuck",
-            deleted(10, &[]).but_pod(ended(8, down)),
-            None,
-            driver.clone(),
-        ),
+        ("stuck", ending(8, down), None, driver.clone()),
         (
             "with a finalizer",
             deleted(-1, &["a/b"]).but_pod(ended(8, down)),
             None,
             driver,
         ),
-        (
-            "network",
-            deleted(10, &[]).but_pod(ended(8, Sandbox::Up)),
-            None,
-            sandbox,
-        ),
-        (
-            "just now",
-            deleted(10, &[]).but_pod(ended(4, down)),
-            None,
-            grace.clone(),
-        ),
+        ("network", ending(8, Sandbox::Up), None, sandbox),
+        ("just now", ending(4, down), None, grace.clone()),
         (
             "nothing is said",
-            deleted(10, &[]).but_pod(ended(8, Sandbox::Unknown)),
+            ending(8, Sandbox::Unknown),
             None,
             grace.clone(),
         ),
@@ -246,18 +222,6 @@ fn who_has_ended_and_stays_is_stuck_before_the_grace_period_is_over() {
     ] {
         assert_eq!(obstacle(&world, node), Some(expected), "{name}");
     }
-}
-
-#[test]
-fn a_pod_that_no_considered_taint_evicts_is_not_waited_for() {
-    let world = deleted(10, &[]);
-    let taints = [proposed(GPU_0, "example.com/maintenance:NoSchedule")];
-    let impact = world.preview(&taints);
-    let nobody = BTreeMap::new();
-    assert_eq!(
-        pending_evictions(&impact, &facts(&world.snapshot, &nobody), at(NOW)),
-        []
-    );
 }
 
 #[test]

@@ -207,51 +207,6 @@ fn who_was_to_go_before_the_first_look_counts() {
 }
 
 #[test]
-fn a_rule_that_evicts_nobody_is_not_waited_for() {
-    for effect in ["None", "NoSchedule", "Later"] {
-        let mut rule = drain();
-        rule.taint.effect = Effect::from(effect);
-        let rules = [rule];
-        let mut wait = wait(Goal::Evicted, &rules);
-        let expected = WaitStep::Never(UnreachableGoal::Harmless {
-            rule: "drain".into(),
-            effect: Effect::from(effect),
-        });
-        assert_eq!(step(&mut wait, &quiet(&rules), 0), expected);
-    }
-}
-
-#[test]
-fn whoever_takes_the_rule_away_or_eases_it_ends_the_wait() {
-    let before = [drain()];
-    let mut eased = drain();
-    eased.taint.effect = Effect::NoSchedule;
-    let mut replaced = drain();
-    replaced.uid = "another".into();
-    for (name, now, expected) in [
-        ("gone", vec![], UnreachableGoal::Gone("drain".into())),
-        (
-            "replaced",
-            vec![replaced],
-            UnreachableGoal::Replaced("drain".into()),
-        ),
-        (
-            "eased",
-            vec![eased],
-            UnreachableGoal::Harmless {
-                rule: "drain".into(),
-                effect: Effect::NoSchedule,
-            },
-        ),
-    ] {
-        let mut wait = wait(Goal::Evicted, &before);
-        assert_eq!(step(&mut wait, &quiet(&before), 0), until(10), "{name}");
-        let ended = step(&mut wait, &quiet(&now), 10);
-        assert_eq!(ended, WaitStep::Never(expected), "{name}");
-    }
-}
-
-#[test]
 fn the_controllers_word_counts_only_about_the_rule_as_it_is() {
     let mut silent = drain();
     silent.condition = None;
@@ -388,29 +343,6 @@ fn deleted_means_that_this_rule_is_gone_and_not_only_its_name() {
 }
 
 #[test]
-fn pods_are_counted_once_however_often_they_are_seen() {
-    let rules = [drain()];
-    let mut wait = wait(Goal::Evicted, &rules);
-    let mut seen = |world: &World| {
-        with_left(world, |left| {
-            let facts = WaitFacts {
-                left,
-                ..quiet(&rules)
-            };
-            wait.observe(&facts, Duration::ZERO).all
-        })
-    };
-    assert_eq!(seen(&one_pod()), 1);
-    assert_eq!(seen(&one_pod()), 1);
-    let mut successor = one_pod();
-    successor.snapshot.pods[0].uid = "successor".into();
-    for consumer in &mut successor.snapshot.claims[0].reserved_for {
-        consumer.uid = "successor".into();
-    }
-    assert_eq!(seen(&successor), 2);
-}
-
-#[test]
 fn a_wait_that_ends_before_the_last_pod_is_due_cannot_be_met() {
     let within = |seconds| Patience {
         timeout: Duration::from_secs(seconds),
@@ -508,18 +440,6 @@ fn deleted() -> Deletion {
         grace_period_seconds: Some(30),
         finalizers: Vec::new(),
     }
-}
-
-#[test]
-fn a_rule_that_keeps_nobody_off_makes_nothing_idle() {
-    let rules = [idle_rule("None")];
-    let mut wait = wait(Goal::Idle(AdminAccess::Counted), &rules);
-    let never = step(&mut wait, &quiet(&rules), 0);
-    let expected = UnreachableGoal::BlocksNoPods {
-        rule: "drain".into(),
-        effect: Effect::None,
-    };
-    assert_eq!(never, WaitStep::Never(expected));
 }
 
 /// The pod of `one_pod` as it was last, which is gone from the second look on.

@@ -85,42 +85,6 @@ fn a_kind_that_only_ends_in_list_is_an_object() {
 }
 
 #[test]
-fn several_documents_are_read_one_after_another() {
-    let pod = format!(r#"{{"apiVersion":"v1","kind":"Pod",{POD}}}"#);
-    let other = pod.replace("train-0", "train-1");
-    assert_eq!(
-        names(&json(&format!("{pod}\n{other}\n")).expect("JSON")),
-        ["ml/train-0", "ml/train-1"]
-    );
-    for text in [
-        format!("{pod}\n---\n{other}\n"),
-        format!("---\n{pod}\n---\n# nothing\n---\n{other}\n---\n"),
-        format!("%YAML 1.2\n---\n{pod}\n...\n---\n{other}\n"),
-        format!("--- {pod}\r\n--- {other}\r\n"),
-    ] {
-        assert_eq!(
-            names(&yaml(&text).expect(&text)),
-            ["ml/train-0", "ml/train-1"],
-            "{text}"
-        );
-    }
-}
-
-#[test]
-fn list_metadata_is_kept() {
-    for text in [
-        r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"x"},"items":[]}"#,
-        r#"{"kind":"PodList","apiVersion":"v1","items":null,"metadata":{"resourceVersion":"7","continue":"x"}}"#,
-        r#"{"metadata":{"resourceVersion":"7","continue":"x","annotations":null},"kind":"PodList","apiVersion":"v1"}"#,
-    ] {
-        let lists = json(text).expect(text).lists;
-        assert_eq!(lists[0].type_meta.kind, "PodList");
-        assert_eq!(lists[0].metadata.resource_version, "7");
-        assert_eq!(lists[0].metadata.continue_token, "x");
-    }
-}
-
-#[test]
 fn error_in_a_later_document_names_its_object() {
     let pod = format!(r#"{{"apiVersion":"v1","kind":"Pod",{POD}}}"#);
     let bad = pod
@@ -308,10 +272,7 @@ fn a_list_with_anything_odd_is_left_to_be_read_as_a_whole() {
             list.replace("}],\"kind\":\"List", "},],\"kind\":\"List"),
         ),
         ("no kind of the list", list.replace(r#","kind":"List""#, "")),
-        (
-            "no kind of an object",
-            list.replacen(r#""kind":"Pod","#, "", 1),
-        ),
+        ("no kind", list.replacen(r#""kind":"Pod","#, "", 1)),
         (
             "a kind at the end",
             list.replacen(r#""kind":"Pod","#, "", 1).replacen(
@@ -324,10 +285,7 @@ fn a_list_with_anything_odd_is_left_to_be_read_as_a_whole() {
             "a list within the list",
             format!(r#"{{"apiVersion":"v1","items":[{list}],"kind":"List"}}"#),
         ),
-        (
-            "a wrong type",
-            list.replace(r#""name":"gpu""#, r#""name":5"#),
-        ),
+        ("wrong type", list.replace(r#""name":"gpu""#, r#""name":5"#)),
         (
             "an unknown version",
             list.replace(r#""v1","kind":"Pod""#, r#""v9","kind":"Pod""#),

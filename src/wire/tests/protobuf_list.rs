@@ -72,25 +72,6 @@ fn chunks_make_no_difference() {
 }
 
 #[test]
-fn objects_are_given_as_soon_as_they_are_complete() {
-    let body = list(true);
-    let version = versions_of(Kind::Pod).next().expect("a version");
-    let mut list = ProtobufList::new(version, Detail::Attributes);
-    let half = list.push(&body[..body.len() / 2]).expect("half a list");
-    assert!(!half.is_empty());
-}
-
-#[test]
-fn empty_list_has_a_resource_version() {
-    let body = envelope("v1", "PodList", &field(1, &field(2, b"9")));
-    let (items, end) = decode(&body, 3).expect("a list");
-    assert_eq!(
-        (items.len(), end.metadata.resource_version.as_str()),
-        (0, "9")
-    );
-}
-
-#[test]
 fn list_that_is_cut_off_is_an_error_wherever_it_is_cut() {
     let body = list(true);
     // The envelope ends with two empty fields, which an older server might not send.
@@ -171,24 +152,6 @@ fn content_encoding_that_was_not_asked_for_is_an_error() {
 }
 
 #[test]
-fn failure_of_the_server_is_told_with_its_reason() {
-    let raw = [
-        field(3, b"too old"),
-        field(4, b"Expired"),
-        vec![6 << 3, 0x9a, 0x03],
-    ]
-    .concat();
-    let expected = DecodeError::Status {
-        code: Some(410),
-        reason: "Expired".to_owned(),
-        message: "too old".to_owned(),
-    };
-    let body = envelope("v1", "Status", &raw);
-    assert_eq!(decode(&body, 5), Err(expected.clone()));
-    assert_eq!(decode_protobuf_object(&body), Err(expected));
-}
-
-#[test]
 fn list_of_another_kind_or_version_is_an_error() {
     for (api_version, kind) in [("v1", "NodeList"), ("v2", "PodList"), ("v1", "Pod")] {
         let error = decode(&envelope(api_version, kind, &[]), 64).expect_err(kind);
@@ -211,22 +174,6 @@ fn malformed_object_is_named_with_its_field() {
     assert!(
         text.starts_with("Pod ml/train-0: ") && text.contains("node_name"),
         "{text}"
-    );
-}
-
-#[test]
-fn object_without_a_name_is_told_by_its_place() {
-    let mut nameless = pod("");
-    nameless.metadata = None;
-    let raw = [
-        field(2, &pod("a").encode_to_vec()),
-        field(2, &nameless.encode_to_vec()),
-    ]
-    .concat();
-    let error = decode(&envelope("v1", "PodList", &raw), 16).expect_err("nameless");
-    assert_eq!(
-        error.to_string(),
-        "Pod at items[1]: metadata.namespace: is missing"
     );
 }
 

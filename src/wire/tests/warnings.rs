@@ -1,9 +1,8 @@
 //! Values from a newer API are kept and told.
 
-use prost::Message;
 use serde_json::{Value, json};
 
-use crate::model::{AttributeValue, ClaimSource, DeviceTaintRule, Effect, Operator};
+use crate::model::{AttributeValue, ClaimSource, DeviceTaintRule, Operator};
 use crate::wire::testing::{envelope, field};
 use crate::wire::{Documents, Object, decode_protobuf_object};
 
@@ -26,24 +25,6 @@ fn rule(selector: &Value) -> Value {
         "apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule", "metadata": {"name": "rule"},
         "spec": {"deviceSelector": selector, "taint": {"key": "a", "effect": "NoExecuteLater"}},
     })
-}
-
-#[test]
-fn unknown_effect_is_kept() {
-    let (object, warnings) = decode(&rule(&json!({"driver": "gpu.example.com"})));
-    let Object::DeviceTaintRule(rule) = object else {
-        panic!("not a rule");
-    };
-    assert_eq!(
-        rule.taint.effect,
-        Effect::Unknown("NoExecuteLater".to_owned())
-    );
-    assert_eq!(
-        warnings,
-        [
-            "unknown-effect: DeviceTaintRule rule has the unknown effect `NoExecuteLater`, which evicts no pods"
-        ]
-    );
 }
 
 #[test]
@@ -224,13 +205,4 @@ fn pods_without_claims_are_counted_but_not_kept() {
     let decoded = documents.finish();
     assert!(decoded.items.is_empty());
     assert_eq!(decoded.found.values().sum::<usize>(), 1);
-}
-
-#[test]
-fn rule_survives_the_way_through_protobuf() {
-    let original: crate::wire::rule::DeviceTaintRule = serde_json::from_value(json!({
-        "metadata": {"name": "rule"}, "spec": {"deviceSelector": {"driver": "gpu.example.com", "device": "gpu-0"}},
-    })).expect("a rule");
-    let again = crate::wire::rule::DeviceTaintRule::decode(original.encode_to_vec().as_slice());
-    assert_eq!(again, Ok(original));
 }

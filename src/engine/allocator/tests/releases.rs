@@ -56,36 +56,6 @@ fn capacity(asked: &[(&str, &str)]) -> Snapshot {
     snapshot
 }
 
-#[test]
-fn capacity_name_with_and_without_the_driver() {
-    assert_eq!(words(&capacity(&[("memory", "4Gi")])), ["placeable"; 2]);
-    let with_driver = capacity(&[("gpu.example.com/memory", "4Gi")]);
-    assert_eq!(words(&with_driver), ["unplaceable", "placeable"]);
-    let mut published = capacity(&[("memory", "4Gi")]);
-    let free = &mut published.slices[1].devices[0];
-    free.capacity = [("gpu.example.com/memory".into(), "10Gi".into())]
-        .into_iter()
-        .collect();
-    assert_eq!(words(&published), ["unplaceable", "placeable"]);
-    let of_another = capacity(&[("nic.example.com/memory", "4Gi")]);
-    assert_eq!(words(&of_another), ["unplaceable"; 2]);
-}
-
-#[test]
-fn device_with_both_spellings_has_the_amount_of_the_one_with_the_driver() {
-    let mut snapshot = capacity(&[("memory", "4Gi")]);
-    let free = &mut snapshot.slices[1].devices[0];
-    free.capacity
-        .insert("gpu.example.com/memory".into(), "2Gi".into());
-    assert_eq!(words(&snapshot), ["placeable", "unplaceable"]);
-}
-
-#[test]
-fn both_spellings_in_one_request() {
-    let both = capacity(&[("gpu.example.com/memory", "4Gi"), ("memory", "4Gi")]);
-    assert_eq!(words(&both), ["unplaceable", "unknown"]);
-}
-
 /// Device `2` has the claim's share of so much, and can be shared or not.
 fn share(consumed: &[(&str, &str)], is_shareable: bool) -> Snapshot {
     let mut snapshot = capacity(&[("memory", "4Gi")]).with_claim("c1", &["2"], asks(terms(1)));
