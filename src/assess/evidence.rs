@@ -611,10 +611,7 @@ mod tests {
     #[test]
     fn a_deleted_job_and_one_that_was_not_read_are_different_hazards() {
         let pod = Pod {
-            controller: Some(Controller {
-                api_version: "batch/v1".into(),
-                ..testing::controller("Job", "sweep")
-            }),
+            controller: Some(testing::job("sweep")),
             ..pod()
         };
         let mut reading = calm();

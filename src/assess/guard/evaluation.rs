@@ -98,7 +98,7 @@ fn unknown_without(signal: Signal, completeness: &ReportCompleteness<'_>) -> Str
 mod tests {
     use super::*;
     use crate::assess::{Basis, DisruptionFacts, Hazard};
-    use crate::model::{Controller, DisruptionAction, FailurePolicy, Gap, Job, Kind, Workload};
+    use crate::model::{DisruptionAction, FailurePolicy, Gap, Job, Kind, Workload};
     use crate::report::ImpactReport;
     use crate::report::testing::{self, Example};
 
@@ -319,10 +319,7 @@ mod tests {
     #[test]
     fn a_job_counts_once_and_one_of_which_it_is_not_known_may_fail() {
         let mut example = Example::new();
-        let of_job = |name: &str| Controller {
-            api_version: "batch/v1".into(),
-            ..testing::controller("Job", name)
-        };
+        let of_job = testing::job;
         let job = |name: &str, failure| {
             Job(Workload {
                 failure: Some(failure),

@@ -3,8 +3,8 @@
 use super::world::{GPU_0, NOW, World, at, one_pod, proposed};
 use crate::engine::explain::explain_input::taints_of;
 use crate::engine::explain::{
-    Chain, ExplainInput, PendingPod, PodVerdict, Publication, Reservation, VerdictChange,
-    alterations, related_objects,
+    Chain, ExplainInput, PendingPod, PodVerdict, Reservation, VerdictChange, alterations,
+    related_objects,
 };
 use crate::engine::{NotEvicted, ProposedTaint, Semantics};
 use crate::model::{
@@ -261,30 +261,6 @@ fn extended_resources_are_requests_for_the_devices_of_their_class() {
         requests("example.com/disk", None),
         None,
         "no class serves it"
-    );
-}
-
-#[test]
-fn an_older_generation_of_the_pool_does_not_count() {
-    let world = World::default()
-        .slice_of(
-            "gpu.example.com/node-a",
-            1,
-            &[("gpu-0", &["example.com/ecc:NoExecute"])],
-        )
-        .slice_of("gpu.example.com/node-a", 2, &[("gpu-1", &[])])
-        .claim("team/claim", &[GPU_0], &[])
-        .pod("team/pod", &["claim"]);
-    asked(
-        &world.snapshot,
-        &[],
-        &Semantics::assumed(),
-        |chain, input| {
-            let device = &chain.links[0].devices[0];
-            assert!(matches!(device.publication, Publication::Outdated(_, 2)));
-            assert!(device.taints.is_empty());
-            assert_eq!(input.verdict(chain.pod, chain), PodVerdict::Untouched);
-        },
     );
 }
 
