@@ -30,19 +30,15 @@ pub fn closed_line(closed: &[ClosedNode]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Effect, Taint};
 
     #[test]
     fn closed_nodes_with_devices_are_named_with_the_reason() {
         let tainted = |name: &str, key: &str| ClosedNode {
             name: name.into(),
             has_devices: true,
-            reason: ClosedReason::Tainted(Taint {
-                key: key.to_owned(),
-                value: String::new(),
-                effect: Effect::NoSchedule,
-                time_added: None,
-            }),
+            reason: ClosedReason::Tainted(crate::engine::testing::untimed(&format!(
+                "{key}:NoSchedule"
+            ))),
         };
         let cordoned = ClosedNode {
             name: "node-1".into(),

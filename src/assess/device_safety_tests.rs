@@ -12,8 +12,8 @@ use super::device_use::{DeviceUse, ObstacleCode};
 use crate::engine::Semantics;
 use crate::engine::tests::world::{GPU_0, World, at, device_id, name, spec, with_template};
 use crate::model::{
-    ClaimInUse, ContainerInUse, Containers, CounterUse, Deletion, DeviceTerms, Gap, InUse, Kind,
-    PodInUse, PreparedClaim, Reading, SliceNodes, Source,
+    ClaimInUse, ContainerInUse, Containers, CounterUse, DeviceTerms, Gap, InUse, Kind, PodInUse,
+    PreparedClaim, Reading, SliceNodes, Source,
 };
 
 const GPU_1: &str = "gpu.example.com/node-a/gpu-1";
@@ -141,11 +141,7 @@ const SAFE: &[ObstacleCode] = &[];
 #[test]
 fn every_source_can_refuse_a_device() {
     let leaving = busy().but_pod(|pod| {
-        pod.deletion = Some(Deletion {
-            at: at(0),
-            grace_period_seconds: None,
-            finalizers: Vec::new(),
-        });
+        pod.deletion = Some(crate::engine::testing::deletion(at(0), None));
     });
     let unreserved = || idle().claim("ml/gpu", &[GPU_0], &[]);
     for (case, world, pods, expected) in [

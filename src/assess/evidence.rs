@@ -402,94 +402,52 @@ mod tests {
 
     #[test]
     fn hazards_are_read_off_the_pod() {
-        let controlled = |kind| Some(testing::controller(kind, "train-6d"));
-        let system = |pod: Pod| Pod {
-            name: testing::name("kube-system", "train-0"),
-            ..pod
+        let but = |change: fn(&mut Pod)| {
+            let mut pod = pod();
+            change(&mut pod);
+            pod
         };
         let old = "scheduler.alpha.kubernetes.io/critical-pod";
+        let of_system = Pod {
+            name: testing::name("kube-system", "train-0"),
+            ..annotated(old, "")
+        };
+        let of_daemon_set = Pod {
+            controller: Some(testing::controller("DaemonSet", "train-6d")),
+            ..pod()
+        };
+        let class = |name: &str| Pod {
+            priority_class_name: name.into(),
+            ..pod()
+        };
+        let grace = |seconds| Pod {
+            grace_period_seconds: seconds,
+            ..pod()
+        };
+        let autoscaler = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+        let descheduler = "descheduler.alpha.kubernetes.io/prefer-no-eviction";
+        let karpenter = "karpenter.sh/do-not-disrupt";
+        let asks = &["do-not-disrupt"][..];
+        let critical = &["critical"][..];
         for (pod, expected) in [
             (pod(), &[][..]),
-            (
-                Pod {
-                    controller: None,
-                    ..pod()
-                },
-                &["unmanaged"],
-            ),
-            (
-                Pod {
-                    controller: controlled("DaemonSet"),
-                    ..pod()
-                },
-                &["daemonset"],
-            ),
-            (
-                Pod {
-                    priority: CRITICAL_PRIORITY,
-                    ..pod()
-                },
-                &["critical"],
-            ),
-            (
-                Pod {
-                    priority: CRITICAL_PRIORITY - 1,
-                    ..pod()
-                },
-                &[],
-            ),
-            (
-                Pod {
-                    priority_class_name: "system-node-critical".into(),
-                    ..pod()
-                },
-                &["critical"],
-            ),
-            (
-                Pod {
-                    priority_class_name: "system-cluster-critical".into(),
-                    ..pod()
-                },
-                &["critical"],
-            ),
-            (system(annotated(old, "")), &["critical"]),
+            (but(|it| it.controller = None), &["unmanaged"]),
+            (of_daemon_set, &["daemonset"]),
+            (but(|it| it.priority = CRITICAL_PRIORITY), critical),
+            (but(|it| it.priority = CRITICAL_PRIORITY - 1), &[]),
+            (class("system-node-critical"), critical),
+            (class("system-cluster-critical"), critical),
+            (of_system, critical),
             (annotated(old, ""), &[]),
+            (grace(LONG_GRACE_SECONDS + 1), &["long-grace"]),
+            (but(|it| it.has_local_data = true), &["local-data"]),
+            (annotated(karpenter, "true"), asks),
+            (annotated(karpenter, "false"), &[]),
+            (annotated(autoscaler, "false"), asks),
+            (annotated(autoscaler, "true"), &[]),
+            (annotated(descheduler, ""), asks),
             (
-                Pod {
-                    grace_period_seconds: LONG_GRACE_SECONDS + 1,
-                    ..pod()
-                },
-                &["long-grace"],
-            ),
-            (
-                Pod {
-                    has_local_data: true,
-                    ..pod()
-                },
-                &["local-data"],
-            ),
-            (
-                annotated("karpenter.sh/do-not-disrupt", "true"),
-                &["do-not-disrupt"],
-            ),
-            (annotated("karpenter.sh/do-not-disrupt", "false"), &[]),
-            (
-                annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"),
-                &["do-not-disrupt"],
-            ),
-            (
-                annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "true"),
-                &[],
-            ),
-            (
-                annotated("descheduler.alpha.kubernetes.io/prefer-no-eviction", ""),
-                &["do-not-disrupt"],
-            ),
-            (
-                Pod {
-                    phase: Phase::Failed,
-                    ..pod()
-                },
+                but(|it| it.phase = Phase::Failed),
                 &["terminal-still-reserved"],
             ),
         ] {
@@ -543,10 +501,7 @@ mod tests {
     #[test]
     fn a_deleted_job_and_one_that_was_not_read_are_different_hazards() {
         let pod = Pod {
-            controller: Some(Controller {
-                api_version: "batch/v1".into(),
-                ..testing::controller("Job", "sweep")
-            }),
+            controller: Some(testing::job("sweep")),
             ..pod()
         };
         let mut reading = calm();

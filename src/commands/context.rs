@@ -131,7 +131,6 @@ impl Surroundings {
                 .is_terminal()
                 .then(|| width(set("COLUMNS")))
                 .flatten(),
-            height: std::io::stdout().is_terminal().then(height).flatten(),
             stderr_is_terminal: std::io::stderr().is_terminal(),
             no_color: set("NO_COLOR").is_some(),
             dumb_terminal: set("TERM").is_some_and(|term| term == "dumb"),
@@ -167,17 +166,10 @@ fn width(columns: Option<&OsString>) -> Option<u16> {
     said.or_else(|| terminal_size::terminal_size().map(|(width, _)| width.0))
 }
 
-/// Lines of the terminal.
-fn height() -> Option<u16> {
-    terminal_size::terminal_size().map(|(_, height)| height.0)
-}
-
 /// What every command gets.
 pub(super) struct Context {
     pub(super) printer: Arc<Printer<'static>>,
     pub(super) width: Option<u16>,
-    /// Lines of the terminal; absent where results go elsewhere.
-    pub(super) height: Option<u16>,
     /// Which cluster is meant, and who asks.
     pub(super) connection: ConnectionOptions,
     /// The namespace that was asked for, where it was one.
@@ -220,7 +212,6 @@ impl Context {
         Self {
             printer: Arc::new(Printer::standard(&surroundings.streams).repeating(repeated)),
             width: surroundings.streams.width,
-            height: surroundings.streams.height,
             namespace: connection.namespace,
             verbosity: connection.verbosity,
             connection: connection.options,
@@ -277,7 +268,6 @@ impl Context {
         Self {
             printer: Arc::new(printer),
             width: None,
-            height: None,
             connection,
             namespace: None,
             verbosity: 0,

@@ -413,33 +413,6 @@ mod tests {
     }
 
     #[test]
-    fn devices_and_a_taint_are_understood_with_and_without_a_dash() {
-        for taint in [KEY, "example.com/maintenance-"] {
-            let expected = Chooser::Taints(
-                vec![selector("gpu-0")],
-                TaintPattern {
-                    key: KEY.to_owned(),
-                    value: None,
-                    effect: None,
-                },
-            );
-            assert_eq!(parsed(&[GPU, taint]).unwrap(), expected, "{taint}");
-            assert_eq!(parsed(&[taint, GPU]).unwrap(), expected, "{taint}");
-        }
-        let Chooser::Taints(selectors, pattern) =
-            parsed(&["gpu.example.com", "drain=x:NoExecute"]).unwrap()
-        else {
-            panic!("a taint");
-        };
-        assert_eq!(device::format(&selectors[0]), "gpu.example.com/*/*");
-        assert_eq!(taint::format(&pattern), "drain=x:NoExecute");
-        let Chooser::Taints(_, pattern) = parsed(&[GPU, "drain"]).unwrap() else {
-            panic!("a taint");
-        };
-        assert_eq!(pattern.key, "drain");
-    }
-
-    #[test]
     fn what_can_be_read_in_two_ways_or_none_is_refused() {
         for (targets, said) in [
             (&[GPU][..], "is not the name of a rule"),

@@ -369,12 +369,9 @@ mod tests {
     #[test]
     fn a_rule_that_this_run_has_created_is_created_whatever_a_second_answer_says() {
         let wanted = RuleDraft {
-            name: "drain".to_owned(),
-            selector: selector("gpu-0"),
-            taint: rule("None").taint,
             labels: rule("None").metadata.labels,
             annotations: [("note".to_owned(), "asked for".to_owned())].into(),
-            manifest: None,
+            ..crate::decide::testing::draft(selector("gpu-0"), "None")
         };
         let semantics = Semantics::assumed();
         let terms = Terms {
@@ -460,13 +457,6 @@ mod tests {
         assert!(!is_still_there(&decided_on, None));
     }
 
-    fn theirs(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Failure {
-        match conflict(before, Some(after)) {
-            ConflictOutcome::Theirs(failure) => failure,
-            ConflictOutcome::Ours => panic!("somebody else's"),
-        }
-    }
-
     #[test]
     fn a_new_status_is_no_conflict() {
         let before = rule("None");
@@ -537,25 +527,6 @@ mod tests {
         annotations.insert("devicetaint.dev/reason".to_owned(), "x".to_owned());
         assert!(!sets_something(&noted, &rule("None")), "taken away");
         assert!(!sets_something(&noted, &noted), "left as it is");
-    }
-
-    #[test]
-    fn the_newest_writer_is_blamed_and_not_our_own_add() {
-        let mut before = rule("None");
-        let annotations = &mut before.metadata.annotations;
-        annotations.insert(RuleMetadata::CREATED_BY.to_owned(), "anna".to_owned());
-        let mut after = before.clone();
-        after.generation = 2;
-        // Within the same second, and in front: the server orders managers by name.
-        after
-            .managers
-            .insert(0, manager("kubectl-patch", "2026-11-21T01:00:00Z"));
-        after.selector = Some(DeviceSelector::default());
-        let failure = theirs(&before, &after);
-        assert_eq!(
-            failure.details().last().unwrap(),
-            "changed by kubectl-patch at 2026-11-21T01:00:00Z"
-        );
     }
 
     #[test]

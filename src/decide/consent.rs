@@ -407,35 +407,6 @@ mod tests {
         Example::new().in_one_namespace().report()
     }
 
-    fn prompt(consented: ConsentOutcome) -> String {
-        match consented {
-            ConsentOutcome::Ask(question) => question.prompt("prod-eu"),
-            ConsentOutcome::Proceed => panic!("nothing is asked"),
-        }
-    }
-
-    #[test]
-    fn a_drain_counts_the_pods_that_leave_the_devices_which_it_may_not_evict() {
-        let drains = Drains::ByEviction(Vec::new(), BTreeSet::new());
-        let agreed = |approval: &Approval<'_>, report: &ImpactReport| {
-            let change = PlannedChange {
-                action: "Drain node-7",
-                drains: Some(&drains),
-                ..change(report)
-            };
-            consent(approval, &change)
-        };
-        let asked = |report: &ImpactReport| prompt(agreed(&UNSET, report).unwrap());
-        assert_eq!(
-            asked(&in_one_namespace()),
-            "Drain node-7 and remove 3 pods from the devices in prod-eu?"
-        );
-        assert_eq!(
-            asked(&report()),
-            "Drain node-7 in prod-eu? Because pods in 2 namespaces leave the devices, confirm with the number of pods that will leave the devices: type 3"
-        );
-    }
-
     #[test]
     fn a_drain_is_compared_by_its_pods_and_not_by_its_rules() {
         let report = in_one_namespace();

@@ -242,14 +242,7 @@ mod tests {
     use crate::model::Minor;
 
     fn draft(selector: DeviceSelector) -> RuleDraft {
-        RuleDraft {
-            name: "drain".to_owned(),
-            selector,
-            taint: testing::taint("None"),
-            labels: BTreeMap::new(),
-            annotations: BTreeMap::new(),
-            manifest: None,
-        }
+        testing::draft(selector, "None")
     }
 
     #[test]

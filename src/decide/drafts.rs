@@ -212,26 +212,6 @@ mod tests {
     }
 
     #[test]
-    fn each_of_the_devices_gets_a_rule_and_all_are_one_batch() {
-        let inscription = RuleAnnotations {
-            reason: Some("firmware".to_owned()),
-            labels: vec![("team".to_owned(), "ml".to_owned())],
-            ..RuleAnnotations::default()
-        };
-        let made = drafts(
-            "gpu.example.com/node-7/gpu-0 gpu.example.com/node-7/gpu-1 a.example.com/k=v",
-            &inscription,
-        );
-        let made = made.unwrap();
-        assert_eq!(made.len(), 2);
-        assert_ne!(made[0].name, made[1].name);
-        assert_eq!(made[0].labels, made[1].labels);
-        assert_eq!(made[0].labels["team"], "ml");
-        assert_eq!(made[0].annotations[RuleMetadata::REASON], "firmware");
-        assert_eq!(made[0].taint.to_string(), "a.example.com/k=v:None");
-    }
-
-    #[test]
     fn a_name_is_for_one_rule() {
         let named = RuleAnnotations {
             name: Some("mine".to_owned()),

@@ -290,18 +290,4 @@ mod tests {
             assert_eq!(parsed(line), Ok((strings(named), strings(rest))), "{line}");
         }
     }
-
-    #[test]
-    fn what_is_not_explained_is_refused_with_the_way_out() {
-        for (line, part) in [
-            ("pod", "without a name"),
-            ("rule pod/a", "without a name"),
-            ("rule/drain", "describe drain"),
-            ("devicetaintrule drain", "describe drain"),
-            ("gpu.example.com/node-7", "two segments"),
-        ] {
-            let refused = parsed(line).expect_err(line);
-            assert!(refused.contains(part), "{line}: {refused}");
-        }
-    }
 }

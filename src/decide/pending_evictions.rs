@@ -252,19 +252,6 @@ mod tests {
         assert_eq!(names(&evictors.see(&[], now()).eased), ["a", "b"]);
     }
 
-    #[test]
-    fn a_rule_that_evicts_again_is_as_it_is_now() {
-        let mut evictors = Evictors::new(Goal::Evicted);
-        evictors.see(&[named("a", "NoExecute")], now());
-        evictors.see(&[named("a", "None")], now());
-        let mut again = named("a", "NoExecute");
-        again.taint.value = "other".to_owned();
-        let taints = evictors.see(&[again], now());
-        assert_eq!(names(&taints.proposed), ["a"]);
-        assert_eq!(taints.proposed[0].taint.value, "other");
-        assert_eq!(names(&taints.eased), [""; 0]);
-    }
-
     /// What `told` makes of a wait for `rules` in a cluster whose nodes and drivers are well.
     fn with_evidence<T>(
         reading: &Reading,
@@ -326,13 +313,9 @@ mod tests {
     fn pods_are_left_while_they_are_evicted_or_terminate_because_they_were() {
         use crate::engine::testing::{evicted, impact, pod, reading};
         use crate::engine::{PodImpact, Verdict};
-        use crate::model::Deletion;
+
         let mut leaving = pod("ml", "leaving");
-        leaving.deletion = Some(Deletion {
-            at: now(),
-            grace_period_seconds: Some(30),
-            finalizers: Vec::new(),
-        });
+        leaving.deletion = Some(crate::engine::testing::deletion(now(), Some(30)));
         let (due, spared) = (pod("ml", "due"), pod("ml", "spared"));
         let reading = reading();
         let left = |now_evicted: Vec<PodImpact<'_>>, before: Vec<PodImpact<'_>>| -> Vec<String> {

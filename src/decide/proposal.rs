@@ -474,17 +474,14 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::decide::testing::{named, selector, taint};
+    use crate::decide::testing::{draft, named, selector};
     use crate::report::testing::now;
 
     fn created(effect: &str) -> ProposedRule {
         ProposedRule::from(&AddStep::Create(RuleDraft {
             name: "new".to_owned(),
-            selector: selector("gpu-0"),
-            taint: taint(effect),
-            labels: [].into(),
             annotations: [("note".to_owned(), "text".to_owned())].into(),
-            manifest: None,
+            ..draft(selector("gpu-0"), effect)
         }))
     }
 

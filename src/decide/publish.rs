@@ -452,41 +452,6 @@ mod tests {
     }
 
     #[test]
-    fn only_the_same_words_about_the_same_generation_agree() {
-        for (name, condition, agrees) in [
-            ("same", Some(condition("1 pod", "NoEffect", 2)), Some(true)),
-            (
-                "other words",
-                Some(condition("2 pods", "NoEffect", 2)),
-                Some(false),
-            ),
-            (
-                "other reason",
-                Some(condition("1 pod", "NotStarted", 2)),
-                Some(false),
-            ),
-            (
-                "other status",
-                Some(EvictionCondition {
-                    status: "True".to_owned(),
-                    ..condition("1 pod", "NoEffect", 2)
-                }),
-                Some(false),
-            ),
-            (
-                "older generation",
-                Some(condition("1 pod", "NoEffect", 1)),
-                None,
-            ),
-            ("no condition", None, None),
-        ] {
-            let answer = ControllerAnswer::new("rule", 2, condition.as_ref(), Some("1 pod"));
-            assert_eq!(answer.agrees(), agrees, "{name}");
-            assert_eq!(answer.condition.is_some(), agrees.is_some(), "{name}");
-        }
-    }
-
-    #[test]
     fn what_the_controller_says_has_to_be_the_same_to_the_letter() {
         for (condition, expected, told) in [
             (Some(("1 pod", 1)), Some("1 pod"), None),

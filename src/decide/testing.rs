@@ -1,5 +1,6 @@
 //! Literal rules for tests.
 
+use super::draft::RuleDraft;
 use crate::model::{
     DeviceSelector, DeviceTaintRule, Effect, FieldManager, ManagerOperation, RuleMetadata, Taint,
 };
@@ -21,6 +22,18 @@ pub fn taint(effect: &str) -> Taint {
         value: String::new(),
         effect: Effect::from(effect),
         time_added: None,
+    }
+}
+
+/// A draft of the rule `drain`, without labels and notes.
+pub fn draft(selector: DeviceSelector, effect: &str) -> RuleDraft {
+    RuleDraft {
+        name: "drain".to_owned(),
+        selector,
+        taint: taint(effect),
+        labels: [].into(),
+        annotations: [].into(),
+        manifest: None,
     }
 }
 

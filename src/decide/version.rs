@@ -189,22 +189,6 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_are_there_are_warned_of_where_they_can_break_the_scheduler() {
-        let doubts = |rules: Vec<_>, patch| {
-            let minor = 36;
-            let semantics = behaviour_of(Minor { minor, patch }).unwrap();
-            let mut reading = testing::reading();
-            reading.snapshot.rules = rules;
-            doubts_about(&semantics, None, &reading).len()
-        };
-        let rule = crate::decide::testing::rule("None");
-        assert_eq!(doubts(vec![rule.clone()], Some(2)), 1);
-        assert_eq!(doubts(vec![rule.clone()], None), 1);
-        assert_eq!(doubts(vec![rule], Some(3)), 0);
-        assert_eq!(doubts(Vec::new(), Some(2)), 0);
-    }
-
-    #[test]
     fn pre_release_of_1_38_is_named_unless_another_version_is_asked_for() {
         let reading = testing::reading();
         let codes = |asked: &str, found: Option<&str>| {

@@ -253,15 +253,4 @@ mod tests {
             assert_eq!(shown(&condition), expected, "{name}");
         }
     }
-
-    #[test]
-    fn a_preview_after_evictions_still_tells_of_them() {
-        let condition = Condition::of(&Effect::None, &counts(1, 1, 0, 0), 1);
-        assert_eq!(condition.reason, Reason::NoEffect);
-        assert!(
-            condition
-                .message
-                .ends_with("update. 1 pod evicted since starting the controller.")
-        );
-    }
 }

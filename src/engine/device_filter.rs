@@ -125,8 +125,8 @@ fn names(selector: &DeviceSelector, entry: &DeviceEntry<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::model::{
-        Allocation, AllocationResult, AttributeValue, CounterUse, Device, DeviceTerms, Minor,
-        NamespacedName, Pool, ResourceClaim, ResourceSlice, SliceNodes,
+        Allocation, AttributeValue, CounterUse, Device, DeviceTerms, Minor, NamespacedName, Pool,
+        ResourceClaim, ResourceSlice, SliceNodes,
     };
 
     fn device(name: &str, model: Option<&str>, set: Option<&str>) -> Device {
@@ -176,14 +176,7 @@ mod tests {
 
     /// Two nodes with parts of GPUs, and a claim that holds a part and what is not published any more.
     fn snapshot() -> Snapshot {
-        let result = |device| AllocationResult {
-            request: "gpu".into(),
-            device,
-            admin_access: false,
-            share_id: None,
-            tolerations: Vec::new(),
-            consumed_capacity: None,
-        };
+        use crate::engine::testing::result;
         Snapshot {
             slices: vec![
                 slice(

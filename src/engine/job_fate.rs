@@ -183,7 +183,7 @@ impl FailurePolicy {
 mod tests {
     use super::*;
     use crate::engine::testing::{self, workload};
-    use crate::model::{Controller, Job};
+    use crate::model::Job;
 
     fn impact(pods: &[Pod]) -> Impact<'_> {
         testing::impact(pods.iter().map(|pod| testing::evicted(pod, 0)).collect())
@@ -192,10 +192,7 @@ mod tests {
     #[test]
     fn a_job_says_what_a_lost_pod_means_for_it() {
         let mut pod = testing::pod("team-a", "sweep-0");
-        pod.controller = Some(Controller {
-            api_version: "batch/v1".into(),
-            ..testing::controller("Job", "sweep")
-        });
+        pod.controller = Some(testing::job("sweep"));
         let pods = [pod.clone()];
         let lost = impact(&pods);
         let mut reading = testing::reading();
@@ -243,10 +240,7 @@ mod tests {
 
     fn of_job(name: &str, change: impl FnOnce(&mut Pod)) -> Pod {
         let mut pod = testing::pod("team-a", name);
-        pod.controller = Some(Controller {
-            api_version: "batch/v1".into(),
-            ..testing::controller("Job", "sweep")
-        });
+        pod.controller = Some(testing::job("sweep"));
         change(&mut pod);
         pod
     }

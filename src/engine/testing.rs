@@ -10,12 +10,14 @@ use super::inventory::DeviceState;
 use super::semantics::Semantics;
 use crate::model::{
     Allocation, AllocationResult, AttributeValue, BudgetStatus, ConsumerReference, Containers,
-    Controller, CounterUse, Device, DeviceId, DeviceSelector, DeviceTerms, DisruptionAction,
-    Effect, FailurePolicy, Kind, LabelSelector, Minor, NamespacedName, Node, NodeCondition, Phase,
-    PodDisruptionBudget, Pool, QosClass, Reading, ResourceClaim, ResourceSlice, Sandbox,
-    SliceNodes, Snapshot, Source, Taint, UnhealthyPodEvictionPolicy, Workload,
+    Controller, CounterUse, Deletion, Device, DeviceAmount, DeviceId, DeviceSelector, DeviceTerms,
+    DisruptionAction, Effect, FailurePolicy, Kind, LabelSelector, Minor, NamespacedName, Node,
+    NodeCondition, Phase, PodDisruptionBudget, Pool, QosClass, Reading, RequestTerms,
+    ResourceClaim, ResourceSlice, Sandbox, SliceNodes, Snapshot, Source, Taint, Toleration,
+    UnhealthyPodEvictionPolicy, Workload,
 };
 
+pub(crate) use super::tests::world::{taint, toleration};
 pub use crate::model::Pod;
 
 /// Whether long properties are tried as often as they can be: the second tier asks for it, with WHOLE in the environment in
@@ -27,6 +29,23 @@ pub fn is_whole() -> bool {
 /// How many of `all` tries a property gets: a tenth in the first tier, which has to be quick.
 pub fn tries(all: u64) -> u64 {
     if is_whole() { all } else { all.div_ceil(10) }
+}
+
+/// Numbers that look random, and are the same for a seed.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, limit: u64) -> usize {
+        // xorshift64*
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        usize::try_from((self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % limit).unwrap()
+    }
+
+    pub fn one_in(&mut self, chances: u64) -> bool {
+        self.below(chances) == 0
+    }
 }
 
 pub fn semantics(minor: u32) -> Semantics {
@@ -62,6 +81,74 @@ pub fn name(namespace: &str, name: &str) -> NamespacedName {
     NamespacedName {
         namespace: namespace.into(),
         name: name.into(),
+    }
+}
+
+/// A deletion that ends at that time, with nothing that holds the object.
+pub fn deletion(at: Timestamp, grace_period_seconds: Option<i64>) -> Deletion {
+    Deletion {
+        at,
+        grace_period_seconds,
+        finalizers: Vec::new(),
+    }
+}
+
+/// A taint that no server has seen, written `KEY[=VALUE]:EFFECT`.
+pub fn untimed(text: &str) -> Taint {
+    Taint {
+        time_added: None,
+        ..taint(text)
+    }
+}
+
+/// An allocated device.
+pub fn result(device: DeviceId) -> AllocationResult {
+    AllocationResult {
+        request: "gpu".into(),
+        device,
+        admin_access: false,
+        share_id: None,
+        tolerations: Vec::new(),
+        consumed_capacity: None,
+    }
+}
+
+/// Terms of a request for one device of a class.
+pub fn terms(class: &str, tolerations: Vec<Toleration>) -> RequestTerms {
+    RequestTerms {
+        class: class.into(),
+        expressions: Vec::new(),
+        amount: DeviceAmount::Exactly(1),
+        admin_access: false,
+        tolerations,
+        capacity: BTreeMap::new(),
+        is_more: false,
+    }
+}
+
+/// A reservation for a pod.
+pub fn consumer(name: &str, uid: &str) -> ConsumerReference {
+    ConsumerReference {
+        api_group: "".into(),
+        resource: "pods".into(),
+        name: name.into(),
+        uid: uid.into(),
+    }
+}
+
+/// A pod as the owner of something.
+pub fn owner(pod: &Pod) -> Controller {
+    Controller {
+        api_version: "v1".into(),
+        uid: pod.uid.clone(),
+        ..controller("Pod", pod.name.name.as_str())
+    }
+}
+
+pub fn job(name: &str) -> Controller {
+    Controller {
+        api_version: "batch/v1".into(),
+        ..controller("Job", name)
     }
 }
 
@@ -309,14 +396,7 @@ pub fn claim(pod: &Pod) -> ResourceClaim {
         spec: None,
         allocation: Some(Allocation {
             node: None,
-            results: vec![AllocationResult {
-                request: "gpu".into(),
-                device: DEVICE.clone(),
-                admin_access: false,
-                share_id: None,
-                tolerations: Vec::new(),
-                consumed_capacity: None,
-            }],
+            results: vec![result(DEVICE.clone())],
         }),
         reserved_for: Vec::new(),
     }
@@ -324,12 +404,7 @@ pub fn claim(pod: &Pod) -> ResourceClaim {
 
 /// The claim of a pod, which is reserved for it.
 pub fn claim_in_use(pod: &Pod) -> ResourceClaim {
-    let consumer = ConsumerReference {
-        api_group: "".into(),
-        resource: Kind::Pod.plural().into(),
-        name: pod.name.name.clone(),
-        uid: pod.uid.clone(),
-    };
+    let consumer = consumer(pod.name.name.as_str(), pod.uid.as_str());
     ResourceClaim {
         reserved_for: vec![consumer],
         ..claim(pod)

@@ -164,96 +164,28 @@ mod tests {
     #[test]
     fn toleration_covers_taint() {
         let taint = taint(Effect::NoExecute);
-        for (name, toleration, scheduler, eviction) in [
-            (
-                "exists, same key and effect",
-                toleration("example.com/ecc", "Exists", "", "NoExecute"),
-                true,
-                true,
-            ),
-            (
-                "exists ignores the value",
-                toleration("example.com/ecc", "Exists", "low", "NoExecute"),
-                true,
-                true,
-            ),
-            (
-                "empty key, exists",
-                toleration("", "Exists", "", "NoExecute"),
-                true,
-                true,
-            ),
-            (
-                "equal, same value",
-                toleration("example.com/ecc", "Equal", "high", "NoExecute"),
-                true,
-                true,
-            ),
-            (
-                "no operator means equal",
-                toleration("example.com/ecc", "", "high", "NoExecute"),
-                true,
-                true,
-            ),
-            (
-                "empty key, equal, same value",
-                toleration("", "", "high", "NoExecute"),
-                true,
-                true,
-            ),
-            (
-                "empty key, equal, other value",
-                toleration("", "Equal", "low", "NoExecute"),
-                false,
-                false,
-            ),
-            (
-                "equal, other value",
-                toleration("example.com/ecc", "Equal", "low", "NoExecute"),
-                false,
-                false,
-            ),
-            (
-                "equal, empty value",
-                toleration("example.com/ecc", "Equal", "", "NoExecute"),
-                false,
-                false,
-            ),
-            (
-                "other key",
-                toleration("example.com/fan", "Exists", "", "NoExecute"),
-                false,
-                false,
-            ),
-            (
-                "other effect",
-                toleration("example.com/ecc", "Exists", "", "NoSchedule"),
-                false,
-                false,
-            ),
-            (
-                "no effect is for the scheduler only",
-                toleration("example.com/ecc", "Exists", "", ""),
-                true,
-                false,
-            ),
-            (
-                "blanket without effect",
-                toleration("", "Exists", "", ""),
-                true,
-                false,
-            ),
-            (
-                "unknown operator",
-                toleration("example.com/ecc", "Matches", "high", "NoExecute"),
-                false,
-                false,
-            ),
+        let (ecc, now) = ("example.com/ecc", "NoExecute");
+        for (toleration, scheduler, eviction) in [
+            (toleration(ecc, "Exists", "", now), true, true),
+            (toleration(ecc, "Exists", "low", now), true, true),
+            (toleration("", "Exists", "", now), true, true),
+            (toleration(ecc, "Equal", "high", now), true, true),
+            (toleration(ecc, "", "high", now), true, true),
+            (toleration("", "", "high", now), true, true),
+            (toleration("", "Equal", "low", now), false, false),
+            (toleration(ecc, "Equal", "low", now), false, false),
+            (toleration(ecc, "Equal", "", now), false, false),
+            (toleration("other", "Exists", "", now), false, false),
+            (toleration(ecc, "Exists", "", "NoSchedule"), false, false),
+            // Without an effect, for the scheduler alone before 1.38.
+            (toleration(ecc, "Exists", "", ""), true, false),
+            (toleration("", "Exists", "", ""), true, false),
+            (toleration(ecc, "Matches", "high", now), false, false),
         ] {
-            assert_eq!(tolerates(&toleration, &taint), scheduler, "{name}");
+            assert_eq!(tolerates(&toleration, &taint), scheduler, "{toleration:?}");
             let evicts = |minor| tolerates_eviction(&toleration, &taint, &semantics(minor));
-            assert_eq!(evicts(37), eviction, "{name}");
-            assert_eq!(evicts(38), scheduler, "{name}");
+            assert_eq!(evicts(37), eviction, "{toleration:?}");
+            assert_eq!(evicts(38), scheduler, "{toleration:?}");
         }
     }
 

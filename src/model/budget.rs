@@ -212,34 +212,15 @@ mod tests {
             labels(&[("app", "b"), ("x", "a")]),
             [],
         );
+        let (yes, no) = (Some(true), Some(false));
         for (selector, of_a, of_b, of_none) in [
-            (
-                requirement("In", &["a", "c"]),
-                Some(true),
-                Some(false),
-                Some(false),
-            ),
+            (requirement("In", &["a", "c"]), yes, no, no),
             // Who lacks the label has none of the values.
-            (
-                requirement("NotIn", &["a", "c"]),
-                Some(false),
-                Some(true),
-                Some(true),
-            ),
-            (
-                requirement("Exists", &[]),
-                Some(true),
-                Some(true),
-                Some(false),
-            ),
-            (
-                requirement("DoesNotExist", &[]),
-                Some(false),
-                Some(false),
-                Some(true),
-            ),
+            (requirement("NotIn", &["a", "c"]), no, yes, yes),
+            (requirement("Exists", &[]), yes, yes, no),
+            (requirement("DoesNotExist", &[]), no, no, yes),
             (requirement("Sounds", &["a"]), None, None, None),
-            (LabelSelector::default(), Some(true), Some(true), Some(true)),
+            (LabelSelector::default(), yes, yes, yes),
         ] {
             assert_eq!(selector.matches(&a), of_a, "{selector:?}");
             assert_eq!(selector.matches(&b), of_b, "{selector:?}");

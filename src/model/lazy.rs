@@ -110,27 +110,3 @@ impl<T: Default + PartialEq> PartialEq for Lazy<T> {
 }
 
 impl<T: Default + Eq> Eq for Lazy<T> {}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn length(bytes: &[u8]) -> Vec<usize> {
-        assert!(!bytes.is_empty(), "looked at");
-        vec![bytes.len()]
-    }
-
-    #[test]
-    fn bytes_are_decoded_when_somebody_looks() {
-        let late = Lazy::of(b"abc", length);
-        let copy = late.clone();
-        assert!(late.value.get().is_none());
-        assert_eq!(*late, [3]);
-        assert!(late.value.get().is_some());
-        assert!(copy.value.get().is_none());
-        assert_eq!(copy, late);
-        assert_eq!(copy, Lazy::from(vec![3]));
-        assert_eq!((&copy).into_iter().count(), 1);
-        let _never = Lazy::of(b"", length);
-    }
-}

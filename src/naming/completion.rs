@@ -154,18 +154,6 @@ mod tests {
     }
 
     #[test]
-    fn few_devices_are_proposed_whole() {
-        assert_eq!(
-            words(devices(&published(1, 2, 1), "")),
-            [
-                "driver-0.example.com/rack-0/node/gpu-0",
-                "driver-0.example.com/rack-1/node/gpu-0"
-            ]
-        );
-        assert!(devices(&published(1, 2, 1), "other").is_empty());
-    }
-
-    #[test]
     fn many_devices_are_proposed_part_by_part() {
         let all = published(2, 3, 50);
         assert_eq!(

@@ -250,12 +250,4 @@ mod tests {
         assert!(parse_label("a").is_err() && parse_label("a=b/c").is_err());
         assert_eq!(parse_label("a=").unwrap(), ("a".to_owned(), String::new()));
     }
-
-    #[test]
-    fn a_batch_is_a_value_of_a_label() {
-        assert_eq!(parse_label_value("run-7_a.b").unwrap(), "run-7_a.b");
-        for wrong in ["", "a b", "-a", &"a".repeat(64)] {
-            assert!(parse_label_value(wrong).is_err(), "{wrong:?}");
-        }
-    }
 }

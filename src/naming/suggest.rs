@@ -187,33 +187,5 @@ mod tests {
         }
     }
 
-    #[test]
-    fn only_what_exists_is_suggested() {
-        for (typed, expected) in [
-            // The driver is missing, and so the pool is taken for one.
-            (
-                "fabric/node-7/vf-0",
-                &["nic.example.com/fabric/node-7/vf-0"][..],
-            ),
-            ("fabric/node-7/*", &["nic.example.com/fabric/node-7/*"]),
-            // More than one part is wrong.
-            (
-                "gpu.example.com/node-8/gpu-9",
-                &[
-                    "gpu.example.com/node-7/gpu-0",
-                    "gpu.example.com/node-7/gpu-1",
-                    "gpu.example.com/node-17/gpu-0",
-                ],
-            ),
-            (
-                "nic.example.com/rail/leaf/vf-7",
-                &["nic.example.com/fabric/node-7/vf-0"],
-            ),
-        ] {
-            let selector = device::parse(typed).expect("well-formed");
-            assert_eq!(suggest(&selector, &known()), *expected, "{typed}");
-        }
-    }
-
     proptest! {}
 }

@@ -8,8 +8,6 @@
 pub struct Environment {
     /// Width of the terminal that standard output goes to, in columns; absent when it is none.
     pub width: Option<u16>,
-    /// Lines of the terminal that results go to; absent where they go elsewhere.
-    pub height: Option<u16>,
     /// Whether standard error goes to a terminal.
     pub stderr_is_terminal: bool,
     /// Whether `NO_COLOR` is set and not empty.

@@ -360,20 +360,6 @@ mod tests {
     }
 
     #[test]
-    fn only_the_prefix_is_colored() {
-        let mut stderr = Vec::new();
-        {
-            let printer = Printer {
-                colored: true,
-                ..Printer::plain(io::sink(), &mut stderr)
-            };
-            printer.error("broken");
-            printer.note("by the way");
-        }
-        assert_eq!(stderr, b"\x1b[1;31merror: \x1b[0mbroken\nby the way\n");
-    }
-
-    #[test]
     fn a_message_that_is_wider_than_the_terminal_hangs_below_its_prefix() {
         let mut stderr = Vec::new();
         {

@@ -187,15 +187,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_work_shows_nothing() {
-        let progress = Progress::on_standard_error();
-        progress.update("reading");
-        assert!(!progress.state().shown);
-        progress.finish();
-        assert!(progress.state().since.is_none());
-    }
-
-    #[test]
     fn nothing_is_drawn_over_an_open_question() {
         let progress = Progress::on_standard_error();
         let long_ago = Instant::now().checked_sub(UNNOTICED).unwrap();

@@ -65,27 +65,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_written_when_it_has_come_further() {
-        let stderr = Lines::default();
-        let printer = Printer::plain(std::io::sink(), stderr.clone());
-        let mut account = StatusLine::new(&printer);
-        account.say("0 gone", "0 gone, 10s left");
-        account.say("0 gone", "0 gone, 9s left");
-        account.say("1 gone", "1 gone, 8s left");
-        let long_ago = Instant::now().checked_sub(REMINDER).unwrap();
-        account.told = Some(("1 gone".to_owned(), long_ago));
-        account.say("1 gone", "1 gone, 7s left");
-        account.say("1 gone", "1 gone, 6s left");
-        let written = stderr.0.lock().unwrap().clone();
-        let written = String::from_utf8(written).unwrap();
-        let lines: Vec<&str> = written.lines().collect();
-        assert_eq!(
-            lines,
-            ["0 gone, 10s left", "1 gone, 8s left", "1 gone, 7s left"]
-        );
-    }
-
-    #[test]
     fn a_view_is_one_line_where_there_is_no_terminal() {
         let stderr = Lines::default();
         let printer = Printer::plain(std::io::sink(), stderr.clone());

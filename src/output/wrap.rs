@@ -99,23 +99,6 @@ mod tests {
                 ],
             ),
             (
-                "hint: list the devices with `kubectl devicetaint devices`, and choose one of them",
-                Some(40),
-                &[
-                    "hint: list the devices with",
-                    "  `kubectl devicetaint devices`, and",
-                    "  choose one of them",
-                ],
-            ),
-            (
-                "to lower it: kubectl devicetaint list; nothing was changed by this command",
-                Some(40),
-                &[
-                    "to lower it: kubectl devicetaint list;",
-                    "  nothing was changed by this command",
-                ],
-            ),
-            (
                 "see its own messages; kubectl runs it in the same way",
                 Some(30),
                 &["see its own messages; kubectl", "  runs it in the same way"],

@@ -311,20 +311,6 @@ mod tests {
     }
 
     #[test]
-    fn sentences_that_are_too_many_are_cut_between_lines() {
-        let sentences = vec!["<a> b".repeat(200); 200];
-        let text = render(&[Section::sentences(sentences)], Format::Markdown);
-        assert!(text.chars().count() <= LIMIT);
-        assert!(
-            text.ends_with("\n\n… the rest is omitted to fit a GitHub comment (all: `-o json`)\n")
-        );
-        let sentences = text.lines().filter(|line| !line.starts_with('…'));
-        let lines = sentences.filter(|line| line.contains('b'));
-        assert!(lines.clone().count() > 40);
-        assert!(lines.clone().all(|line| line.len() == 1_400), "whole lines");
-    }
-
-    #[test]
     fn foreign_text_cannot_become_markup() {
         assert_eq!(markup("<img src=x>"), r"\<img src=x\>");
         assert_eq!(markup("[a](javascript:x)"), r"\[a\](javascript:x)");

@@ -106,29 +106,6 @@ mod tests {
         assert!(text.lines().all(|line| line.len() <= 60));
     }
 
-    #[test]
-    fn a_terminal_breaks_sentences_between_words() {
-        let sections = [
-            Section::sentences(vec!["3 pods in 2 namespaces would be evicted.".to_owned()]),
-            Section::list(
-                "Hazards",
-                vec!["unmanaged (a/b): has no controller".to_owned()],
-            ),
-        ];
-        insta::assert_snapshot!(render(&sections, page(Format::Table, Some(24))), @"
-        3 pods in 2 namespaces
-        would be evicted.
-
-        Hazards:
-          unmanaged (a/b): has
-            no controller
-        ");
-        assert_eq!(
-            render(&sections, page(Format::Table, None)).lines().count(),
-            4
-        );
-    }
-
     fn pods(format: Format, width: u16) -> String {
         let row = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
         let table = Table {

@@ -85,55 +85,37 @@ mod tests {
         let (early, late) = ("2026-01-01T00:00:01Z", "2026-01-01T00:00:09Z");
         let running = json!({"state": {"running": {"startedAt": early}}});
         let waiting = json!({"state": {"waiting": {"reason": "ContainerCreating"}}});
+        let main = |containers: &[&serde_json::Value]| json!({"containerStatuses": containers});
+        let beside = |kind: &str, other: &serde_json::Value| {
+            let mut status = main(&[&ended(late)]);
+            status[kind] = json!([other]);
+            status
+        };
+        let (first, last) = (ended(early), ended(late));
+        let untimed = json!({"state": {"terminated": {"exitCode": 1}}});
+        let silent = json!({"initContainerStatuses": [first]});
+        let (unknown, at) = (Containers::Unknown, late.parse().unwrap());
+        let all = Containers::Ended { at: Some(at) };
+        let sometime = Containers::Ended { at: None };
         for (name, status, expected) in [
-            ("nothing", json!({}), Containers::Unknown),
-            (
-                "all",
-                json!({"containerStatuses": [ended(late)], "initContainerStatuses": [ended(early)]}),
-                Containers::Ended {
-                    at: Some(late.parse().unwrap()),
-                },
-            ),
-            (
-                "the time is not said",
-                json!({"containerStatuses": [{"state": {"terminated": {"exitCode": 1, "finishedAt": null}}}]}),
-                Containers::Ended { at: None },
-            ),
-            (
-                "the time of one is not said",
-                json!({"containerStatuses": [ended(early), {"state": {"terminated": {"exitCode": 1}}}]}),
-                Containers::Ended { at: None },
-            ),
-            (
-                "one runs",
-                json!({"containerStatuses": [ended(late), running]}),
-                Containers::Running,
-            ),
+            ("nothing", json!({}), unknown),
+            ("all", beside("initContainerStatuses", &first), all),
+            ("no time", main(&[&untimed]), sometime),
+            ("no time of one", main(&[&first, &untimed]), sometime),
+            ("one runs", main(&[&last, &running]), Containers::Running),
             (
                 "one beside it runs",
-                json!({"containerStatuses": [ended(late)], "initContainerStatuses": [running]}),
+                beside("initContainerStatuses", &running),
                 Containers::Running,
             ),
             (
-                "somebody looks into it",
-                json!({"containerStatuses": [ended(late)], "ephemeralContainerStatuses": [running]}),
+                "one that debugs runs",
+                beside("ephemeralContainerStatuses", &running),
                 Containers::Running,
             ),
-            (
-                "one waits",
-                json!({"containerStatuses": [ended(late), waiting]}),
-                Containers::Unknown,
-            ),
-            (
-                "no word of one",
-                json!({"containerStatuses": [ended(late), {}]}),
-                Containers::Unknown,
-            ),
-            (
-                "only what prepares it was started",
-                json!({"initContainerStatuses": [ended(early)]}),
-                Containers::Unknown,
-            ),
+            ("one waits", main(&[&last, &waiting]), unknown),
+            ("no word of one", main(&[&last, &json!({})]), unknown),
+            ("only the init container was started", silent, unknown),
         ] {
             assert_eq!(said(&status), expected, "{name}");
         }

@@ -16,35 +16,6 @@ fn all_devices_are_listed_by_name() {
 }
 
 #[test]
-fn choices_select_as_many_devices_as_they_name() {
-    for (flags, expected) in [
-        (
-            "gpu.example.com/node-7/gpu-0 gpu.example.com/node-8/gpu-0",
-            2,
-        ),
-        ("*/node-7/*", 4),
-        ("*/node-7/* --free", 2),
-        ("--node node-7", 4),
-        ("--free gpu.example.com/node-9/*", 1),
-        ("--all-namespaces */fabric/node-1/*", 2),
-        ("--where true", 46),
-        (
-            "--node node-7 --where device.driver==\"gpu.example.com\"",
-            4,
-        ),
-    ] {
-        let run = devices(&format!("{flags} -o name"));
-        assert_eq!(run.code, 0, "{flags}: {}", run.shown());
-        assert_eq!(
-            run.stdout.lines().count(),
-            expected,
-            "{flags}: {}",
-            run.shown()
-        );
-    }
-}
-
-#[test]
 fn missing_slices_are_a_gap() {
     let claims = r#"{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaimList","metadata":{},"items":[
         {"metadata":{"name":"c","namespace":"n","uid":"u","creationTimestamp":"2026-11-20T10:00:00Z"},

@@ -130,32 +130,6 @@ fn kinds_that_are_missing_make_the_answer_incomplete() {
     assert_eq!(strict.code, 6);
 }
 
-/// A claim that holds gpu-1 of node-9, and nothing about who uses it.
-fn claims_alone() -> Folder {
-    Folder::new().with(
-        "claims.json",
-        list(&objects(|kind| kind == "ResourceClaim")),
-    )
-}
-
-#[test]
-fn a_guard_whose_value_is_not_known_trips_and_says_why() {
-    let line = "preview gpu.example.com/node-9/gpu-1 a:NoExecute --from claims.json --abort-if";
-    let guarded = |guard: &str| claims_alone().devicetaint(&format!("{line} {guard}"));
-    let run = guarded("pods.evicted>0");
-    assert_eq!(run.code, 4);
-    let json = guarded("pods.evicted>0 -o json").json();
-    assert_eq!(json["guardResults"][0]["count"], serde_json::Value::Null);
-    assert_eq!(json["guardResults"][0]["tripped"], true);
-    assert_eq!(
-        json["proposedTaints"][0]["controllerMessage"],
-        serde_json::Value::Null
-    );
-    // Which devices are selected depends on slices and claims, not on pods.
-    assert_eq!(guarded("devices.selected>1").code, 4);
-    assert_eq!(guarded("devices.selected<1").code, 0);
-}
-
 #[test]
 fn newer_api_is_kept_shown_and_warned_about() {
     let objects = json!([

@@ -118,32 +118,6 @@ fn job_comments_which_pods_a_change_evicts_in_every_cluster() {
     }
 }
 
-#[test]
-fn job_ignores_a_change_without_rules_and_tries_again_without_a_server() {
-    let [preview, comment] = steps();
-    let change = proposed_change("pods.evicted>20");
-    change.git(&["checkout", "-q", "main"]);
-    change.run(&preview).ended(0);
-    assert!(!change.scene.path("output").exists());
-
-    let change = proposed_change("pods.evicted>20");
-    let server = change.scene.world.plane.server();
-    let away = change
-        .scene
-        .read("config")
-        .replace(server, "https://127.0.0.1:1");
-    let change = change.with(&[("KUBECONFIG_TEXT", &away), ("STATUS", "75")]);
-    change.run(&preview).ended(0);
-    assert_eq!(change.scene.read("output"), "status=75\n");
-    change.run(&comment).ended(75);
-    assert!(
-        change
-            .scene
-            .read("comment.md")
-            .contains("A preview is missing")
-    );
-}
-
 /// A guard that trips in one cluster is worse than another cluster that cannot be reached.
 #[test]
 fn job_keeps_the_worst_code_of_the_clusters() {

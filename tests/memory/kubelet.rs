@@ -35,18 +35,12 @@ pub enum Answer {
     Zeros,
     /// Nothing at all.
     Silence,
-    /// Headers, and nothing behind them.
-    HeadersAlone,
     /// A header behind the other.
     Headers,
-    /// An answer that says that another follows.
-    Informational,
     /// A message of 4 GiB.
     LongMessage,
     /// A message as long as may be, of pods that take two bytes each; it ends.
     HeavyMessage,
-    /// A message as long as may be, of an answer that does not end.
-    HeavyMessageAlone,
     /// One small message behind the other.
     Messages,
     /// A message of a byte a second.
@@ -55,28 +49,19 @@ pub enum Answer {
     Trailers,
     /// Questions whether somebody is there.
     Pings,
-    /// Settings.
-    Settings,
-    /// Frames that nobody knows.
-    Unknown,
 }
 
 impl Answer {
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 9] = [
         Self::Zeros,
         Self::Silence,
-        Self::HeadersAlone,
         Self::Headers,
-        Self::Informational,
         Self::LongMessage,
         Self::HeavyMessage,
-        Self::HeavyMessageAlone,
         Self::Messages,
         Self::Trickle,
         Self::Trailers,
         Self::Pings,
-        Self::Settings,
-        Self::Unknown,
     ];
 }
 
@@ -207,28 +192,17 @@ impl Peer {
         let many = NOTHING.repeat(LONGEST / NOTHING.len());
         match answer {
             Answer::Zeros | Answer::Silence => {}
-            Answer::HeadersAlone => self.frame(HEADERS, END_HEADERS, STREAM, OK)?,
             Answer::Headers => {
                 self.frame(HEADERS, 0, STREAM, OK)?;
                 loop {
                     self.frame(CONTINUATION, 0, STREAM, &many)?;
                 }
             }
-            Answer::Informational => loop {
-                self.frame(HEADERS, END_HEADERS, STREAM, b"\x08\x03103")?;
-            },
             Answer::Pings => loop {
                 self.frame(PING, 0, 0, &[0; 8])?;
             },
-            Answer::Settings => loop {
-                self.frame(SETTINGS, 0, 0, &[])?;
-            },
-            Answer::Unknown => loop {
-                self.frame(0xfa, 0, STREAM, &many)?;
-            },
             Answer::LongMessage
             | Answer::HeavyMessage
-            | Answer::HeavyMessageAlone
             | Answer::Messages
             | Answer::Trickle
             | Answer::Trailers => self.body(answer, &many)?,
@@ -251,7 +225,6 @@ impl Peer {
                 self.heavy()?;
                 self.frame(HEADERS, END_HEADERS | END_STREAM, STREAM, DONE)
             }
-            Answer::HeavyMessageAlone => self.heavy(),
             Answer::Trickle => {
                 self.message(1 << 20, &[])?;
                 loop {
@@ -268,13 +241,9 @@ impl Peer {
             }
             Answer::Zeros
             | Answer::Silence
-            | Answer::HeadersAlone
             | Answer::Headers
-            | Answer::Informational
             | Answer::Messages
-            | Answer::Pings
-            | Answer::Settings
-            | Answer::Unknown => loop {
+            | Answer::Pings => loop {
                 self.message(2, &[0x0a, 0])?;
             },
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use super::krew::{Plugin, install};
-use super::support::{ADDRESS, addressed, entries, pack, platforms, root, sha256, succeeded};
+use super::support::{ADDRESS, addressed, pack, platforms, root, sha256, succeeded};
 
 /// Archives of all platforms with a program of a few bytes, in a folder of the repository.
 pub fn packed(repository: &Path) -> PathBuf {
@@ -182,61 +182,4 @@ fn an_image_has_the_program_of_its_processor() {
     }
     fs::remove_dir_all(&release).unwrap();
     assert!(!script(copy.path(), "image", &arguments).status.success());
-}
-
-/// cargo-binstall fills a template of Cargo.toml and has to end at the archive that is packed.
-#[test]
-fn binstall_finds_the_archives() {
-    let copy = addressed();
-    let release = packed(copy.path());
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo
-        .args([
-            "metadata",
-            "--no-deps",
-            "--offline",
-            "--format-version",
-            "1",
-        ])
-        .current_dir(root());
-    let metadata: serde_json::Value =
-        serde_json::from_str(&succeeded(&cargo.output().unwrap())).unwrap();
-    let package = &metadata["packages"][0];
-    let binstall = &package["metadata"]["binstall"];
-    for (_, target) in platforms() {
-        let format = binstall["overrides"][&target]["pkg-fmt"].as_str();
-        // Of the endings that it tries for `tgz` this is one.
-        let (suffix, executable) = match format.unwrap_or(binstall["pkg-fmt"].as_str().unwrap()) {
-            "tgz" => (".tar.gz", ""),
-            "zip" => (".zip", ".exe"),
-            other => panic!("{other} is not packed"),
-        };
-        let filled = |template: &str| {
-            let name = package["name"].as_str().unwrap();
-            let values = [
-                ("repo", ADDRESS),
-                ("name", name),
-                ("bin", name),
-                ("version", package["version"].as_str().unwrap()),
-                ("target", &target),
-                ("archive-suffix", suffix),
-                ("binary-ext", executable),
-            ];
-            values
-                .iter()
-                .fold(template.to_owned(), |text, (key, value)| {
-                    text.replace(&format!("{{ {key} }}"), value)
-                })
-        };
-        let address = filled(binstall["pkg-url"].as_str().unwrap());
-        let (folder, archive) = address.rsplit_once('/').unwrap();
-        let version = package["version"].as_str().unwrap();
-        assert_eq!(folder, format!("{ADDRESS}/releases/download/v{version}"));
-        let program = filled(binstall["bin-dir"].as_str().unwrap());
-        let found = entries(&release.join(archive));
-        assert!(
-            found.iter().any(|entry| entry.name == program),
-            "{archive}: {program}"
-        );
-    }
 }

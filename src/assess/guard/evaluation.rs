@@ -98,7 +98,7 @@ fn unknown_without(signal: Signal, completeness: &ReportCompleteness<'_>) -> Str
 mod tests {
     use super::*;
     use crate::assess::{Basis, DisruptionFacts, Hazard};
-    use crate::model::{Controller, DisruptionAction, FailurePolicy, Gap, Job, Kind, Workload};
+    use crate::model::{DisruptionAction, FailurePolicy, Gap, Job, Kind, Workload};
     use crate::report::ImpactReport;
     use crate::report::testing::{self, Example};
 
@@ -207,122 +207,48 @@ mod tests {
         let no_slices = [missing(Kind::ResourceSlice)];
         let no_rules = [missing(Kind::DeviceTaintRule)];
         let no_sets = [missing(Kind::ReplicaSet)];
+        let least = |count| format!("unknown, at least {count} (missing: pods)");
+        let of_sets = "unknown, between 1 and 3 (missing: replicasets)";
+        let of_rules = "unknown, between 1 and 3 (missing: devicetaintrules)";
+        let no_slice = "unknown, at least 1 (missing: resourceslices)";
+        let no_set = "unknown (missing: replicasets)";
+        let (least_3, least_2, least_1) = (&*least(3), &*least(2), &*least(1));
+        let no_pod = "unknown (missing: pods)";
         // 3 pods are evicted as far as is known, 1 of them now; 1 device is selected.
         for (gaps, guard, tripped, said) in [
-            (
-                &no_pods,
-                "pods.evicted>0",
-                true,
-                "the value is unknown, at least 3 (missing: pods)",
-            ),
-            (
-                &no_pods,
-                "pods.evicted>20",
-                true,
-                "the value is unknown, at least 3 (missing: pods)",
-            ),
-            (
-                &no_pods,
-                "pods.evicted<3",
-                false,
-                "the value is unknown, at least 3 (missing: pods)",
-            ),
-            (
-                &no_pods,
-                "pods.evicted==2",
-                false,
-                "the value is unknown, at least 3 (missing: pods)",
-            ),
-            (
-                &no_pods,
-                "pods.evicted!=3",
-                true,
-                "the value is unknown, at least 3 (missing: pods)",
-            ),
-            (
-                &no_pods,
-                "namespaces.affected>5",
-                true,
-                "the value is unknown, at least 2 (missing: pods)",
-            ),
-            (
-                &no_pods,
-                "pods.critical>0",
-                true,
-                "the value is unknown (missing: pods)",
-            ),
-            (
-                &no_pods,
-                "pods.unmanaged<1",
-                false,
-                "the value is unknown, at least 1 (missing: pods)",
-            ),
-            (
-                &no_pods,
-                "workloads.affected>2",
-                true,
-                "the value is unknown, at least 2 (missing: pods)",
-            ),
-            (
-                &no_sets,
-                "pods.unmanaged>1",
-                true,
-                "the value is unknown, between 1 and 3 (missing: replicasets)",
-            ),
-            (
-                &no_sets,
-                "pods.unmanaged>3",
-                false,
-                "the value is unknown, between 1 and 3 (missing: replicasets)",
-            ),
-            (&no_sets, "pods.critical>0", false, "the value is 0"),
-            (
-                &no_sets,
-                "jobs.failed>0",
-                true,
-                "the value is unknown (missing: replicasets)",
-            ),
-            (
-                &no_sets,
-                "workloads.recovering>0",
-                true,
-                "the value is unknown (missing: replicasets)",
-            ),
-            (&no_pods, "devices.selected>1", false, "the value is 1"),
-            (&no_pods, "devices.selected>0", true, "the value is 1"),
-            (&no_slices, "pods.evicted>3", false, "the value is 3"),
-            (
-                &no_slices,
-                "devices.selected>20",
-                true,
-                "the value is unknown, at least 1 (missing: resourceslices)",
-            ),
-            (
-                &no_rules,
-                "pods.evicted.now>1",
-                true,
-                "the value is unknown, between 1 and 3 (missing: devicetaintrules)",
-            ),
-            (
-                &no_rules,
-                "pods.evicted.now>3",
-                false,
-                "the value is unknown, between 1 and 3 (missing: devicetaintrules)",
-            ),
+            (&no_pods, "pods.evicted>0", true, least_3),
+            (&no_pods, "pods.evicted>20", true, least_3),
+            (&no_pods, "pods.evicted<3", false, least_3),
+            (&no_pods, "pods.evicted==2", false, least_3),
+            (&no_pods, "pods.evicted!=3", true, least_3),
+            (&no_pods, "namespaces.affected>5", true, least_2),
+            (&no_pods, "pods.critical>0", true, no_pod),
+            (&no_pods, "pods.unmanaged<1", false, least_1),
+            (&no_pods, "workloads.affected>2", true, least_2),
+            (&no_sets, "pods.unmanaged>1", true, of_sets),
+            (&no_sets, "pods.unmanaged>3", false, of_sets),
+            (&no_sets, "pods.critical>0", false, "0"),
+            (&no_sets, "jobs.failed>0", true, no_set),
+            (&no_sets, "workloads.recovering>0", true, no_set),
+            (&no_pods, "devices.selected>1", false, "1"),
+            (&no_pods, "devices.selected>0", true, "1"),
+            (&no_slices, "pods.evicted>3", false, "3"),
+            (&no_slices, "devices.selected>20", true, no_slice),
+            (&no_rules, "pods.evicted.now>1", true, of_rules),
+            (&no_rules, "pods.evicted.now>3", false, of_rules),
         ] {
             let result = result_of(guard, gaps);
             assert_eq!(result.tripped, tripped, "{guard} without {}", gaps[0].what);
+            let said = format!("the value is {said}");
             assert_eq!(result.value_in_words(), said, "{guard}");
         }
     }
 
     #[test]
     fn a_job_counts_once_and_one_of_which_it_is_not_known_may_fail() {
+        use DisruptionAction::Ignore;
         let mut example = Example::new();
-        let of_job = |name: &str| Controller {
-            api_version: "batch/v1".into(),
-            ..testing::controller("Job", name)
-        };
+        let of_job = testing::job;
         let job = |name: &str, failure| {
             Job(Workload {
                 failure: Some(failure),
@@ -334,18 +260,8 @@ mod tests {
         example.pods[2].controller = Some(of_job("sweep"));
         let sweep = || job("sweep", testing::failure_policy(0));
         for (other, guard, tripped, said) in [
-            (
-                DisruptionAction::Ignore,
-                "jobs.failed>0",
-                true,
-                "the value is 1",
-            ),
-            (
-                DisruptionAction::Ignore,
-                "jobs.failed>1",
-                false,
-                "the value is 1",
-            ),
+            (Ignore, "jobs.failed>0", true, "the value is 1"),
+            (Ignore, "jobs.failed>1", false, "the value is 1"),
             (
                 DisruptionAction::Depends(vec!["FailJob".to_owned()]),
                 "jobs.failed>1",

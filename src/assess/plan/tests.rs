@@ -7,30 +7,13 @@ use super::units::{evictions, impact};
 use super::*;
 use crate::assess::hazard::Hazard;
 use crate::assess::{Assessed, Basis, DisruptionFacts, Limits, Severity};
+use crate::engine::testing::Random;
 use crate::model::{
-    AllocationResult, ClaimSource, Controller, CounterSet, Deletion, DeviceId, Effect, Gap, Job,
-    Kind, LabelOperator, LabelRequirement, LabelSelector, Operator, Phase, Pod, PodClaim,
-    PodDisruptionBudget, PodGroup, Reading, ReplicaSet, ResourceClaim, ResourceSlice, SliceTerms,
-    Toleration,
+    AllocationResult, ClaimSource, CounterSet, DeviceId, Gap, Job, Kind, LabelOperator,
+    LabelRequirement, LabelSelector, Phase, Pod, PodClaim, PodDisruptionBudget, PodGroup, Reading,
+    ReplicaSet, ResourceClaim, ResourceSlice, SliceTerms,
 };
 use crate::report::testing;
-
-/// A sequence of numbers that looks random and is the same in every run.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        let number = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33;
-        usize::try_from(number).unwrap() % limit
-    }
-
-    fn is_one_of(&mut self, number: usize) -> bool {
-        self.below(number) == 0
-    }
-}
 
 fn id(number: usize) -> DeviceId {
     testing::device(&format!("gpu-{number}"))
@@ -67,12 +50,7 @@ fn add(reading: &mut Reading, mut pod: Pod, devices: &[usize]) {
         ..result.clone()
     });
     claim.allocation.as_mut().unwrap().results = results.collect();
-    claim.controller = Some(Controller {
-        api_version: "v1".into(),
-        kind: "Pod".into(),
-        name: pod.name.name.clone(),
-        uid: pod.uid.clone(),
-    });
+    claim.controller = Some(testing::owner(&pod));
     pod.claims = vec![PodClaim {
         name: "gpu".into(),
         source: ClaimSource::Template {
@@ -183,7 +161,7 @@ fn sets(units: usize, count: usize) -> Vec<Vec<usize>> {
         .collect()
 }
 
-fn random(numbers: &mut Numbers) -> (Reading, usize) {
+fn random(numbers: &mut Random) -> (Reading, usize) {
     let devices = 4 + numbers.below(4);
     let mut reading = reading(devices);
     let snapshot = &mut reading.snapshot;
@@ -208,7 +186,7 @@ fn random(numbers: &mut Numbers) -> (Reading, usize) {
     let mut free: Vec<usize> = (0..devices).collect();
     let mut number = 0;
     while free.len() > 1 {
-        if numbers.is_one_of(4) {
+        if numbers.one_in(4) {
             free.pop();
             continue;
         }
@@ -224,19 +202,19 @@ fn random(numbers: &mut Numbers) -> (Reading, usize) {
             }
             _ => Some(testing::controller("ReplicaSet", &format!("web-{of}"))),
         };
-        if numbers.is_one_of(2) {
+        if numbers.one_in(2) {
             pod = labelled(pod, &format!("app-{}", numbers.below(2)));
         }
-        if numbers.is_one_of(3) {
+        if numbers.one_in(3) {
             pod.grace_period_seconds = 30;
         }
-        if numbers.is_one_of(5) {
+        if numbers.one_in(5) {
             pod.pod_group = Some(format!("group-{of}").as_str().into());
         }
-        if numbers.is_one_of(6) {
+        if numbers.one_in(6) {
             pod.has_local_data = true;
         }
-        if numbers.is_one_of(8) {
+        if numbers.one_in(8) {
             pod.phase = Phase::Succeeded;
             pod.is_ready = false;
         }
@@ -248,10 +226,10 @@ fn random(numbers: &mut Numbers) -> (Reading, usize) {
 
 #[test]
 fn cost_of_a_set_agrees_with_its_assessment() {
-    let mut numbers = Numbers(3);
+    let mut numbers = Random(3);
     for case in 0..120 {
         let (reading, devices) = random(&mut numbers);
-        let count = 1 + numbers.below(devices);
+        let count = 1 + numbers.below(devices as u64);
         let problem = problem(&reading);
         for set in sets(devices, count).into_iter().step_by(5) {
             let cost = cost(&problem, &set);
@@ -271,11 +249,11 @@ fn cost_of_a_set_agrees_with_its_assessment() {
 
 #[test]
 fn plan_of_a_random_cluster_is_nearly_always_the_cheapest() {
-    let mut numbers = Numbers(11);
+    let mut numbers = Random(11);
     let mut dearer = 0;
     for case in 0..1_000 {
         let (reading, devices) = random(&mut numbers);
-        let count = 1 + numbers.below(devices);
+        let count = 1 + numbers.below(devices as u64);
         let problem = problem(&reading);
         let chosen = choose(&problem.0, count, &problem.1);
         let found = cost(&problem, &chosen);
@@ -449,11 +427,8 @@ fn device_is_free_only_if_all_users_of_its_claims_leave() {
         (
             "a terminating pod",
             |reading| {
-                reading.snapshot.pods[0].deletion = Some(Deletion {
-                    at: testing::now(),
-                    grace_period_seconds: Some(30),
-                    finalizers: Vec::new(),
-                });
+                reading.snapshot.pods[0].deletion =
+                    Some(crate::engine::testing::deletion(testing::now(), Some(30)));
             },
             1,
         ),
@@ -495,13 +470,7 @@ fn device_is_free_only_if_all_users_of_its_claims_leave() {
 #[test]
 fn monitors_and_pods_that_tolerate_the_taint_of_a_drain_are_not_evicted() {
     let tolerates = |result: &mut AllocationResult| {
-        result.tolerations = vec![Toleration {
-            key: String::new(),
-            operator: Operator::Exists,
-            value: String::new(),
-            effect: Some(Effect::NoSchedule),
-            seconds: None,
-        }];
+        result.tolerations = vec![testing::toleration(":NoSchedule")];
     };
     let monitors = |result: &mut AllocationResult| result.admin_access = true;
     let neither = |_: &mut AllocationResult| {};

@@ -133,62 +133,21 @@ mod tests {
 
     #[test]
     fn what_is_not_proven_is_not_said() {
+        use DeletionReply::{Accepted, Lost, Refused};
+        use ObservedObject::{Absent, AsBefore, Changed, Leaving, Unread};
+        use RemovalVerdict::{Is, Overtaken, Unresolved};
         for (reply, seen, expected) in [
-            (
-                DeletionReply::Accepted,
-                ObservedObject::Leaving,
-                RemovalVerdict::Is(Removal::Requested),
-            ),
-            (
-                DeletionReply::Accepted,
-                ObservedObject::Unread,
-                RemovalVerdict::Is(Removal::Requested),
-            ),
-            (
-                DeletionReply::Accepted,
-                ObservedObject::AsBefore,
-                RemovalVerdict::Unresolved,
-            ),
-            (
-                DeletionReply::Lost,
-                ObservedObject::Absent,
-                RemovalVerdict::Is(Removal::Gone),
-            ),
-            (
-                DeletionReply::Refused,
-                ObservedObject::Absent,
-                RemovalVerdict::Is(Removal::Gone),
-            ),
-            (
-                DeletionReply::Lost,
-                ObservedObject::Leaving,
-                RemovalVerdict::Is(Removal::Leaving),
-            ),
-            (
-                DeletionReply::Lost,
-                ObservedObject::AsBefore,
-                RemovalVerdict::Unresolved,
-            ),
-            (
-                DeletionReply::Lost,
-                ObservedObject::Changed,
-                RemovalVerdict::Overtaken,
-            ),
-            (
-                DeletionReply::Lost,
-                ObservedObject::Unread,
-                RemovalVerdict::Unresolved,
-            ),
-            (
-                DeletionReply::Refused,
-                ObservedObject::AsBefore,
-                RemovalVerdict::Refused,
-            ),
-            (
-                DeletionReply::Refused,
-                ObservedObject::Unread,
-                RemovalVerdict::Unresolved,
-            ),
+            (Accepted, Leaving, Is(Removal::Requested)),
+            (Accepted, Unread, Is(Removal::Requested)),
+            (Accepted, AsBefore, Unresolved),
+            (Lost, Absent, Is(Removal::Gone)),
+            (Refused, Absent, Is(Removal::Gone)),
+            (Lost, Leaving, Is(Removal::Leaving)),
+            (Lost, AsBefore, Unresolved),
+            (Lost, Changed, Overtaken),
+            (Lost, Unread, Unresolved),
+            (Refused, AsBefore, RemovalVerdict::Refused),
+            (Refused, Unread, Unresolved),
         ] {
             assert_eq!(evaluate(reply, seen), expected, "{reply:?} {seen:?}");
         }

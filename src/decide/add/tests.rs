@@ -2,13 +2,11 @@
 
 use serde_json::json;
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 
 use super::*;
 use crate::decide::draft::{RuleDraft, RulePatch};
-use crate::decide::testing::{foreign, named, rule, selector, taint};
+use crate::decide::testing::{foreign, named, rule, selector};
 use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, RuleMetadata};
@@ -19,17 +17,13 @@ fn now() -> Timestamp {
 
 fn draft(effect: &str) -> RuleDraft {
     RuleDraft {
-        name: "drain".to_owned(),
-        selector: selector("gpu-0"),
-        taint: taint(effect),
         labels: [
             (RuleMetadata::MANAGED_BY, RuleMetadata::THIS_PROGRAM),
             (RuleMetadata::BATCH, "mine"),
         ]
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
         .into(),
-        annotations: BTreeMap::new(),
-        manifest: None,
+        ..crate::decide::testing::draft(selector("gpu-0"), effect)
     }
 }
 

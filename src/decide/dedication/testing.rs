@@ -1,13 +1,12 @@
 //! Dedications for tests.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{NamespaceFact, Namespaces, Terms};
+use crate::engine::testing;
+pub(crate) use crate::engine::testing::toleration;
 use crate::model::{
-    Allocation, AllocationResult, ClaimSpec, ConsumerReference, DeviceAmount, DeviceId,
-    DeviceRequest, Effect, NamespacedName, Operator, RequestKind, RequestTerms, ResourceClaim,
-    Toleration,
+    Allocation, ClaimSpec, DeviceRequest, NamespacedName, RequestKind, ResourceClaim,
 };
 
 /// A dedication to namespaces by name.
@@ -40,39 +39,19 @@ pub(crate) fn namespace(name: &str, team: &str) -> NamespaceFact {
     }
 }
 
-/// A toleration, written `KEY[=VALUE]:EFFECT`; without a value it tolerates any.
-pub(crate) fn toleration(written: &str) -> Toleration {
-    let (taint, effect) = written.split_once(':').unwrap();
-    let (key, value) = taint
-        .split_once('=')
-        .map_or((taint, None), |(key, value)| (key, Some(value)));
-    Toleration {
-        key: key.to_owned(),
-        operator: value.map_or(Operator::Exists, |_| Operator::Equal),
-        value: value.unwrap_or_default().to_owned(),
-        effect: (!effect.is_empty()).then(|| Effect::from(effect)),
-        seconds: None,
-    }
-}
-
 /// A claim called `NAMESPACE/NAME` with one request for each of `tolerations`, none where that is empty.
 pub(crate) fn claim(name: &str, tolerations: &[&str]) -> ResourceClaim {
     let (namespace, name) = name.split_once('/').unwrap();
     let request = |written: &&str| DeviceRequest {
         name: "gpu".into(),
-        kind: RequestKind::Exactly(RequestTerms {
-            class: "gpu".into(),
-            expressions: Vec::new(),
-            amount: DeviceAmount::Exactly(1),
-            admin_access: false,
-            tolerations: if written.is_empty() {
-                Vec::new()
-            } else {
-                vec![toleration(written)]
-            },
-            capacity: BTreeMap::new(),
-            is_more: false,
-        }),
+        kind: RequestKind::Exactly(testing::terms(
+            "gpu",
+            [*written]
+                .iter()
+                .filter(|it| !it.is_empty())
+                .map(|it| toleration(it))
+                .collect(),
+        )),
     };
     ResourceClaim {
         name: NamespacedName {
@@ -95,24 +74,9 @@ pub(crate) fn held(name: &str, device: &str) -> ResourceClaim {
     let mut claim = claim(name, &[""]);
     claim.allocation = Some(Allocation {
         node: None,
-        results: vec![AllocationResult {
-            request: "gpu".into(),
-            device: DeviceId {
-                driver: "gpu.example.com".into(),
-                pool: "node-7".into(),
-                device: device.into(),
-            },
-            admin_access: false,
-            share_id: None,
-            tolerations: Vec::new(),
-            consumed_capacity: None,
-        }],
+        results: vec![testing::result(testing::device(device))],
     });
-    claim.reserved_for.push(ConsumerReference {
-        resource: "pods".into(),
-        name: claim.name.name.clone(),
-        uid: "uid".into(),
-        api_group: "".into(),
-    });
+    let consumer = testing::consumer(claim.name.name.as_str(), "uid");
+    claim.reserved_for.push(consumer);
     claim
 }

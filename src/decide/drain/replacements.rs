@@ -53,10 +53,12 @@ mod tests {
     use crate::engine::testing::{claim_in_use, node, pod, published, reading, semantics, slice};
     use crate::engine::testing::{device, now};
     use crate::model::{
-        ClaimSource, ClaimSpec, DeviceAmount, DeviceClass, DeviceRequest, DeviceSelector,
-        NodeRequirement, NodeSelector, NodeTaint, NodeTerm, Operator, Phase, Pod, PodClaim,
-        Reading, RequestKind, RequestTerms, Scheduling, SliceNodes, Taint, Toleration,
+        ClaimSource, ClaimSpec, DeviceClass, DeviceRequest, DeviceSelector, NodeRequirement,
+        NodeSelector, NodeTaint, NodeTerm, Operator, Phase, Pod, PodClaim, Reading, RequestKind,
+        Scheduling, SliceNodes, Toleration,
     };
+
+    use crate::engine::testing::{terms, untimed};
 
     fn toleration(effect: Effect) -> Toleration {
         Toleration {
@@ -85,15 +87,7 @@ mod tests {
 
     /// A cluster with one device, which a claim of the pod with this toleration has.
     fn reading_of(pod: &Pod, effect: Effect) -> Reading {
-        let terms = RequestTerms {
-            class: "gpu".into(),
-            expressions: Vec::new(),
-            amount: DeviceAmount::Exactly(1),
-            admin_access: false,
-            tolerations: vec![toleration(effect)],
-            capacity: Default::default(),
-            is_more: false,
-        };
+        let terms = terms("gpu", vec![toleration(effect)]);
         let mut pod = pod.clone();
         pod.phase = Phase::Running;
         let mut claim = claim_in_use(&pod);
@@ -126,12 +120,7 @@ mod tests {
     }
 
     fn found_in(reading: &Reading, by_taint: bool) -> Replacements {
-        let taint = Taint {
-            key: "devicetaint.dev/drain".to_owned(),
-            value: String::new(),
-            effect: Effect::NoExecute,
-            time_added: None,
-        };
+        let taint = untimed("devicetaint.dev/drain:NoExecute");
         let selector = DeviceSelector::from(device("gpu-0"));
         let proposed = [ProposedTaint::hypothetical(selector, taint, now())];
         let semantics = semantics(37);
@@ -191,13 +180,7 @@ mod tests {
         assert_eq!(placeable(&tainted), Some(false));
         let mut tolerating = tainted.clone();
         tolerating.snapshot.pods[0].scheduling = Some(Box::new(Scheduling {
-            tolerations: vec![Toleration {
-                key: String::new(),
-                operator: Operator::Exists,
-                value: String::new(),
-                seconds: None,
-                effect: None,
-            }],
+            tolerations: vec![crate::engine::testing::toleration(":")],
             ..Scheduling::default()
         }));
         assert_eq!(placeable(&tolerating), Some(true));
@@ -218,8 +201,10 @@ mod tests {
             ..Scheduling::default()
         }));
         assert_eq!(placeable(&bound), Some(false));
-        let request = &found_in(&bound, false).claims[0].requests[0];
-        assert_eq!((request.devices.exact(), request.elsewhere), (Some(0), 1));
+        assert_eq!(
+            found_in(&bound, false).lines(),
+            ["no replacement for claim ml/notebook-gpu: gpu needs 1, free 0 (other nodes: 1)"]
+        );
     }
 
     #[test]

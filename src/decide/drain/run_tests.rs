@@ -92,17 +92,6 @@ fn the_next_pod_of_a_workload_leaves_when_as_many_are_ready_as_before() {
 }
 
 #[test]
-fn a_resumed_run_waits_for_as_many_ready_pods_as_desired() {
-    let one = [web("web-1")];
-    let mut run = DrainRun::new(limits(), true);
-    for (at, ready, expected) in [(0, 2, None), (1, 2, None), (2, 3, None)] {
-        let step = run.next(&facts(&one, ready), seconds(at));
-        assert_eq!(evicts(&step), expected, "{at}");
-    }
-    assert_eq!(evicts(&run.next(&facts(&one, 3), seconds(3))), uid(&one[0]));
-}
-
-#[test]
 fn a_pending_replacement_that_is_accepted_delays_the_next_pod_for_a_minute() {
     let (one, two) = (web("web-1"), web("web-2"));
     let accepting = DrainLimits {

@@ -243,7 +243,7 @@ mod tests {
     use crate::decide::drain::testing::{Cluster, drain_rule, owned};
     use crate::decide::testing::selector;
     use crate::engine::testing::{claim_in_use, now, published, semantics, slice};
-    use crate::model::{ClaimSource, Controller, Gap, Kind, Pod, PodClaim, Reading};
+    use crate::model::{ClaimSource, Gap, Kind, Pod, PodClaim, Reading};
 
     fn rules() -> Vec<DeviceTaintRule> {
         let mut rules = [
@@ -274,12 +274,7 @@ mod tests {
                     generated: Some(claim.name.name.clone()),
                 },
             }];
-            claim.controller = Some(Controller {
-                api_version: "v1".into(),
-                kind: "Pod".into(),
-                name: pod.name.name.clone(),
-                uid: pod.uid.clone(),
-            });
+            claim.controller = Some(crate::engine::testing::owner(&pod));
             reading.snapshot.claims.push(claim);
             reading.snapshot.pods.push(pod);
         }

@@ -233,14 +233,7 @@ mod tests {
     }
 
     fn draft(selector: DeviceSelector) -> RuleDraft {
-        RuleDraft {
-            name: "drain".to_owned(),
-            selector,
-            taint: crate::decide::testing::taint("None"),
-            labels: [].into(),
-            annotations: [].into(),
-            manifest: None,
-        }
+        crate::decide::testing::draft(selector, "None")
     }
 
     /// What a rule for gpu-0 notes where it is published with these attributes.

@@ -20,10 +20,9 @@ use crate::decide::testing::named;
 use crate::engine::Semantics;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{
-    ClaimSource, ClaimSpec, Deletion, DeviceAmount, DeviceClass, DeviceRequest, DeviceTaintRule,
-    Effect, Gap, Kind, Node, NodeTaint, Operator, Phase, Pod, PodClaim, Reading, RequestKind,
-    RequestTerms, ResourceClaim, RuleMetadata, Scheduled, Scheduling, SliceNodes, Snapshot,
-    Toleration, Uid,
+    ClaimSource, ClaimSpec, DeviceClass, DeviceRequest, DeviceTaintRule, Effect, Gap, Kind, Node,
+    NodeTaint, Operator, Phase, Pod, PodClaim, Reading, RequestKind, RequestTerms, ResourceClaim,
+    RuleMetadata, Scheduled, Scheduling, SliceNodes, Snapshot, Toleration, Uid,
 };
 use crate::report::testing::{
     after, budget, claim_in_use, controller, device, name, node, now, pod, published, reading,
@@ -107,11 +106,7 @@ fn protected_pods_stay() {
 fn pods_that_end_leave_by_themselves_whatever_protects_them() {
     let deleted = movability(|pod, _| {
         pod.controller = Some(controller("Node", "x"));
-        pod.deletion = Some(Deletion {
-            at: now(),
-            grace_period_seconds: None,
-            finalizers: Vec::new(),
-        });
+        pod.deletion = Some(crate::engine::testing::deletion(now(), None));
     });
     assert_eq!(deleted, Some(Movability::Leaving));
     let ended = movability(|pod, _| pod.phase = Phase::Succeeded);
@@ -119,15 +114,7 @@ fn pods_that_end_leave_by_themselves_whatever_protects_them() {
 }
 
 fn request(tolerations: Vec<Toleration>) -> RequestTerms {
-    RequestTerms {
-        class: "gpu".into(),
-        expressions: Vec::new(),
-        amount: DeviceAmount::Exactly(1),
-        admin_access: false,
-        tolerations,
-        capacity: Default::default(),
-        is_more: false,
-    }
+    crate::engine::testing::terms("gpu", tolerations)
 }
 
 fn claim(kind: RequestKind) -> ResourceClaim {
@@ -275,11 +262,7 @@ fn a_pod_that_does_not_wait_for_devices_is_refused_with_the_words_of_the_schedul
     });
     assert!(matches!(nominated, Ok(Eligibility::Nominated(_))));
     let terminating = asked(|pod| {
-        pod.deletion = Some(Deletion {
-            at: now(),
-            grace_period_seconds: None,
-            finalizers: Vec::new(),
-        });
+        pod.deletion = Some(crate::engine::testing::deletion(now(), None));
     });
     let gated = asked(|pod| {
         pod.scheduling = Some(Box::new(Scheduling {
@@ -697,11 +680,7 @@ fn a_pod_waits_until_it_has_a_node_or_is_terminating_or_is_another_one() {
     ));
     waiting.node = None;
     assert_eq!(progress(Some(&waiting), &uid), PodProgress::Pending(None));
-    waiting.deletion = Some(Deletion {
-        at: now(),
-        grace_period_seconds: None,
-        finalizers: Vec::new(),
-    });
+    waiting.deletion = Some(crate::engine::testing::deletion(now(), None));
     assert_eq!(progress(Some(&waiting), &uid), PodProgress::Gone);
     let mut another = pod("team-a", "critical");
     another.uid = "another".into();

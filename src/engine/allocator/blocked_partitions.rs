@@ -231,12 +231,8 @@ mod tests {
                 allocation: Some(Allocation {
                     node: None,
                     results: vec![AllocationResult {
-                        request: "gpu".into(),
-                        device: crate::engine::testing::device(device),
                         admin_access,
-                        share_id: None,
-                        tolerations: Vec::new(),
-                        consumed_capacity: None,
+                        ..crate::engine::testing::result(crate::engine::testing::device(device))
                     }],
                 }),
                 ..crate::engine::testing::claim(&pod)

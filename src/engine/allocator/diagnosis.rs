@@ -45,8 +45,7 @@ mod tests {
     use crate::engine::allocator::{Completeness, Exclusion, RootCause, SearchBasis, TaintOwner};
     use crate::engine::{ProposedTaint, Semantics};
     use crate::model::{
-        AttributeValue, ClaimSpec, DeviceSelector, Effect, NodeName, Operator, ResourceClaim,
-        Snapshot, Taint, Toleration, Uid,
+        AttributeValue, ClaimSpec, DeviceSelector, NodeName, ResourceClaim, Snapshot, Taint, Uid,
     };
 
     fn waiting(spec: ClaimSpec) -> ResourceClaim {
@@ -61,12 +60,7 @@ mod tests {
     }
 
     fn taint(key: &str) -> Taint {
-        Taint {
-            key: key.to_owned(),
-            value: String::new(),
-            effect: Effect::NoSchedule,
-            time_added: None,
-        }
+        crate::engine::testing::untimed(&format!("{key}:NoSchedule"))
     }
 
     /// A taint on all devices of the pool.
@@ -162,13 +156,9 @@ mod tests {
         let driver = TaintOwner::Driver(id("2"), taint("ecc").into());
         assert_eq!(found.root_cause, RootCause::Taints(vec![driver]));
         let mut tolerant = terms(1);
-        tolerant.tolerations.push(Toleration {
-            key: "ecc".to_owned(),
-            operator: Operator::Exists,
-            value: String::new(),
-            effect: None,
-            seconds: None,
-        });
+        tolerant
+            .tolerations
+            .push(crate::engine::testing::toleration("ecc:"));
         let found = asked(&snapshot, asks(tolerant), &[], &[]);
         assert_eq!(found.choices[0].usable, [id("2")]);
         assert_eq!(found.root_cause, RootCause::Elsewhere);

@@ -123,24 +123,6 @@ mod tests {
     }
 
     #[test]
-    fn one_term_is_enough_and_an_empty_one_is_none() {
-        let node = NodeFacts {
-            name: Some("node-1"),
-            labels: None,
-        };
-        assert_eq!(selects(&NodeSelector::default(), node), Some(false));
-        let empty = NodeTerm::default();
-        let by_name = NodeTerm {
-            labels: Vec::new(),
-            fields: vec![requirement("metadata.name", "In", &["node-1"])],
-        };
-        let selector = NodeSelector {
-            terms: vec![empty, by_name],
-        };
-        assert_eq!(selects(&selector, node), Some(true));
-    }
-
-    #[test]
     fn labels_that_nobody_has_read_are_no_answer() {
         let node = NodeFacts {
             name: Some("node-1"),

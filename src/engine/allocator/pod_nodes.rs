@@ -180,8 +180,7 @@ mod tests {
     };
     use crate::engine::{ProposedTaint, Semantics, preview};
     use crate::model::{
-        DeviceSelector, Effect, NodeRequirement, NodeTaint, NodeTerm, Operator, Scheduling,
-        SliceNodes, SliceTerms, Taint,
+        DeviceSelector, NodeRequirement, NodeTaint, NodeTerm, Scheduling, SliceNodes, SliceTerms,
     };
 
     /// Two claims for one device each, on node `a`, which has no other; node `b` has one, and is in zone `b`.
@@ -231,13 +230,7 @@ mod tests {
 
     /// What a toleration of the taint of [`tainted`] is.
     fn tolerating() -> Vec<Toleration> {
-        vec![Toleration {
-            key: "reserved".to_owned(),
-            operator: Operator::Exists,
-            value: String::new(),
-            effect: Some(Effect::NoSchedule),
-            seconds: None,
-        }]
+        vec![crate::engine::testing::toleration("reserved:NoSchedule")]
     }
 
     fn tainted(mut snapshot: Snapshot) -> Snapshot {
@@ -275,12 +268,7 @@ mod tests {
                 device: Some(device.into()),
                 ..DeviceSelector::default()
             };
-            let taint = Taint {
-                key: "example.com/drain".to_owned(),
-                value: String::new(),
-                effect: Effect::NoExecute,
-                time_added: None,
-            };
+            let taint = crate::engine::testing::untimed("example.com/drain:NoExecute");
             ProposedTaint::hypothetical(selector, taint, jiff::Timestamp::UNIX_EPOCH)
         });
         let semantics = Semantics::assumed();

@@ -8,14 +8,14 @@ use super::{
     ClaimReallocation, Completeness, NodeFilter, Placeability, Replacement, SearchBasis,
     replacement, same_hardware, siblings,
 };
+use crate::engine::testing;
 use crate::engine::{Impact, ProposedTaint, Semantics, preview};
 use crate::model::{
     Allocation, AllocationResult, AttributeValue, CapacityPolicy, ClaimSource, ClaimSpec,
-    ConstraintRule, ConsumerReference, CounterSet, CounterUse, Deletion, Device, DeviceAmount,
-    DeviceClass, DeviceConstraint, DeviceId, DeviceRequest, DeviceSelector, DeviceTerms, Effect,
-    NamespacedName, Node, NodeRequirement, NodeSelector, NodeTerm, Operator, Phase, Pod, PodClaim,
-    Pool, RequestKind, RequestTerms, ResourceClaim, ResourceSlice, SliceNodes, SliceTerms,
-    Snapshot, Taint, Toleration,
+    ConstraintRule, CounterSet, CounterUse, Device, DeviceAmount, DeviceClass, DeviceConstraint,
+    DeviceId, DeviceRequest, DeviceSelector, DeviceTerms, Effect, NamespacedName, Node,
+    NodeRequirement, NodeSelector, NodeTerm, Phase, Pod, PodClaim, Pool, RequestKind, RequestTerms,
+    ResourceClaim, ResourceSlice, SliceNodes, SliceTerms, Snapshot, Taint,
 };
 
 const DRIVER: &str = "gpu.example.com";
@@ -82,13 +82,8 @@ pub(super) fn id(device: &str) -> DeviceId {
 
 pub(super) fn terms(count: i64) -> RequestTerms {
     RequestTerms {
-        class: "gpu".into(),
-        expressions: Vec::new(),
         amount: DeviceAmount::Exactly(count),
-        admin_access: false,
-        tolerations: Vec::new(),
-        capacity: BTreeMap::new(),
-        is_more: false,
+        ..testing::terms("gpu", Vec::new())
     }
 }
 
@@ -114,11 +109,7 @@ impl Snapshot {
     pub(super) fn with_claim(mut self, called: &str, devices: &[&str], spec: ClaimSpec) -> Self {
         let results = devices.iter().map(|device| AllocationResult {
             request: "r".into(),
-            device: id(device),
-            admin_access: false,
-            share_id: None,
-            tolerations: Vec::new(),
-            consumed_capacity: None,
+            ..testing::result(id(device))
         });
         self.claims.push(ResourceClaim {
             name: name(called),
@@ -129,12 +120,7 @@ impl Snapshot {
                 node: None,
                 results: results.collect(),
             }),
-            reserved_for: vec![ConsumerReference {
-                api_group: "".into(),
-                resource: "pods".into(),
-                name: called.into(),
-                uid: called.into(),
-            }],
+            reserved_for: vec![testing::consumer(called, called)],
         });
         self.pods.push(Pod {
             name: name(called),
@@ -182,12 +168,7 @@ fn taint(device: Option<&str>) -> ProposedTaint {
             device: device.map(Into::into),
             ..DeviceSelector::default()
         }),
-        taint: Taint {
-            key: "example.com/drain".into(),
-            value: String::new(),
-            effect: Effect::NoExecute,
-            time_added: None,
-        },
+        taint: testing::untimed("example.com/drain:NoExecute"),
     }
 }
 
@@ -436,26 +417,6 @@ fn overlapping() -> Snapshot {
 }
 
 #[test]
-fn a_device_in_use_that_shares_counters_is_a_sibling_and_a_neighbour_is_none() {
-    let in_use = |snapshot: Snapshot| {
-        snapshot
-            .with_claim("c0", &["0"], asks(terms(1)))
-            .with_claim("c1", &["1"], asks(terms(1)))
-    };
-    let snapshot = in_use(overlapping());
-    let proposed = [taint(Some("0"))];
-    let found = siblings(&snapshot, &impact(&snapshot, &proposed));
-    assert_eq!(found.len(), 1);
-    assert_eq!(found[0].device, id("1"));
-    assert_eq!(found[0].beside, BTreeSet::from([id("0")]));
-    assert_eq!(found[0].pods(), BTreeSet::from([name("c1")]));
-    let both = [taint(None)];
-    assert_eq!(siblings(&snapshot, &impact(&snapshot, &both)), []);
-    let halves = in_use(halves());
-    assert_eq!(siblings(&halves, &impact(&halves, &proposed)), []);
-}
-
-#[test]
 fn selected_devices_are_the_same_hardware_where_counters_say_so() {
     let (first, second) = (id("0"), id("1"));
     let both = BTreeSet::from([&first, &second]);
@@ -499,13 +460,8 @@ fn shares(policy: Option<CapacityPolicy>) -> Snapshot {
 fn whoever_stays_on_a_shared_device_is_a_sibling_of_those_that_leave() {
     let mut snapshot = shares(None);
     let allocation = snapshot.claims[1].allocation.as_mut().expect("allocated");
-    allocation.results[0].tolerations.push(Toleration {
-        key: String::new(),
-        operator: Operator::Exists,
-        value: String::new(),
-        effect: Some(Effect::NoExecute),
-        seconds: None,
-    });
+    let tolerations = &mut allocation.results[0].tolerations;
+    tolerations.push(testing::toleration(":NoExecute"));
     let proposed = [taint(Some("0"))];
     let impact = impact(&snapshot, &proposed);
     let found = siblings(&snapshot, &impact);
@@ -524,11 +480,10 @@ fn whoever_stays_on_a_shared_device_is_a_sibling_of_those_that_leave() {
     assert_eq!(siblings(&whole, &impact), []);
     // Whoever is on the way out anyway leaves because of nobody, and does not stay either.
     let mut going = snapshot.clone();
-    going.pods[0].deletion = Some(Deletion {
-        at: jiff::Timestamp::UNIX_EPOCH,
-        grace_period_seconds: Some(30),
-        finalizers: Vec::new(),
-    });
+    going.pods[0].deletion = Some(crate::engine::testing::deletion(
+        jiff::Timestamp::UNIX_EPOCH,
+        Some(30),
+    ));
     let impact = self::impact(&going, &proposed);
     assert_eq!(siblings(&going, &impact), []);
 }

@@ -282,6 +282,7 @@ fn classes_of_patterns_are_those_of_the_control_plane() {
     }
 }
 
+/// Upstream compiles 249 brackets and 250 terms; what is beyond the bound here is unknown, never refused.
 #[test]
 fn errors_point_to_the_place() {
     for (text, line, column) in [
@@ -300,7 +301,6 @@ fn errors_point_to_the_place() {
     }
 }
 
-/// Upstream compiles 249 brackets and 250 terms; what is beyond the bound here is unknown, never refused.
 #[test]
 fn deep_expressions_are_unknown() {
     let nested = |times: usize| format!("{}true{}", "(".repeat(times), ")".repeat(times));

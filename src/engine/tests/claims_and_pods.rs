@@ -4,7 +4,7 @@ use super::world::{
     GPU_0, NOW, World, at, controller, group_reservation, one_pod, proposed, semantics,
 };
 use crate::engine::{NotEvicted, Semantics, Verdict};
-use crate::model::{ClaimSource, Deletion};
+use crate::model::ClaimSource;
 
 const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
 
@@ -65,11 +65,7 @@ fn reservation_for_another_podgroup_does_not_count() {
 #[test]
 fn terminating_pod_is_not_evicted_again_nor_counted() {
     let world = one_pod().but_pod(|pod| {
-        pod.deletion = Some(Deletion {
-            at: at(NOW + 30),
-            grace_period_seconds: Some(30),
-            finalizers: Vec::new(),
-        });
+        pod.deletion = Some(crate::engine::testing::deletion(at(NOW + 30), Some(30)));
     });
     let taints = [proposed(GPU_0, MAINTENANCE)];
     let impact = world.preview(&taints);

@@ -2,7 +2,7 @@
 
 use super::world::{GPU_0, World, at, one_pod, proposed};
 use crate::engine::{Counts, usage};
-use crate::model::{Deletion, DriverName};
+use crate::model::DriverName;
 
 const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
 
@@ -57,11 +57,7 @@ fn multiple_claims_same_rule() {
 #[test]
 fn pods_on_their_way_out_are_counted_apart_for_every_rule_that_selects_their_devices() {
     let world = one_pod().but_pod(|pod| {
-        pod.deletion = Some(Deletion {
-            at: at(50),
-            grace_period_seconds: None,
-            finalizers: Vec::new(),
-        });
+        pod.deletion = Some(crate::engine::testing::deletion(at(50), None));
     });
     let taints = [
         proposed(GPU_0, "example.com/maintenance:NoSchedule"),

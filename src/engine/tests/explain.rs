@@ -3,8 +3,8 @@
 use super::world::{GPU_0, NOW, World, at, one_pod, proposed};
 use crate::engine::explain::explain_input::taints_of;
 use crate::engine::explain::{
-    Chain, ExplainInput, PendingPod, PodVerdict, Publication, Reservation, VerdictChange,
-    alterations, related_objects,
+    Chain, ExplainInput, PendingPod, PodVerdict, Reservation, VerdictChange, alterations,
+    related_objects,
 };
 use crate::engine::{NotEvicted, ProposedTaint, Semantics};
 use crate::model::{
@@ -68,68 +68,46 @@ fn what_becomes_of_a_pod_and_what_would_alter_that() {
             .claim("team/claim", &[GPU_0], tolerations)
             .pod("team/pod", &["claim"])
     };
+    let ecc = &[("gpu-0", &["example.com/ecc:NoExecute"][..])];
     let driver = World::default()
-        .slice(
-            "gpu.example.com/node-a",
-            &[("gpu-0", &["example.com/ecc:NoExecute"])],
-        )
+        .slice("gpu.example.com/node-a", ecc)
         .claim("team/claim", &[GPU_0], &[])
         .pod("team/pod", &["claim"]);
+    let ruled = held(&[]).rule("drain", GPU_0, TAINT);
+    let unplaced = ruled.clone().but_pod(|pod| pod.node = None);
+    let harmless = held(&[]).rule("drain", GPU_0, "example.com/drain:NoSchedule");
+    let tolerant = held(&["example.com/drain:NoExecute", "example.com/fan:NoExecute"]);
+    let asked = || vec![proposed(GPU_0, TAINT)];
     let stays = PodVerdict::NotEvicted(NotEvicted::EffectDoesNotEvict);
+    let waits = PodVerdict::NotEvicted(NotEvicted::NotScheduled);
+    let tolerating = ("with example.com/drain=x:NoExecute", PodVerdict::Tolerates);
+    let of_rule = vec![("without rule 0", PodVerdict::Untouched), tolerating];
+    let of_driver = vec![
+        (
+            "without example.com/ecc:NoExecute of the driver",
+            PodVerdict::Untouched,
+        ),
+        ("with example.com/ecc:NoExecute", PodVerdict::Tolerates),
+    ];
     for (name, world, assumed, verdict, changes) in [
-        (
-            "a rule evicts",
-            held(&[]).rule("drain", GPU_0, TAINT),
-            vec![],
-            NOW_EVICTED,
-            vec![
-                ("without rule 0", PodVerdict::Untouched),
-                ("with example.com/drain=x:NoExecute", PodVerdict::Tolerates),
-            ],
-        ),
-        (
-            "the driver evicts",
-            driver,
-            vec![],
-            NOW_EVICTED,
-            vec![
-                (
-                    "without example.com/ecc:NoExecute of the driver",
-                    PodVerdict::Untouched,
-                ),
-                ("with example.com/ecc:NoExecute", PodVerdict::Tolerates),
-            ],
-        ),
+        ("a rule", ruled, vec![], NOW_EVICTED, of_rule),
+        ("the driver", driver, vec![], NOW_EVICTED, of_driver),
         (
             "a taint that is asked about is tolerated",
-            held(&["example.com/drain:NoExecute", "example.com/fan:NoExecute"]),
-            vec![proposed(GPU_0, TAINT)],
+            tolerant,
+            asked(),
             PodVerdict::Tolerates,
             vec![],
         ),
         (
             "a taint that is asked about is no fix",
             held(&[]),
-            vec![proposed(GPU_0, TAINT)],
+            asked(),
             NOW_EVICTED,
-            vec![("with example.com/drain=x:NoExecute", PodVerdict::Tolerates)],
+            vec![tolerating],
         ),
-        (
-            "a rule with an effect that does not evict",
-            held(&[]).rule("drain", GPU_0, "example.com/drain:NoSchedule"),
-            vec![],
-            stays,
-            vec![],
-        ),
-        (
-            "a pod without a node",
-            held(&[])
-                .rule("drain", GPU_0, TAINT)
-                .but_pod(|pod| pod.node = None),
-            vec![],
-            PodVerdict::NotEvicted(NotEvicted::NotScheduled),
-            vec![],
-        ),
+        ("no eviction", harmless, vec![], stays, vec![]),
+        ("no node", unplaced, vec![], waits, vec![]),
     ] {
         let found = describe(&world, &assumed, &Semantics::assumed());
         assert_eq!(found.verdict, verdict, "{name}");
@@ -261,30 +239,6 @@ fn extended_resources_are_requests_for_the_devices_of_their_class() {
         requests("example.com/disk", None),
         None,
         "no class serves it"
-    );
-}
-
-#[test]
-fn an_older_generation_of_the_pool_does_not_count() {
-    let world = World::default()
-        .slice_of(
-            "gpu.example.com/node-a",
-            1,
-            &[("gpu-0", &["example.com/ecc:NoExecute"])],
-        )
-        .slice_of("gpu.example.com/node-a", 2, &[("gpu-1", &[])])
-        .claim("team/claim", &[GPU_0], &[])
-        .pod("team/pod", &["claim"]);
-    asked(
-        &world.snapshot,
-        &[],
-        &Semantics::assumed(),
-        |chain, input| {
-            let device = &chain.links[0].devices[0];
-            assert!(matches!(device.publication, Publication::Outdated(_, 2)));
-            assert!(device.taints.is_empty());
-            assert_eq!(input.verdict(chain.pod, chain), PodVerdict::Untouched);
-        },
     );
 }
 

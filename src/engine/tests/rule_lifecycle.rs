@@ -105,53 +105,31 @@ fn a_pod_that_came_after_the_taint_is_overdue_since_it_came() {
 fn every_pod_that_is_left_says_what_it_waits_for() {
     let since = at(NOW - 20);
     let until = at(NOW + 10);
+    let grace = |away| EvictionObstacle::GracePeriod { since, until, away };
+    let (away, gone) = (NodeHealth::NotReady, NodeHealth::Gone);
+    let controller = EvictionObstacle::Controller { since: at(NOW) };
+    let finalizers = EvictionObstacle::Finalizers(vec!["a/b".to_owned()]);
+    let kubelet = EvictionObstacle::Kubelet { since: at(NOW - 5) };
+    let on = |health| Some(EvictionObstacle::Node(health));
     for (name, world, node, expected) in [
+        ("controller", one_pod(), None, Some(controller)),
+        ("grace", deleted(10, &["a/b"]), None, Some(grace(None))),
         (
-            "controller",
-            one_pod(),
-            None,
-            EvictionObstacle::Controller { since: at(NOW) },
-        ),
-        (
-            "grace",
-            deleted(10, &["a/b"]),
-            None,
-            EvictionObstacle::GracePeriod {
-                since,
-                until,
-                away: None,
-            },
-        ),
-        (
-            "grace on a node that is not ready",
+            "grace, not ready",
             deleted(10, &[]),
-            Some(NodeHealth::NotReady),
-            EvictionObstacle::GracePeriod {
-                since,
-                until,
-                away: Some(NodeHealth::NotReady),
-            },
+            Some(away),
+            Some(grace(Some(away))),
         ),
-        (
-            "finalizer",
-            deleted(-5, &["a/b"]),
-            None,
-            EvictionObstacle::Finalizers(vec!["a/b".to_owned()]),
-        ),
-        (
-            "node",
-            deleted(-5, &[]),
-            Some(NodeHealth::Gone),
-            EvictionObstacle::Node(NodeHealth::Gone),
-        ),
+        ("finalizer", deleted(-5, &["a/b"]), None, Some(finalizers)),
+        ("node", deleted(-5, &[]), Some(gone), on(gone)),
         (
             "kubelet",
             deleted(-5, &[]),
             Some(NodeHealth::Ready),
-            EvictionObstacle::Kubelet { since: at(NOW - 5) },
+            Some(kubelet),
         ),
     ] {
-        assert_eq!(obstacle(&world, node), Some(expected), "{name}");
+        assert_eq!(obstacle(&world, node), expected, "{name}");
     }
 }
 

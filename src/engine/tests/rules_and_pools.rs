@@ -1,8 +1,8 @@
 //! Which devices: selectors, effects, pools and generations.
 
-use super::world::{GPU_0, NOW, World, at, one_pod, proposed};
-use crate::engine::{NotEvicted, Verdict, devices, selection};
+use super::world::{GPU_0, World, one_pod, proposed};
 use crate::engine::{Origin, Semantics};
+use crate::engine::{devices, selection};
 
 const MAINTENANCE: &str = "example.com/maintenance:NoExecute";
 
@@ -69,32 +69,6 @@ fn empty_selector_takes_every_device_and_says_so() {
     let taints = [proposed("*/*/*", MAINTENANCE)];
     let world = two_drivers();
     assert_eq!(world.preview(&taints).warnings[0].code, "empty-selector");
-}
-
-#[test]
-fn ignore_unknown_effect() {
-    assert_eq!(
-        one_pod().verdict(GPU_0, "example.com/maintenance:NoExecuteSoftly"),
-        Verdict::NotEvicted(NotEvicted::EffectDoesNotEvict)
-    );
-}
-
-#[test]
-fn older_pool_generation_is_ignored() {
-    let world = World::default()
-        .slice_of(
-            "gpu.example.com/node-a",
-            1,
-            &[("gpu-0", &["example.com/old:NoExecute@10"]), ("gone", &[])],
-        )
-        .slice_of("gpu.example.com/node-a", 2, &[("gpu-0", &[])])
-        .claim("team/claim", &[GPU_0], &[])
-        .pod("team/pod", &["claim"]);
-    assert_eq!(
-        world.verdict(GPU_0, MAINTENANCE),
-        Verdict::Evicted { at: at(NOW) }
-    );
-    assert_eq!(selected(&world, "gpu.example.com/*/*"), [GPU_0]);
 }
 
 #[test]

@@ -62,6 +62,22 @@ fn quiet(rules: &[DeviceTaintRule]) -> WaitFacts<'_> {
     }
 }
 
+/// As [`quiet`], from what was kept current alone.
+fn kept(rules: &[DeviceTaintRule]) -> WaitFacts<'_> {
+    WaitFacts {
+        freshness: Freshness::Kept,
+        ..quiet(rules)
+    }
+}
+
+/// As [`quiet`], with pods that are left.
+fn remaining<'a>(left: &'a [PendingEviction<'a>], rules: &'a [DeviceTaintRule]) -> WaitFacts<'a> {
+    WaitFacts {
+        left,
+        ..quiet(rules)
+    }
+}
+
 fn wait(goal: Goal, rules: &[DeviceTaintRule]) -> Settle {
     Settle::new(goal, rules, PATIENCE)
 }
@@ -102,10 +118,7 @@ fn whoever_comes_within_the_settle_time_starts_it_anew() {
     let mut wait = wait(Goal::Evicted, &rules);
     assert_eq!(step(&mut wait, &quiet(&rules), 0), until(10));
     with_left(&one_pod(), |left| {
-        let facts = WaitFacts {
-            left,
-            ..quiet(&rules)
-        };
+        let facts = remaining(left, &rules);
         assert_eq!(step(&mut wait, &facts, 9), until(60));
     });
     assert_eq!(step(&mut wait, &quiet(&rules), 11), until(21));
@@ -115,18 +128,12 @@ fn whoever_comes_within_the_settle_time_starts_it_anew() {
 #[test]
 fn facts_that_were_only_kept_current_are_read_again_before_they_count() {
     let rules = [drain()];
-    let kept = WaitFacts {
-        freshness: Freshness::Kept,
-        ..quiet(&rules)
-    };
+    let kept = kept(&rules);
     let mut wait = wait(Goal::Evicted, &rules);
     assert_eq!(step(&mut wait, &kept, 0), until(10));
     assert_eq!(step(&mut wait, &kept, 10), WaitStep::ReadAgain);
     with_left(&one_pod(), |left| {
-        let facts = WaitFacts {
-            left,
-            ..quiet(&rules)
-        };
+        let facts = remaining(left, &rules);
         assert_eq!(step(&mut wait, &facts, 11), until(60), "it was not so");
     });
     assert_eq!(step(&mut wait, &quiet(&rules), 12), until(22));
@@ -137,17 +144,10 @@ fn facts_that_were_only_kept_current_are_read_again_before_they_count() {
 fn terminating_pods_are_left() {
     let rules = [drain()];
     let world = one_pod().but_pod(|pod| {
-        pod.deletion = Some(Deletion {
-            at: at(NOW - 100),
-            grace_period_seconds: Some(30),
-            finalizers: Vec::new(),
-        });
+        pod.deletion = Some(crate::engine::testing::deletion(at(NOW - 100), Some(30)));
     });
     with_left(&world, |left| {
-        let facts = WaitFacts {
-            left,
-            ..quiet(&rules)
-        };
+        let facts = remaining(left, &rules);
         let mut wait = wait(Goal::Evicted, &rules);
         let Observation {
             step,
@@ -312,10 +312,7 @@ fn observed_means_the_current_generation_whatever_the_controller_says() {
     let rules = [rule.clone()];
     let mut met = wait(Goal::Observed, &rules);
     assert_eq!(step(&mut met, &quiet(&rules), 0), WaitStep::Met);
-    let kept = WaitFacts {
-        freshness: Freshness::Kept,
-        ..quiet(&rules)
-    };
+    let kept = kept(&rules);
     assert_eq!(step(&mut met, &kept, 0), WaitStep::ReadAgain);
 
     rule.generation = 3;
@@ -435,11 +432,7 @@ fn whoever_tolerates_the_taint_for_ever_holds_the_device_and_administrators_do()
 }
 
 fn deleted() -> Deletion {
-    Deletion {
-        at: at(NOW - 100),
-        grace_period_seconds: Some(30),
-        finalizers: Vec::new(),
-    }
+    crate::engine::testing::deletion(at(NOW - 100), Some(30))
 }
 
 /// The pod of `one_pod` as it was last, which is gone from the second look on.
@@ -449,10 +442,9 @@ fn after_departure(last: impl FnOnce(&mut Pod)) -> (WaitStep, Vec<UnreleasedPod>
     let mut wait = wait(Goal::Evicted, &rules);
     with_left(&world, |left| {
         let facts = WaitFacts {
-            left,
             pods: &world.snapshot.pods,
             claims: &world.snapshot.claims,
-            ..quiet(&rules)
+            ..remaining(left, &rules)
         };
         assert_eq!(step(&mut wait, &facts, 0), until(60));
     });
@@ -560,10 +552,9 @@ fn wait_on_stuck_pod(then: &[fn(&mut Pod)]) -> Settle {
         let world = one_pod().but_pod(stuck).but_pod(change);
         with_left(&world, |left| {
             let facts = WaitFacts {
-                left,
                 pods: &world.snapshot.pods,
                 claims: &world.snapshot.claims,
-                ..quiet(&rules)
+                ..remaining(left, &rules)
             };
             wait.observe(&facts, Duration::ZERO);
         });

@@ -5,16 +5,11 @@ use std::collections::BTreeSet;
 use super::world::{GPU_0, World, device_id, spec, with_template};
 use crate::engine::tolerant::takeable;
 use crate::engine::{ProposedTaint, Semantics, preview};
-use crate::model::{DeviceId, DeviceSelector, Effect, Taint};
+use crate::model::{DeviceId, DeviceSelector};
 
 #[test]
 fn a_device_that_a_waiting_claim_may_get_is_not_known_to_become_free() {
-    let taint = Taint {
-        key: "example.com/broken".to_owned(),
-        value: String::new(),
-        effect: Effect::NoExecute,
-        time_added: None,
-    };
+    let taint = crate::engine::testing::untimed("example.com/broken:NoExecute");
     let now = crate::engine::testing::now();
     let selector = DeviceSelector::from(device_id(GPU_0));
     let proposed = [ProposedTaint::hypothetical(selector, taint, now)];

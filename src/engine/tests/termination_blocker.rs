@@ -8,7 +8,7 @@ use super::world::{GPU_0, NOW, World, at};
 use crate::engine::termination_blocker::{
     DriverPresence, Publishers, TerminationBlocker, USUAL, UnreleasedDriver, termination_blocker,
 };
-use crate::model::{Containers, Deletion, NodeName, Sandbox, SliceNodes, Snapshot};
+use crate::model::{Containers, NodeName, Sandbox, SliceNodes, Snapshot};
 
 const NIC: &str = "nic.example.com/node-a/nic-0";
 
@@ -27,11 +27,7 @@ fn stuck() -> World {
         .but_pod(|pod| {
             pod.containers = Containers::Ended { at: Some(at(NOW)) };
             pod.sandbox = Sandbox::Down { since: None };
-            pod.deletion = Some(Deletion {
-                at: at(NOW + 30),
-                grace_period_seconds: Some(30),
-                finalizers: Vec::new(),
-            });
+            pod.deletion = Some(crate::engine::testing::deletion(at(NOW + 30), Some(30)));
         })
 }
 

@@ -7,13 +7,14 @@ use jiff::Timestamp;
 
 use crate::engine::rule_lifecycle::TerminationFacts;
 use crate::engine::termination_blocker::Publishers;
+use crate::engine::testing;
 use crate::engine::{Impact, ProposedTaint, Semantics, Verdict, preview};
 use crate::model::{
     Allocation, AllocationResult, ClaimSource, ClaimSpec, ConsumerReference, Containers,
-    Controller, Device, DeviceAmount, DeviceClass, DeviceId, DeviceRequest, DeviceSelector,
-    DeviceTaintRule, Minor, NamespacedName, NodeHealth, NodeName, Phase, Pod, PodClaim, Pool,
-    RequestKind, RequestTerms, ResourceClaim, ResourceClaimTemplate, ResourceSlice, RuleMetadata,
-    Sandbox, SliceNodes, Snapshot, Taint, Toleration,
+    Controller, Device, DeviceClass, DeviceId, DeviceRequest, DeviceSelector, DeviceTaintRule,
+    Minor, NamespacedName, NodeHealth, NodeName, Phase, Pod, PodClaim, Pool, RequestKind,
+    ResourceClaim, ResourceClaimTemplate, ResourceSlice, RuleMetadata, Sandbox, SliceNodes,
+    Snapshot, Taint, Toleration,
 };
 
 /// The moment at which questions are asked.
@@ -166,12 +167,8 @@ impl World {
 
     pub(crate) fn claim(self, claim: &str, devices: &[&str], tolerations: &[&str]) -> Self {
         let results = devices.iter().map(|device| AllocationResult {
-            request: "gpu".into(),
-            device: device_id(device),
-            admin_access: false,
-            share_id: None,
             tolerations: tolerations.iter().map(|text| toleration(text)).collect(),
-            consumed_capacity: None,
+            ..testing::result(device_id(device))
         });
         let allocation = Some(Allocation {
             node: None,
@@ -283,12 +280,7 @@ impl World {
 }
 
 pub(crate) fn reservation(pod: &NamespacedName, uid: &str) -> ConsumerReference {
-    ConsumerReference {
-        api_group: "".into(),
-        resource: "pods".into(),
-        name: pod.name.clone(),
-        uid: uid.into(),
-    }
+    testing::consumer(pod.name.as_str(), uid)
 }
 
 pub(crate) fn group_reservation(group: &str) -> ConsumerReference {
@@ -334,15 +326,10 @@ pub(crate) const GPU_0: &str = "gpu.example.com/node-a/gpu-0";
 
 /// A claim for one device of a class.
 pub(crate) fn spec(class: &str, tolerations: &[&str]) -> Arc<ClaimSpec> {
-    let terms = RequestTerms {
-        class: class.into(),
-        expressions: Vec::new(),
-        amount: DeviceAmount::Exactly(1),
-        admin_access: false,
-        tolerations: tolerations.iter().map(|text| toleration(text)).collect(),
-        capacity: BTreeMap::new(),
-        is_more: false,
-    };
+    let terms = testing::terms(
+        class,
+        tolerations.iter().map(|text| toleration(text)).collect(),
+    );
     Arc::new(ClaimSpec {
         requests: vec![DeviceRequest {
             name: "gpu".into(),

@@ -126,53 +126,41 @@ fn deletions_show_when_the_objects_were_read() {
 
 #[test]
 fn a_key_that_occurs_twice_is_an_error() {
-    let pod = format!(r#"{{"apiVersion":"v1","kind":"Pod",{POD}}}"#);
+    let of = |fields: &str| format!(r#"{{"apiVersion":"v1",{fields}}}"#);
+    let pod = of(&format!(r#""kind":"Pod",{POD}"#));
+    let twice = POD.replace(r#""uid":"1""#, r#""uid":"1","uid":"2""#);
+    let label = r#""uid":"1","labels":{"a":"1","a":"2"}"#;
     for (name, text) in [
         (
             "items",
-            format!(r#"{{"apiVersion":"v1","kind":"List","items":[],"items":[{pod}]}}"#),
+            format!(r#""kind":"List","items":[],"items":[{pod}]"#),
         ),
         (
             "items of a typed list, which says late what it is",
-            format!(r#"{{"items":[{{{POD}}}],"items":[],"apiVersion":"v1","kind":"PodList"}}"#),
+            format!(r#""items":[{{{POD}}}],"items":[],"kind":"PodList""#),
         ),
+        ("kind", format!(r#""kind":"Secret","kind":"Pod",{POD}"#)),
         (
-            "kind",
-            format!(r#"{{"apiVersion":"v1","kind":"Secret","kind":"Pod",{POD}}}"#),
+            "far apart",
+            format!(r#""kind":"Secret",{POD},"kind":"Pod""#),
         ),
-        (
-            "kind, far apart",
-            format!(r#"{{"apiVersion":"v1","kind":"Secret",{POD},"kind":"Pod"}}"#),
-        ),
+        ("at the end", format!(r#""kind":"Pod",{POD},"kind":"Pod""#)),
         (
             "kind of a list",
-            format!(r#"{{"apiVersion":"v1","kind":"List","items":[{pod}],"kind":"PodList"}}"#),
+            format!(r#""kind":"List","items":[{pod}],"kind":"PodList""#),
         ),
         (
             "metadata of a list",
-            r#"{"apiVersion":"v1","kind":"PodList","metadata":{},"items":[],"metadata":{}}"#
-                .to_owned(),
+            r#""kind":"PodList","metadata":{},"items":[],"metadata":{}"#.to_owned(),
         ),
-        (
-            "field",
-            pod.replace(r#""uid":"1""#, r#""uid":"1","uid":"2""#),
-        ),
-        (
-            "kind, at the end",
-            format!(r#"{{"apiVersion":"v1","kind":"Pod",{POD},"kind":"Pod"}}"#),
-        ),
+        ("field", format!(r#""kind":"Pod",{twice}"#)),
+        ("field before the kind", format!(r#"{twice},"kind":"Pod""#)),
         (
             "label",
-            pod.replace(r#""uid":"1""#, r#""uid":"1","labels":{"a":"1","a":"2"}"#),
-        ),
-        (
-            "field that comes before the kind",
-            format!(
-                r#"{{{},"apiVersion":"v1","kind":"Pod"}}"#,
-                POD.replace(r#""uid":"1""#, r#""uid":"1","uid":"2""#)
-            ),
+            format!(r#""kind":"Pod",{}"#, POD.replace(r#""uid":"1""#, label)),
         ),
     ] {
+        let text = of(&text);
         for (format, read) in [("JSON", json(&text)), ("YAML", yaml(&text))] {
             let error = read.expect_err(name).to_string();
             let told = error.contains("occurs twice") || error.contains("duplicate field");
@@ -245,47 +233,40 @@ fn a_list_with_anything_odd_is_left_to_be_read_as_a_whole() {
     let [.., list] = lists.as_slice() else {
         panic!("a list");
     };
+    let with = |from: &str, to: &str| list.replace(from, to);
+    let nameless = list.replacen(r#""kind":"Pod","#, "", 1);
+    let (pod, later) = (r#""v1","kind":"Pod""#, r#""v9","kind":"Pod""#);
     for (name, text) in [
         ("nothing", String::new()),
         ("a word", "kind".to_owned()),
-        ("no list", list.replace(r#""items""#, r#""others""#)),
+        ("no list", with(r#""items""#, r#""others""#)),
         (
-            "not a list's items",
-            list.replace(r#"{"apiVersion":"v1","items""#, r#"{"kind":"Pod","items""#),
+            "not a list",
+            with(r#""v1","items""#, r#""v1","kind":"Pod","items""#),
         ),
         (
             "no objects",
             r#"{"apiVersion":"v1","kind":"List","items":[]}"#.to_owned(),
         ),
-        ("null among the objects", list.replace("[{", "[null,{")),
+        ("null among the objects", with("[{", "[null,{")),
         (
-            "two lists of items",
-            list.replace(r#""kind":"List""#, r#""kind":"List","items":[]"#),
+            "two lists",
+            with(r#""kind":"List""#, r#""kind":"List","items":[]"#),
         ),
-        ("no comma", list.replace("},{", "} {")),
-        (
-            "a comma too many",
-            list.replace("}],\"kind\":\"List", "},],\"kind\":\"List"),
-        ),
-        ("no kind of the list", list.replace(r#","kind":"List""#, "")),
-        ("no kind", list.replacen(r#""kind":"Pod","#, "", 1)),
+        ("no comma", with("},{", "} {")),
+        ("a comma too many", with("}],\"kind\"", "},],\"kind\"")),
+        ("no kind of the list", with(r#","kind":"List""#, "")),
+        ("no kind", nameless.clone()),
         (
             "a kind at the end",
-            list.replacen(r#""kind":"Pod","#, "", 1).replacen(
-                r#""}]}},"#,
-                r#""}]},"kind":"Pod"},"#,
-                1,
-            ),
+            nameless.replacen(r#""}]}},"#, r#""}]},"kind":"Pod"},"#, 1),
         ),
         (
             "a list within the list",
             format!(r#"{{"apiVersion":"v1","items":[{list}],"kind":"List"}}"#),
         ),
-        ("wrong type", list.replace(r#""name":"gpu""#, r#""name":5"#)),
-        (
-            "an unknown version",
-            list.replace(r#""v1","kind":"Pod""#, r#""v9","kind":"Pod""#),
-        ),
+        ("wrong type", with(r#""name":"gpu""#, r#""name":5"#)),
+        ("an unknown version", with(pod, later)),
         ("text behind it", format!("{list} x")),
     ] {
         assert_ne!(&text, list, "{name}");

@@ -1,9 +1,8 @@
 //! Pods that wait for the real scheduler: is what `explain` says of them what the scheduler does?
 //!
-//! The structured allocator judges each device with everything else away; then what is said to be to blame
-//! is taken away, and the scheduler has to place the pod.
+//! What is said to be to blame is taken away, and the scheduler has to place the pod. `oracle::placement::waiting` asks
+//! the allocator about each device.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures::{StreamExt, stream};
@@ -13,7 +12,6 @@ use crate::harness::{
     ControlPlane, PLUGIN, Random, Reference, driver_name, fresh_seed, number_in, objects,
     random_suffix, say, wait_for,
 };
-use crate::oracle::process::Oracle;
 
 /// Pods that wait in a usual run; 200 by hand, with `PENDING_PODS`.
 const PODS: u64 = 16;
@@ -25,8 +23,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What became of one pod.
 #[derive(Default)]
 struct Told {
-    usable: usize,
-    others: usize,
     /// Whether a taint was to blame, and its removal let the pod be scheduled.
     released: usize,
     /// Whether devices were to blame, and the pod stayed.
@@ -46,9 +42,7 @@ async fn what_is_said_of_pods_that_wait_is_what_the_real_scheduler_does() {
     let sum = |of: fn(&Told) -> usize| told.iter().map(of).sum::<usize>();
     let released = sum(|one| one.released);
     say(&format!(
-        "cluster: of {pods} pods that waited (seed {seed}) the allocator could use the {} devices that explain calls usable and none of {} others; {released} were scheduled once the taint was gone that was to blame, {} when nothing was, and {} stayed that no taint kept",
-        sum(|one| one.usable),
-        sum(|one| one.others),
+        "cluster: of {pods} pods that waited (seed {seed}) {released} were scheduled once the taint was gone that was to blame, {} when nothing was, and {} stayed that no taint kept",
         sum(|one| one.scheduled),
         sum(|one| one.stayed),
     ));
@@ -225,7 +219,7 @@ async fn compare(plane: &ControlPlane, world: &World, part: &str) -> Told {
             ..Told::default()
         };
     }
-    let mut told = devices(plane, world, &explained, part).await;
+    let mut told = Told::default();
     match explained["blockedBy"].as_str() {
         Some("Taint") => {
             // Tolerations of the pod's own claim come first.
@@ -272,87 +266,6 @@ async fn explained(plane: &ControlPlane, world: &World) -> Value {
     let answer = crate::harness::text(&output);
     let answer: Value = serde_json::from_str(&answer).expect("JSON");
     answer["items"][0].clone()
-}
-
-/// Asks the allocator about each device with all others away.
-async fn devices(plane: &ControlPlane, world: &World, explained: &Value, part: &str) -> Told {
-    let list = async |path: &str| -> Vec<Value> {
-        let answer = plane.request(http::Method::GET, path, None).await;
-        let list = answer.and_then(crate::harness::Answer::success);
-        list.expect("they can be listed")["items"]
-            .as_array()
-            .cloned()
-            .unwrap_or_default()
-    };
-    let group = "/apis/resource.k8s.io/v1";
-    let claims = list(&format!(
-        "{group}/namespaces/{}/resourceclaims",
-        world.namespace
-    ))
-    .await;
-    let mut rules = list(&format!("{group}/devicetaintrules")).await;
-    rules.retain(|rule| rule["spec"]["deviceSelector"]["driver"] == *world.driver);
-    let mut slices = list(&format!("{group}/resourceslices")).await;
-    slices.retain(|slice| slice["spec"]["driver"] == *world.driver);
-    let named: BTreeSet<&str> = slices
-        .iter()
-        .filter_map(|slice| slice["spec"]["nodeName"].as_str())
-        .collect();
-    let nodes: Vec<Value> = named
-        .iter()
-        .map(|name| json!({"metadata": {"name": name}}))
-        .collect();
-    // One device is asked about: how many are asked for is another question.
-    let mut asked = claims;
-    for claim in &mut asked {
-        if claim["metadata"]["name"] == "waiting" {
-            claim["spec"]["devices"]["requests"][0]["exactly"]["count"] = json!(1);
-        }
-    }
-    let mut names = Vec::new();
-    let mut requests = Vec::new();
-    for slice in &slices {
-        for device in slice["spec"]["devices"].as_array().into_iter().flatten() {
-            let mut alone = slices.clone();
-            for other in &mut alone {
-                let is_its = other["metadata"]["name"] == slice["metadata"]["name"];
-                let kept = if is_its { json!([device]) } else { json!([]) };
-                other["spec"]["devices"] = kept;
-            }
-            let pool = slice["spec"]["pool"]["name"].as_str().unwrap_or_default();
-            let name = device["name"].as_str().unwrap_or_default();
-            names.push(format!("{}/{pool}/{name}", world.driver));
-            requests.push(json!({
-                "op": "allocate", "nodes": nodes, "classes": [objects::class(&world.driver)],
-                "slices": alone, "claims": asked, "rules": rules,
-                "place": [format!("{}/waiting", world.namespace)], "together": [],
-            }));
-        }
-    }
-    let answers = tokio::task::spawn_blocking(move || Oracle::start().ask(&requests));
-    let answers = answers.await.expect("the oracle answers");
-    let usable = explained["waitingRequests"][0]["usableDevices"]
-        .as_array()
-        .cloned()
-        .unwrap_or_default();
-    let mut told = Told::default();
-    for (name, answer) in names.iter().zip(answers) {
-        let claim = format!("{}/waiting", world.namespace);
-        let nodes = answer["placements"][&claim]["nodes"].as_object();
-        let nodes = nodes.unwrap_or_else(|| panic!("{part}: {answer:#}"));
-        let is_placed = nodes.values().any(|node| node == "placed");
-        let is_usable = usable.contains(&json!(name));
-        assert_eq!(
-            is_usable, is_placed,
-            "{part}: {name}: {explained:#}\n{answer:#}"
-        );
-        if is_placed {
-            told.usable += 1;
-        } else {
-            told.others += 1;
-        }
-    }
-    told
 }
 
 /// Takes the taint away that is named.

@@ -57,33 +57,6 @@ fn with_force_a_budget_that_allows_nothing_is_violated_and_without_it_no_set_is_
 }
 
 #[test]
-fn a_claim_that_does_not_tolerate_the_taint_is_refused_and_can_win_by_priority() {
-    let mut scene = Scene::new();
-    let node = scene.stage.node(1);
-    scene.stage.workload("ReplicaSet", "web", 1);
-    scene.pending("critical", "gpu", 0);
-    scene
-        .make_room("--yes")
-        .ended(4)
-        .saying("- key: devicetaint.dev/make-room")
-        .saying("--without-toleration");
-    scene.without_rules();
-    let run = scene.make_room("--yes --without-toleration");
-    let run = run.saying("another pod may get them first");
-    // Which of the pending pods the scheduler tries first depends on their back-off: what is printed is what became of them.
-    let replacement_won = run.code == 5;
-    let run = run.ended(if replacement_won { 5 } else { 0 });
-    assert_eq!(
-        run.stderr.contains("another claim got the devices"),
-        replacement_won,
-        "{run:#?}"
-    );
-    let found = scene.node_of("critical");
-    assert_eq!(found, (!replacement_won).then_some(node), "{run:#?}");
-    scene.without_rules();
-}
-
-#[test]
 fn a_missing_permission_is_named_before_the_first_rule_is_made() {
     let mut scene = Scene::new();
     scene.stage.node(2);

@@ -32,6 +32,10 @@ fn change_of_another_client_is_kept() {
         world.run(&line).ended(0);
     };
     // Effect before, command, the other client, exit code, taint after, exit code of the same command again.
+    let escalate = "escalate NAME --to NoSchedule --yes";
+    let lower = "deescalate NAME --to NoSchedule";
+    let add_ours = "add GPU0 KEY=ours --name NAME";
+    let (harmless, evicts) = (Some("None"), Some("NoExecute"));
     for (before, line, other, code, after, again) in [
         (
             Some("NoSchedule"),
@@ -57,56 +61,21 @@ fn change_of_another_client_is_kept() {
             Some("theirs:NoSchedule"),
             4,
         ),
-        (
-            Some("None"),
-            "escalate NAME --to NoSchedule --yes",
-            WidensSelector,
-            75,
-            Some("ours:None"),
-            0,
-        ),
+        (harmless, escalate, WidensSelector, 75, Some("ours:None"), 0),
         // Lowering is made again on the changed rule.
+        (evicts, lower, SetsValue, 0, Some("theirs:NoSchedule"), 0),
+        (harmless, escalate, Deletes, 1, None, 1),
+        (harmless, "remove NAME", Deletes, 0, None, 1),
         (
-            Some("NoExecute"),
-            "deescalate NAME --to NoSchedule",
-            SetsValue,
-            0,
-            Some("theirs:NoSchedule"),
-            0,
-        ),
-        (
-            Some("None"),
-            "escalate NAME --to NoSchedule --yes",
-            Deletes,
-            1,
-            None,
-            1,
-        ),
-        (Some("None"), "remove NAME", Deletes, 0, None, 1),
-        (
-            Some("None"),
+            harmless,
             "remove NAME",
             Recreates,
             0,
             Some(":NoSchedule"),
             4,
         ),
-        (
-            None,
-            "add GPU0 KEY=ours --name NAME",
-            Creates("ours"),
-            0,
-            Some("ours:None"),
-            0,
-        ),
-        (
-            None,
-            "add GPU0 KEY=ours --name NAME",
-            Creates("theirs"),
-            1,
-            Some("theirs:None"),
-            1,
-        ),
+        (None, add_ours, Creates("ours"), 0, Some("ours:None"), 0),
+        (None, add_ours, Creates("theirs"), 1, Some("theirs:None"), 1),
     ] {
         let line = line.replace("NAME", &name).replace("KEY", KEY);
         clear();

@@ -6,31 +6,14 @@ use super::{RoomCost, RoomQuestion, RoomSearch, RoomTier, relevant_devices, room
 use crate::engine::Semantics;
 use crate::engine::allocator::tests::{asks, name, node, slice, terms};
 use crate::engine::allocator::{Completeness, PendingClaim, SearchBasis, is_placeable};
-use crate::engine::testing;
+use crate::engine::testing::{self, Random};
 use crate::model::{
-    Allocation, AllocationResult, ConsumerReference, CounterSet, CounterUse, DeviceClass, DeviceId,
-    DeviceTerms, NodeRequirement, NodeSelector, NodeTerm, ResourceClaim, SliceTerms, Snapshot, Uid,
+    Allocation, AllocationResult, CounterSet, CounterUse, DeviceClass, DeviceId, DeviceTerms,
+    NodeRequirement, NodeSelector, NodeTerm, ResourceClaim, SliceTerms, Snapshot, Uid,
 };
 
 const CLUSTERS: u64 = 1_000;
 const DRIVER: &str = "gpu.example.com";
-
-/// Numbers that look random, and are the same for a seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> usize {
-        // xorshift64*
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        usize::try_from((self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % limit).unwrap()
-    }
-
-    fn one_in(&mut self, chances: u64) -> bool {
-        self.below(chances) == 0
-    }
-}
 
 /// A cluster, the pods that may be evicted, and the tier of each.
 struct Case {
@@ -57,21 +40,13 @@ fn device_id(node: usize, device: usize) -> DeviceId {
 fn result(device: DeviceId, admin_access: bool) -> AllocationResult {
     AllocationResult {
         request: "r".into(),
-        device,
         admin_access,
-        share_id: None,
-        tolerations: Vec::new(),
-        consumed_capacity: None,
+        ..testing::result(device)
     }
 }
 
 fn claim(called: &str, results: Vec<AllocationResult>, users: &[String]) -> ResourceClaim {
-    let users = users.iter().map(|user| ConsumerReference {
-        api_group: "".into(),
-        resource: "pods".into(),
-        name: user.as_str().into(),
-        uid: user.as_str().into(),
-    });
+    let users = users.iter().map(|user| testing::consumer(user, user));
     ResourceClaim {
         name: name(called),
         uid: called.into(),

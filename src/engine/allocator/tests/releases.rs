@@ -71,18 +71,6 @@ fn share(consumed: &[(&str, &str)], is_shareable: bool) -> Snapshot {
 }
 
 #[test]
-fn consumed_capacity_with_the_driver_counts_for_a_request_without_it() {
-    assert_eq!(
-        words(&share(&[("memory", "8Gi")], true)),
-        ["unplaceable"; 2]
-    );
-    let with_driver = share(&[("gpu.example.com/memory", "8Gi")], true);
-    assert_eq!(words(&with_driver), ["placeable", "unplaceable"]);
-    let both = [("gpu.example.com/memory", "2Gi"), ("memory", "8Gi")];
-    assert_eq!(words(&share(&both, true)), ["unplaceable", "placeable"]);
-}
-
-#[test]
 fn device_with_a_live_share_that_is_no_longer_shareable() {
     assert_eq!(
         words(&share(&[("memory", "1Gi")], false)),
