@@ -88,7 +88,7 @@ pub(super) struct AddArgs {
 
     /// Expiry for `remove --expired`, such as 4h or 2d
     ///
-    /// Or a time such as 2026-12-01T18:00:00Z. An expired rule stays in effect until it is removed.
+    /// Or a time. An expired rule stays in effect until it is removed.
     #[arg(long, value_name = "TIME", help_heading = "Rule")]
     expires: Option<Expiry>,
 

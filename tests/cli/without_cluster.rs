@@ -68,6 +68,19 @@ fn saved_objects_are_rehearsed_on_and_never_changed() {
 }
 
 #[test]
+fn monitors_with_admin_access_keep_no_room_from_a_pod() {
+    let from = "--from tests/data/reports/room-beside-monitor.yaml.gz --dry-run=client";
+    let run = devicetaint(&format!(
+        "make-room pod/critical -n research {from} -o json"
+    ));
+    assert_eq!(run.code, 0, "{}", run.shown());
+    assert_eq!(
+        run.json()["room"]["evictedPods"],
+        serde_json::json!(["research/filler-1"])
+    );
+}
+
+#[test]
 fn manifest_that_a_server_would_refuse_is_an_error_with_its_place() {
     let rule = |selector: &str, effect: &str| {
         format!(

@@ -40,9 +40,7 @@ pub(crate) struct RehearsalArgs {
     #[command(flatten)]
     change: ChangeArgs,
 
-    /// With --dry-run=client, read saved objects instead of a cluster
-    ///
-    /// A file that `snapshot` wrote, or a directory; `-` reads stdin. Repeatable.
+    /// With --dry-run=client, read saved objects instead of a cluster; repeatable
     #[arg(long, value_name = "FILENAME", hide_short_help = true)]
     from: Vec<PathBuf>,
 }

@@ -114,7 +114,7 @@ async fn without_rules_the_rest_is_known_and_the_missing_switch_is_named() {
     let text = scene.run(plane.kubeconfig(), &["version"]);
     for part in [
         "Server: v1.37.2 at SERVER, treated like 1.37.2\n",
-        "devicetaintrules         not served\n",
+        "devicetaintrules        not served\n",
         "warning: the server does not serve devicetaintrules",
         "runtime-config",
         "[exit status: 0]",
@@ -155,7 +155,7 @@ async fn without_the_api_group_there_is_nothing_to_say() {
     }
     let text = scene.run(plane.kubeconfig(), &["version"]);
     for part in [
-        "resourceslices           not served\n",
+        "resourceslices          not served\n",
         "warning: the server does not serve resourceslices, so there are no devices to taint; ",
         "--runtime-config",
         "[exit status: 0]",

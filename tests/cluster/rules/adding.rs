@@ -54,7 +54,7 @@ fn a_manifest_is_added_and_one_that_is_too_wide_is_refused() {
     std::fs::write(&path, manifest("{}")).expect("a file");
     world.run(&line).ended(2).saying("every device");
     std::fs::write(&path, manifest("{deviceClassName: gpu}")).expect("a file");
-    world.run(&line).ended(2).saying("every device");
+    world.run(&line).ended(1).saying("unknown field");
     std::fs::write(&path, manifest(&format!("{{driver: {}}}", world.driver))).expect("a file");
     let run = world.run(&line).ended(0);
     assert_eq!(name_in(&run.stdout), name);

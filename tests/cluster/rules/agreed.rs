@@ -26,10 +26,11 @@ fn a_dry_run_refuses_what_the_real_run_would_refuse() {
                 .run(&format!("{line} {dry_run} --abort-if pods.evicted>0"))
                 .ended(4)
                 .saying("guard tripped");
-            world
-                .run(&format!("{line} {dry_run}"))
-                .ended(0)
-                .saying("this command asks for confirmation; to confirm in advance: --yes");
+            let run = world.run(&format!("{line} {dry_run}")).ended(0);
+            // Alone, a manifest needs no cluster, so that there is nothing to ask about.
+            if !(line.starts_with("add") && dry_run.ends_with("client")) {
+                run.saying("this command asks for confirmation; to confirm in advance: --yes");
+            }
         }
     }
     assert_eq!(block_on(world.rules()).len(), 1);
