@@ -17,7 +17,7 @@ use crate::naming::device;
 use crate::naming::phrase::counted;
 use crate::naming::shell::word;
 
-/// Approval given beforehand, up to some harm.
+/// Approval given beforehand, with its limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Approval<'a> {
     /// No confirmation is asked for.
@@ -148,8 +148,8 @@ pub enum ConsentOutcome {
 ///
 /// # Errors
 ///
-/// A guard tripped, more is hit than was approved, or the impact is unknown and `--expect` relied on numbers. Asking
-/// would not help then.
+/// A guard tripped, more is hit than was approved, or the impact is unknown where `--yes` or a guard relies on numbers.
+/// Asking would not help then.
 pub fn consent(
     approval: &Approval<'_>,
     change: &PlannedChange<'_>,

@@ -13,7 +13,7 @@ use crate::model::{DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Taint}
 pub struct RuleDraft {
     /// Its name.
     pub name: String,
-    /// Selected devices; never absent, for the meaning of that depends on the version.
+    /// Selected devices; never absent, since the meaning of that depends on the version.
     pub selector: DeviceSelector,
     /// The taint; without a time, the server sets it.
     pub taint: Taint,

@@ -98,7 +98,7 @@ pub fn removed_meanwhile(name: &str) -> Failure {
     )
 }
 
-/// Failure after a signal came first.
+/// Failure of a wait that a signal interrupted.
 #[must_use]
 pub fn interrupted(status: ExitStatus) -> Failure {
     Failure::new(status, "interrupted while waiting for the controller")

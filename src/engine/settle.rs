@@ -76,11 +76,10 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Time by which evictions, the `last` of which is due then, outlast this wait at least, or `None` if they may be
-    /// over in time: no pod may be left for the settle time after that. An eviction that is due at `now` takes no known
-    /// time.
+    /// Shortfall of this wait where the `last` eviction is due then; `None` if it may be over in time: no pod may be
+    /// left for the settle time after that. An eviction that is due at `now` takes no known time.
     ///
-    /// A wait that cannot end well is refused before the first pod is evicted.
+    /// A caller of a wait that cannot end well has to know it before the first pod is evicted.
     #[must_use]
     pub fn shortfall(&self, last: Timestamp, now: Timestamp) -> Option<Shortfall> {
         let until_last = last.duration_since(now);
@@ -114,7 +113,7 @@ pub struct Shortfall {
     pub needed: Duration,
 }
 
-/// Age of facts.
+/// Certainty that the facts are those of this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freshness {
     /// They were read for this look.
@@ -144,7 +143,7 @@ pub struct WaitFacts<'a> {
     pub departed: &'a [Pod],
     /// Facts that could not be read: waiting does not change that.
     pub unread: &'a [Gap],
-    /// Age of these facts.
+    /// Certainty of these facts.
     pub freshness: Freshness,
 }
 

@@ -59,7 +59,7 @@ enum UnknownCause {
 }
 
 impl Unknown {
-    /// Unknown since something was not read; the reader of it can tell why.
+    /// Unknown since something was not read; the failed read tells why.
     pub(super) fn unread(why: &str) -> Self {
         Self {
             why: why.to_owned(),

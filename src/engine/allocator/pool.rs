@@ -13,7 +13,7 @@ use crate::model::{Device, NodeSelector, ResourceSlice, SliceNodes, three_valued
 /// Counters of a pool, by set and name; `None` where an amount cannot be read.
 pub(super) type Counters<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Option<Amount>>>;
 
-/// Use that the allocator makes of a pool.
+/// Usability of a pool for the allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PoolStatus {
     Usable,
