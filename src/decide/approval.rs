@@ -16,13 +16,13 @@ pub struct ApprovalFacts<'a> {
     pub impact: Consent,
     /// Number of pods that leave the devices; absent if unknown.
     pub pods: Option<usize>,
-    /// Whether data is missing on which the evictions depend.
+    /// True if data is missing on which the evictions depend.
     pub is_unknown: bool,
-    /// Whether rules of other users or programs are changed.
+    /// True if rules of other users or programs are changed.
     pub changes_others: bool,
     /// Bug of the release that any rule can trigger.
     pub defect: Option<&'a Warning>,
-    /// How the command removes pods.
+    /// Method by which the command removes pods.
     pub eviction: EvictionMethod,
     /// `--yes`
     pub yes: bool,
@@ -30,7 +30,7 @@ pub struct ApprovalFacts<'a> {
     pub limit: ImpactLimit,
 }
 
-/// How a command removes pods from devices.
+/// Method by which a command removes pods from devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EvictionMethod {
     /// By the effect of its rules.

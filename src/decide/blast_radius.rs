@@ -7,8 +7,8 @@ use super::question::Question;
 use crate::model::DeviceTaintRule;
 use crate::naming::phrase::counted;
 
-/// What has to be asked before `found`, which is what `chooser` means, is deleted by `user`; `None` when
-/// nothing has to be: one rule, which I have made, or what `agreed` to.
+/// Confirmation that the deletion of `found`, which `chooser` selects, by `user` needs; `None` for one rule of this
+/// user, or where `agreed` covers it.
 #[must_use]
 pub fn removal(
     chooser: &Chooser,
@@ -40,17 +40,17 @@ pub fn deletion(rules: usize) -> String {
     format!("Delete {}", counted(rules, "rule"))
 }
 
-/// What was agreed to beforehand.
+/// Approval given beforehand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RemovalApproval {
     /// `--yes`: to more than one rule.
     pub yes: bool,
-    /// `--others`: to rules that somebody else made or changed.
+    /// `--others`: approves rules that another user or program made or changed.
     pub others: bool,
 }
 
-/// Those of `rules` that this plugin has not made, each with its owner, one line each: to be shown
-/// before anybody agrees to a change of them.
+/// Those of `rules` that this plugin has not made, each with its owner, one line each: shown before a change of them is
+/// confirmed.
 #[must_use]
 pub fn foreign(rules: &[DeviceTaintRule]) -> Vec<String> {
     let owners = rules.iter().map(|rule| (rule, owner(rule)));
@@ -60,7 +60,7 @@ pub fn foreign(rules: &[DeviceTaintRule]) -> Vec<String> {
         .collect()
 }
 
-/// What happens to a change of `rules` afterwards, where their owners set it back; one line each.
+/// Reactions of owners that revert a change of `rules`; one line each.
 #[must_use]
 pub fn set_back(rules: &[DeviceTaintRule]) -> Vec<String> {
     let lines = rules

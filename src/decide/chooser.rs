@@ -171,9 +171,8 @@ impl Chooser {
         }
     }
 
-    /// The names of the rules that can be meant, where they follow from what was typed: names
-    /// themselves, and for devices with a key those that rules get which nobody has named. They can
-    /// be found without a list of all rules.
+    /// The names of the rules that can be meant, where they follow from what was typed: names themselves, and for
+    /// devices with a key the generated names. They can be found without a list of all rules.
     #[must_use]
     pub fn names(&self) -> Option<Vec<String>> {
         match self {
@@ -205,7 +204,7 @@ impl SelectedRules {
     }
 }
 
-/// What a word can be, by its form alone.
+/// Meaning that a word can have by its form alone.
 enum Form {
     Name(String),
     Word(String),
@@ -305,7 +304,7 @@ fn pattern(text: &str) -> Result<TaintPattern, NamingError> {
     })
 }
 
-/// Whether the rule taints exactly these devices with such a taint.
+/// True if the rule taints exactly these devices with such a taint.
 fn has(rule: &DeviceTaintRule, selector: &DeviceSelector, pattern: &TaintPattern) -> bool {
     // Equal, not overlapping: a rule for a whole pool also taints devices that were not named.
     rule.selector.as_ref() == Some(selector) && pattern.matches(&rule.taint)

@@ -12,33 +12,33 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, FieldManager, RuleMetadata};
 use crate::naming::device;
 
-/// What became of a rule between the look and the change.
+/// Change of a rule between decision and write.
 #[derive(Debug)]
 pub enum ConflictOutcome {
     /// Only the controller's status moved: the decision stands, and can be sent again with the new
     /// state's version.
     Ours,
-    /// Somebody else has changed it: what differs, and who it was. Nothing may be forced.
+    /// Another client has changed it: what differs, and which client. Nothing may be forced.
     Theirs(Failure),
 }
 
-/// What becomes of a change of a rule that the server refused, or whose answer was lost.
+/// Outcome of a change of a rule that the server refused, or whose answer was lost.
 #[derive(Debug)]
 pub enum ConflictingChange {
-    /// What was asked for is there: the answer to an earlier try was lost.
+    /// The rule already has the change: the answer to an earlier try was lost.
     Made,
     /// It can be sent again, for the rule as it is now.
     SentAgain,
     /// It is not made, for this reason.
     Refused {
-        /// What somebody else has changed.
+        /// Changes by another client.
         failure: Failure,
-        /// Whether the same command would make the change.
+        /// True if the same command would make the change.
         is_repeatable: bool,
     },
 }
 
-/// What becomes of the change `patch` that was decided on `decided_on`, for the rule as it is `found` now; `is_ours` if this
+/// Outcome of the change `patch` that was decided on `decided_on`, for the rule as it is `found` now; `is_ours` if this
 /// run has changed it, and `again` where the same command would change it as it is now.
 #[must_use]
 pub fn conflicting_change(
@@ -60,9 +60,9 @@ pub fn conflicting_change(
     }
 }
 
-/// What is still to be done about a rule whose creation the server refused, or whose answer was lost, for the rule as it is
-/// `found` now; with what became of the rule once that is done. A rule that the run of this `writer` has created is
-/// created, whatever else is done about it: the answer to an earlier try was lost.
+/// Step that is left for a rule whose creation the server refused, or whose answer was lost, for the rule as it is
+/// `found` now; with the result once that is done. A rule that the run of this `writer` has created is created,
+/// whatever else is done about it: the answer to an earlier try was lost.
 pub fn conflicting_creation(
     wanted: RuleDraft,
     found: Option<&DeviceTaintRule>,
@@ -82,22 +82,22 @@ pub fn conflicting_creation(
     (result, step)
 }
 
-/// How a downgrade ends that the server refused, or whose answer was lost.
+/// Outcome of a downgrade that the server refused, or whose answer was lost.
 #[derive(Debug)]
 pub enum DowngradeEnd {
     /// This run has made it: the answer to an earlier try was lost.
     Made,
-    /// The rule has the effect by somebody else, so that nothing was to be done.
+    /// Another client gave the rule the effect, so that nothing was to be done.
     Unneeded,
-    /// This run has made it, and somebody else has changed the rule since, which is the failure.
+    /// This run has made it, and another client has changed the rule since, which is the failure.
     LostAgain(Failure),
     /// It is not made, for this reason.
     Refused(Failure),
 }
 
-/// What becomes of a downgrade `to` an effect that the server refused, or whose answer was lost, for the rule called `name`
-/// as it is `found` now; `is_ours` if this run was the last that changed it. It goes on with the rule that is downgraded:
-/// whatever the rule is by now, less is wanted.
+/// Outcome of a downgrade `to` an effect that the server refused, or whose answer was lost, for the rule called `name`
+/// as it is `found` now; `is_ours` if this run was the last that changed it. It goes on with the rule that is
+/// downgraded: whatever the rule is by now, less is wanted.
 pub fn conflicting_downgrade(
     name: &str,
     found: Option<&DeviceTaintRule>,
@@ -116,8 +116,7 @@ pub fn conflicting_downgrade(
     })
 }
 
-/// Whether what was decided on `decided_on` still holds for the rule as it is now, `None` when it is
-/// gone.
+/// Tells if a decision made on `decided_on` still holds for the rule as it is now, `None` when it is gone.
 #[must_use]
 pub fn conflict(decided_on: &DeviceTaintRule, found: Option<&DeviceTaintRule>) -> ConflictOutcome {
     let name = &decided_on.name;
@@ -165,7 +164,7 @@ pub fn refuse_deleted(
     Ok(())
 }
 
-/// What is different besides the status, one line each; empty when nothing is.
+/// Differences besides the status, one line each.
 pub(super) fn differences(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Vec<String> {
     if before.uid != after.uid {
         return vec![format!(
@@ -218,7 +217,7 @@ pub(super) fn differences(before: &DeviceTaintRule, after: &DeviceTaintRule) -> 
     lines
 }
 
-/// Whether something has a value that it had not before, and is not only gone.
+/// True if something has a value that it had not before, and is not only gone.
 fn sets_something(before: &DeviceTaintRule, after: &DeviceTaintRule) -> bool {
     let names = |rule: &DeviceTaintRule| {
         let selector = rule.selector.clone().unwrap_or_default();
@@ -249,9 +248,9 @@ fn selected(rule: &DeviceTaintRule) -> String {
     }
 }
 
-/// Who made the newest change of the rule: the user whom this plugin noted, if it was this plugin,
-/// and the program and the time that the server noted. `None` where the server has not noted it: whoever
-/// only takes fields away owns none of them.
+/// Author of the newest change of the rule: the user noted by this plugin, if it made the change, and the program and
+/// the time noted by the server. `None` where the server noted none: a client that only removes fields owns none of
+/// them.
 #[must_use]
 pub fn changed_by(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Option<String> {
     let writers = || {
@@ -286,14 +285,14 @@ pub fn changed_by(before: &DeviceTaintRule, after: &DeviceTaintRule) -> Option<S
     })
 }
 
-/// Whether the rule that was decided on is still there, and not another of its name: only then may the
-/// same command be run again without a look at what it would change now.
+/// True if the rule that was decided on still exists, and not another of its name: only then may the same command be
+/// run again without a look at what it would change now.
 #[must_use]
 pub fn is_still_there(decided_on: &DeviceTaintRule, found: Option<&DeviceTaintRule>) -> bool {
     found.is_some_and(|found| found.uid == decided_on.uid)
 }
 
-/// That another rule has the name of the one that was to be deleted, and was left alone.
+/// Note that another rule has the name of the one that was to be deleted, and was left alone.
 #[must_use]
 pub fn made_anew(decided_on: &DeviceTaintRule, found: &DeviceTaintRule) -> Option<String> {
     let (name, taint, selector) = (&found.name, &found.taint, selected(found));
@@ -305,7 +304,7 @@ pub fn made_anew(decided_on: &DeviceTaintRule, found: &DeviceTaintRule) -> Optio
     })
 }
 
-/// What to do about a rule that is so different by now that the same command would not change it.
+/// Advice about a rule that is so different by now that the same command would not change it.
 #[must_use]
 pub fn look_first(name: &str) -> String {
     format!("review the rule first: kubectl devicetaint describe {name}")
@@ -354,7 +353,7 @@ mod tests {
             ConflictingChange::Refused { .. } => "refused",
         };
         assert_eq!(of(Some(&changed), true, true), "made");
-        // Somebody else has made the same change: this command says so.
+        // Another client has made the same change: this command says so.
         assert_eq!(of(Some(&changed), false, true), "repeatable");
         // This run has changed the rule, but not in this way.
         assert_eq!(of(Some(&labelled), true, false), "refused");
@@ -496,7 +495,7 @@ mod tests {
                 },
                 true,
             ),
-            // Whoever takes a field away owns nothing of it.
+            // A client that removes a field owns nothing of it.
             (
                 |rule| {
                     rule.selector = rule.selector.take().map(|selector| DeviceSelector {
@@ -539,7 +538,7 @@ mod tests {
             ..selector("gpu-0")
         });
         assert_eq!(changed_by(&before, &after), None);
-        // What has another value was set by somebody who owns it by now.
+        // A field with another value was set by the client that owns it by now.
         after.taint.effect = Effect::NoExecute;
         assert!(changed_by(&before, &after).is_some());
     }

@@ -1,8 +1,7 @@
 //! Approval that evictions need, and whether it was given.
 //!
-//! What is agreed to is the whole proposal of a command. When an interrupted command is run again, a part
-//! of the proposal is done: its impact is part of what was agreed to, so that the report is about all of
-//! it.
+//! The approval covers the whole proposal of a command. When an interrupted command is run again, a part of the
+//! proposal is done: its impact is part of the approval, so that the report is about all of it.
 
 use std::collections::BTreeSet;
 
@@ -18,38 +17,38 @@ use crate::naming::device;
 use crate::naming::phrase::counted;
 use crate::naming::shell::word;
 
-/// What was said beforehand about how much harm is agreed to.
+/// Approval given beforehand, with its limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Approval<'a> {
-    /// Nobody is to be asked.
+    /// No confirmation is asked for.
     pub yes: bool,
-    /// The impact that somebody has read.
+    /// The impact that the user has read.
     pub expect: Option<&'a ImpactFacts>,
     /// Limits of the impact.
     pub limit: ImpactLimit,
 }
 
-/// What a command wants to do.
+/// Change that a command proposes.
 #[derive(Clone, Copy, Debug)]
 pub struct PlannedChange<'a> {
-    /// Whom it hits, with what is done of it already, and with the guards.
+    /// Affected pods, with what is done of it already, and with the guards.
     pub assessment: &'a Assessment,
-    /// What a preview says of it, to be compared with what was agreed to beforehand: the same, unless it
-    /// is about effect None, which a preview takes for NoExecute.
+    /// Facts of a preview, to be compared with what was approved beforehand: the same, unless the change is about
+    /// effect None, which a preview takes for NoExecute.
     pub previewed: &'a ImpactFacts,
     /// The impact in words.
     pub lines: &'a ImpactLines,
     /// The rules that are to be made or changed, and those that are as wanted already.
     pub rules: &'a [ProposedRule],
-    /// What is left to be done, as a question without its mark: `Give effect NoExecute to rule drain`.
+    /// Remaining action, as a question without its mark: `Give effect NoExecute to rule drain`.
     pub action: &'a str,
-    /// What speaks for a question although nobody is evicted, such as whose rules they are.
+    /// Reasons for a question although no pod is evicted, such as owners of the rules.
     pub concerns: &'a [String],
-    /// What is considered, to say how all of it can be seen.
+    /// Considered taints, to say how all of it can be seen.
     pub proposed: &'a [ProposedTaint],
-    /// What the command does to pods afterwards, if it does.
+    /// Later effect of the command on pods, if any.
     pub drains: Option<&'a Drains>,
-    /// How the command removes pods.
+    /// Method by which the command removes pods.
     pub eviction: EvictionMethod,
     /// Bug of the release that any rule can trigger.
     pub defect: Option<&'a Warning>,
@@ -60,16 +59,16 @@ pub struct PlannedChange<'a> {
 pub struct ImpactLines {
     /// The answer in a few lines, with what it lacks.
     pub summary: Vec<String>,
-    /// What to know of other devices of the same hardware.
+    /// Notes about other devices of the same hardware.
     pub hardware: Vec<String>,
-    /// What it lacks.
+    /// Missing data.
     pub unknown: Vec<String>,
     /// The rows of the preview.
     pub rows: Vec<String>,
 }
 
 impl PlannedChange<'_> {
-    /// What the change comes to in a few lines, with what is unknown.
+    /// Summary of the change in a few lines, with what is unknown.
     #[must_use]
     pub fn summary_lines(&self) -> Vec<String> {
         match self.drains {
@@ -117,7 +116,7 @@ impl PlannedChange<'_> {
 /// More arguments than these are no command to be pasted.
 const PASTED: usize = 5;
 
-/// The command that shows everybody whom these taints hit; `None` where one does not say it.
+/// The command that shows all pods that these taints hit; `None` where one command cannot.
 fn see_all(proposed: &[ProposedTaint]) -> Option<String> {
     let (first, rest) = proposed.split_first()?;
     let taint = |proposed: &ProposedTaint| proposed.taint.to_string();
@@ -136,7 +135,7 @@ fn see_all(proposed: &[ProposedTaint]) -> Option<String> {
     Some(words.join(" "))
 }
 
-/// Whether a change may be made.
+/// Outcome of the consent to a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConsentOutcome {
     /// It may.
@@ -145,17 +144,17 @@ pub enum ConsentOutcome {
     Ask(Question),
 }
 
-/// Whether `change` may be carried out under `approval`. Nothing was changed.
+/// Decides if `change` may be carried out under `approval`. Nothing was changed.
 ///
 /// # Errors
 ///
-/// A guard tripped, more is hit than was agreed to, or what is hit is not known and somebody relied on
-/// numbers. Asking would not help then.
+/// A guard tripped, more is hit than was approved, or the impact is unknown where `--yes` or a guard relies on numbers.
+/// Asking would not help then.
 pub fn consent(
     approval: &Approval<'_>,
     change: &PlannedChange<'_>,
 ) -> Result<ConsentOutcome, Failure> {
-    // What no answer could make right comes first, so that no question is asked in vain.
+    // Refusals that no answer can lift come first, so that no question is asked in vain.
     refuse_tripped(change.assessment)?;
     refuse_more_than_expected(approval, change)?;
     refuse_unknown(approval, change.assessment)?;
@@ -202,7 +201,7 @@ fn counted_pods(change: &PlannedChange<'_>) -> CountedPods {
     }
 }
 
-/// Whether one of the guards forbids it.
+/// Refuses a change that one of the guards forbids.
 fn refuse_tripped(assessment: &Assessment) -> Result<(), Failure> {
     match assessment.tripped() {
         Some(refusal) => Err(Failure::refused(format!("{refusal}; nothing was changed"))),
@@ -247,8 +246,8 @@ fn refuse_more_than_expected(
     ))
 }
 
-/// Whether the answer still holds of what is found `now`, after somebody took the time to give it:
-/// what was `shown` is agreed to, and nothing beyond it. Nothing was changed.
+/// Checks that the answer still holds for what is found `now`, since the user may have taken time to answer: what was
+/// `shown` is approved, and nothing beyond it. Nothing was changed.
 ///
 /// Evictions that come nearer while the clock goes on are no news.
 ///
@@ -348,7 +347,7 @@ mod tests {
         }
     }
 
-    /// The report of somebody who may not read all.
+    /// The report of a user who may not read all.
     fn report_without(what: &str, affects: Affects) -> ImpactReport {
         let mut report = report();
         let gap = gap(what, affects);
@@ -373,7 +372,7 @@ mod tests {
             panic!("it is asked");
         };
         assert!(matches!(question, Question::Unknown { .. }), "{question:?}");
-        // Details do not change whom it hits; before the question they are told all the same.
+        // Details do not change the affected pods; before the question they are told all the same.
         let details = report_without("poddisruptionbudgets", Affects::Details);
         let asked = consent(&nobody_asked, &change(&details)).unwrap();
         assert!(
@@ -495,7 +494,7 @@ mod tests {
         let failure = consent(&YES, &change(&report)).unwrap_err();
         assert_eq!(failure.status(), ExitStatus::Refused);
         assert_eq!(failure.details(), ["pods: access denied"]);
-        // Whoever is shown the report may go on.
+        // A user who is shown the report may go on.
         assert!(consent(&UNSET, &change(&report)).is_ok());
     }
 
@@ -519,7 +518,7 @@ mod tests {
         unread.facts.gaps = vec![gap("pods", Affects::Evictions)];
         let failure = still_agreed(&all.facts, &unread).unwrap_err();
         assert_eq!(failure.details(), ["pods can no longer be read"]);
-        // Of what time brings nearer nobody has to be asked again.
+        // Evictions that come nearer only because time passes need no new question.
         let mut nearer = all.clone();
         for pod in &mut nearer.facts.pods {
             let earlier = |time| time - jiff::SignedDuration::from_secs(30);

@@ -13,9 +13,9 @@ use crate::model::{DeviceSelector, DeviceTaintRule, Effect, RuleMetadata, Taint}
 pub struct RuleDraft {
     /// Its name.
     pub name: String,
-    /// Which devices; never absent, for what that means depends on the version.
+    /// Selected devices; never absent, since the meaning of that depends on the version.
     pub selector: DeviceSelector,
-    /// Which taint; without a time, the server sets it.
+    /// The taint; without a time, the server sets it.
     pub taint: Taint,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
@@ -26,7 +26,7 @@ pub struct RuleDraft {
     pub manifest: Option<Value>,
 }
 
-/// What the server sets, and manifests that were printed by it still have.
+/// Fields that the server sets, and that manifests printed by it still have.
 const SERVERS_OWN: [&str; 8] = [
     "creationTimestamp",
     "deletionGracePeriodSeconds",
@@ -82,8 +82,8 @@ impl RuleDraft {
         }
     }
 
-    /// The rule as it is asked for from one that is there: who made a rule is a note for those that are
-    /// made, and one that somebody else made has its own.
+    /// The rule as it is asked for from an existing one: the creator is noted only for new rules, and a rule of another
+    /// creator has its own note.
     #[must_use]
     pub fn without_maker(&self) -> Self {
         let mut draft = self.clone();
@@ -112,7 +112,7 @@ impl RuleDraft {
         list.and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether `rule` taints the same devices in the same way, whenever it was made.
+    /// True if `rule` taints the same devices in the same way, whenever it was made.
     #[must_use]
     pub fn is_spec_of(&self, rule: &DeviceTaintRule) -> bool {
         rule.selector.as_ref() == Some(&self.selector)
@@ -153,7 +153,7 @@ fn taint(taint: &Taint) -> Value {
 /// A change of a rule that exists; what is absent stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RulePatch {
-    /// What the taint does from now on.
+    /// New effect of the taint.
     pub effect: Option<Effect>,
     /// The taint's new value.
     pub value: Option<String>,
@@ -179,13 +179,13 @@ impl RulePatch {
         }
     }
 
-    /// Whether there is nothing to change.
+    /// True if there is nothing to change.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether `rule` has all that the patch asks for.
+    /// True if `rule` has all that the patch asks for.
     #[must_use]
     pub fn is_in(&self, rule: &DeviceTaintRule) -> bool {
         let has = |wanted: &BTreeMap<String, String>, present: &BTreeMap<String, String>| {

@@ -11,7 +11,7 @@ use crate::error::Failure;
 use crate::model::{DeviceSelector, DeviceTaintRule, RuleMetadata, Taint};
 use crate::naming::{Expiry, rule, validate};
 
-/// What rules are to say about themselves.
+/// Metadata of new rules.
 #[derive(Clone, Debug, Default)]
 pub struct RuleAnnotations {
     /// `--name`
@@ -105,7 +105,7 @@ impl RuleAnnotations {
         let selector = manifest.selector.clone().unwrap_or_default();
         let batch = rule::batch(std::slice::from_ref(&selector), &manifest.taint);
         let mut labels = manifest.metadata.labels.clone();
-        // What was typed goes before what the manifest says.
+        // Typed labels override those of the manifest.
         labels.extend(self.all_labels(&batch));
         let mut annotations = manifest.metadata.annotations.clone();
         annotations.extend(self.annotations());

@@ -7,8 +7,8 @@ use crate::naming::device;
 use crate::naming::phrase::counted;
 use crate::naming::shell::word;
 
-/// How much an effect does, more being worse for pods; `None` for an effect that this plugin does not
-/// know, of which nobody can say that it does less or more.
+/// Rank of an effect, a higher one being worse for pods; `None` for an effect that this plugin does not know, which
+/// cannot be compared.
 #[must_use]
 pub fn rank(effect: &Effect) -> Option<u8> {
     match effect {
@@ -19,7 +19,7 @@ pub fn rank(effect: &Effect) -> Option<u8> {
     }
 }
 
-/// What becomes of `rules` that are to be given the effect `to`: first those that have to be changed.
+/// Proposal that gives `rules` the effect `to`: first those that have to be changed.
 ///
 /// # Errors
 ///
@@ -66,14 +66,14 @@ pub fn refuse_dedicated(rule: &DeviceTaintRule, to: &Effect) -> Result<(), Failu
     }
 }
 
-/// Whether the same command would give a rule the effect `to` that somebody else has changed meanwhile, as it is `found`: not
-/// one that is gone, nor one that does more by now.
+/// True if the same command would give a rule, changed by another client meanwhile, the effect `to` as it is `found`:
+/// not if it is gone, nor if it does more by now.
 #[must_use]
 pub fn escalates_again(found: Option<&DeviceTaintRule>, to: &Effect) -> bool {
     found.is_some_and(|found| escalate(std::slice::from_ref(found), to).is_ok())
 }
 
-/// What an escalation of rules with those names does, as the beginning of a question.
+/// Action of an escalation of rules with those names, as the beginning of a question.
 #[must_use]
 pub fn escalation(open: &[String], to: &Effect) -> String {
     match open {
@@ -82,7 +82,7 @@ pub fn escalation(open: &[String], to: &Effect) -> String {
     }
 }
 
-/// What lowering the effect of a rule takes.
+/// Change that lowers the effect of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Downgrade {
     /// It has the effect already.
@@ -91,7 +91,7 @@ pub enum Downgrade {
     Send,
 }
 
-/// Whether `rule` has to be changed so that its effect is `to`.
+/// Change that gives `rule` the effect `to`, if one is needed.
 ///
 /// An effect that this plugin does not know is always lowered: it may evict.
 ///
@@ -113,7 +113,7 @@ pub fn downgrade(rule: &DeviceTaintRule, to: &Effect) -> Result<Downgrade, Failu
     Ok(Downgrade::Send)
 }
 
-/// Whether `left` certainly does less than `right`.
+/// True if `left` certainly does less than `right`.
 fn is_less(left: &Effect, right: &Effect) -> bool {
     match (rank(left), rank(right)) {
         (Some(left), Some(right)) => left < right,

@@ -3,12 +3,12 @@
 use crate::error::{ExitStatus, Failure};
 use crate::naming::phrase::each_once;
 
-/// What is made of an answer of which a part is missing.
+/// Treatment of an answer of which a part is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strictness {
     /// It says so itself.
     Lenient,
-    /// That is an error.
+    /// It is an error.
     Strict,
 }
 
@@ -23,14 +23,14 @@ impl From<bool> for Strictness {
     }
 }
 
-/// What there is to say of an answer that was printed, as far as the exit status depends on it.
+/// State of a printed answer, as far as the exit status depends on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswerState {
-    /// Why whoever asked must not go on; absent where nothing speaks against it.
+    /// Reason for which the user must not go on; absent where nothing speaks against it.
     pub refusal: Option<String>,
-    /// What names alone have no place for, one line each.
+    /// Facts that names alone have no place for, one line each.
     pub unsaid: Vec<String>,
-    /// What could not be read or evaluated.
+    /// Facts that could not be read or evaluated.
     pub missing: Vec<String>,
 }
 
@@ -62,8 +62,8 @@ pub fn exit_status(answer: AnswerState, strictness: Strictness) -> Result<ExitSt
     ))
 }
 
-/// How a command ends of which several parts failed: trying again is worth while as soon as one of them
-/// may be better next time, since it does no harm to the others.
+/// Exit status of a command of which several parts failed: trying again is worth while as soon as one of them may be
+/// better next time, since it does no harm to the others.
 #[must_use]
 pub fn of_parts(failed: impl IntoIterator<Item = ExitStatus>) -> ExitStatus {
     let mut failed = failed.into_iter();
@@ -78,7 +78,7 @@ pub fn of_parts(failed: impl IntoIterator<Item = ExitStatus>) -> ExitStatus {
 mod tests {
     use super::*;
 
-    /// Whether the format can say that something is missing.
+    /// Format that can, or cannot, say that something is missing.
     #[derive(Clone, Copy)]
     enum Form {
         NamesAlone,

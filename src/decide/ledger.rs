@@ -1,4 +1,4 @@
-//! What was changed, and what was not: for whoever interrupts a command, or whom it fails.
+//! Changes made and not made, for the message after an interruption or a failure.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -26,16 +26,16 @@ struct Planned {
     goal: RuleGoal,
 }
 
-/// What became of an object, by all changes that were made of it.
+/// Result of all changes made to one object.
 #[derive(Debug)]
 struct Done {
     name: String,
-    /// Whether the command created it: then it is not there by anything else.
+    /// True if the command created it: then it is not there by anything else.
     is_own: bool,
     last: RuleResult,
 }
 
-/// Whether the object exists no more.
+/// True if the object exists no more.
 fn is_removal(result: RuleResult) -> bool {
     match result {
         RuleResult::Deleted
@@ -59,7 +59,7 @@ impl Done {
         }
     }
 
-    /// Whether the command created the object, and it is gone: it leaves nothing behind.
+    /// True if the command created the object, and it is gone: it leaves nothing behind.
     fn is_temporary(&self) -> bool {
         self.is_own && is_removal(self.last)
     }
@@ -72,7 +72,7 @@ struct UnderWay {
     kind: Sending,
 }
 
-/// What is sent about a rule.
+/// Request about a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sending {
     /// It is made.
@@ -81,14 +81,14 @@ pub enum Sending {
     Change,
 }
 
-/// What keeps a command from being complete, which decides whether the same command completes it.
+/// Reason for an incomplete command; it decides if the same command completes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Incompleteness {
-    /// It passes: somebody broke the command off, or the network or the server was in the way.
+    /// It passes: the command was interrupted, or the network or the server was in the way.
     Passing,
     /// A permission is missing.
     Denied,
-    /// It stays until somebody mends it, on the server or in a file.
+    /// It stays until it is repaired on the server or in a file.
     Lasting,
     /// A decision, or a mistake in the command: the same again would end in the same way, and what to
     /// do instead is said there.
@@ -96,7 +96,7 @@ pub enum Incompleteness {
 }
 
 impl Incompleteness {
-    /// What to do about what is open.
+    /// Advice about what is open.
     fn advice(self) -> Option<&'static str> {
         match self {
             Self::Passing => Some("run the same command again to complete the change"),
@@ -111,7 +111,7 @@ impl Incompleteness {
     }
 }
 
-/// What is to become of a rule.
+/// Planned state of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleGoal {
     /// It is created.
@@ -125,7 +125,7 @@ pub enum RuleGoal {
 impl RuleGoal {
     const ALL: [Self; 3] = [Self::Created, Self::Changed, Self::Deleted];
 
-    /// What is said of rules for which it was not reached.
+    /// Statement about rules for which it was not reached.
     fn missed(self) -> &'static str {
         match self {
             Self::Created => "not created",
@@ -136,7 +136,7 @@ impl RuleGoal {
 }
 
 impl Ledger {
-    /// What is going to be done, in this order.
+    /// Plans changes, in this order.
     pub fn plan(&self, changes: impl IntoIterator<Item = (String, RuleGoal)>) {
         let changes = changes.into_iter();
         let planned = changes.map(|(name, goal)| Planned { name, goal });
@@ -183,12 +183,12 @@ impl Ledger {
         self.state().under_way = None;
     }
 
-    /// What to do for whoever interrupts the command from now on, instead of running it again.
+    /// Advice for an interruption from now on, instead of running the command again.
     pub fn advise(&self, advice: impl IntoIterator<Item = String>) {
         self.state().advice = advice.into_iter().collect();
     }
 
-    /// What the command still waits for; nothing is said of nothing.
+    /// Sets what the command still waits for; an empty text is not shown.
     pub fn left(&self, left: &str) {
         self.state().left = (!left.is_empty()).then(|| left.to_owned());
     }
@@ -227,7 +227,7 @@ impl UnderWay {
         }
     }
 
-    /// How to remove what may have been created.
+    /// Command that removes what may have been created.
     fn way_back(&self) -> Option<String> {
         match self.kind {
             Sending::Creation => Some(to_remove(&[&self.name])),
@@ -236,13 +236,13 @@ impl UnderWay {
     }
 }
 
-/// What is said of rules whose creation was sent and not disproved.
+/// Statement about rules whose creation was sent and not disproved.
 #[must_use]
 pub fn may_have_been_created(names: &[&String]) -> String {
     format!("may have been created: {}", joined(names, ", "))
 }
 
-/// How to remove rules that may have been created.
+/// Command that removes rules that may have been created.
 #[must_use]
 pub fn to_remove(names: &[&String]) -> String {
     let them = if names.len() == 1 { "it" } else { "them" };
@@ -294,7 +294,7 @@ impl LedgerState {
         let open = self.planned.iter().filter(|planned| planned.goal == goal);
         let names: Vec<&str> = open
             .map(|planned| planned.name.as_str())
-            // What was sent is told of as in progress, and may have been changed.
+            // Sent changes are told as in progress, and may have been made.
             .filter(|name| {
                 self.under_way
                     .as_ref()
@@ -309,7 +309,7 @@ impl LedgerState {
 mod tests {
     use super::*;
 
-    /// What is said, the facts first.
+    /// Message, the facts first.
     fn account(ledger: &Ledger, incompleteness: Incompleteness) -> Vec<String> {
         let failure = ledger.account(Failure::usage("stopped"), incompleteness);
         [failure.details(), failure.hints()].concat()

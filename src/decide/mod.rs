@@ -18,21 +18,21 @@
 //! | Proposed changes of a command, a row for each rule | [`proposal`] |
 //! | Transitions between effects: escalation and downgrade | [`effect`] |
 //! | Ownership of rules | [`mod@owner`] |
-//! | Rules that somebody else made or changed: another user, another program, another run | [`others`] |
+//! | Rules that another user, another program or another run made or changed | [`others`] |
 //! | Removals broader than the command suggests: several rules, or rules of others | [`blast_radius`] |
 //! | Answer that a change needs, and the flags that give it beforehand | [`approval`] |
 //! | Approval that evictions need, and whether it was given | [`mod@consent`] |
-//! | What was agreed to beforehand (`--expect`), and what differs from it | [`expectation`] |
+//! | Approval given beforehand (`--expect`), and what differs from it | [`expectation`] |
 //! | Confirmations: the prompt, who can answer it, and the accepted answers | [`question`] |
 //! | Replies of the Eviction API, and when refused evictions are tried again | [`refused_evictions`] |
 //! | Conflicting writes: whether a decision still holds for the changed rule | [`mod@conflict`] |
 //! | The objects and patches sent to the server for a rule | [`draft`] |
-//! | Who changes rules: the user and the run of this program, as rules note it | [`writer`] |
-//! | Pods that rules still have to evict, or had to before somebody changed the rules | [`pending_evictions`] |
+//! | Author of changes to rules: the user and the run of this program | [`writer`] |
+//! | Pods that rules still have to evict, or had to before the rules were changed | [`pending_evictions`] |
 //! | Advice at the end of an interrupted or failed wait: the state of the rules, and commands to go on with | [`wait_advice`] |
 //! | The Kubernetes version whose behaviour is assumed, and doubts about it | [`version`] |
 //! | Exit status of commands that printed a report | [`mod@exit_status`] |
-//! | What was changed, and what was not: for whoever interrupts a command, or whom it fails | [`ledger`] |
+//! | Changes made and not made, for the message after an interruption or a failure | [`ledger`] |
 //! | Outcomes of changes, rule by rule | [`outcomes`] |
 //! | Publication of a preview: the rules created for it, and comparison with the controller's answer | [`publish`] |
 

@@ -1,4 +1,4 @@
-//! Rules that somebody else made or changed: another user, another program, another run.
+//! Rules that another user, another program or another run made or changed.
 
 use super::owner::owner;
 use crate::model::{DeviceTaintRule, RuleMetadata};
@@ -14,7 +14,7 @@ pub fn others(rules: &[DeviceTaintRule], user: Option<&str>) -> Vec<String> {
     lines.collect()
 }
 
-/// Whether it matters who I am: one of `rules` notes a user.
+/// True if the user's name matters: one of `rules` notes a user.
 #[must_use]
 pub fn note_users(rules: &[DeviceTaintRule]) -> bool {
     let notes = [RuleMetadata::CREATED_BY, RuleMetadata::CHANGED_BY];
@@ -51,10 +51,10 @@ fn why_not_mine(rule: &DeviceTaintRule, user: Option<&str>) -> Vec<String> {
     why.into_iter().flatten().collect()
 }
 
-/// Which other program has written the spec of a rule of this plugin, and when, where it was the last.
+/// Other program that was the last to write the spec of a rule of this plugin, and when.
 fn changed_outside(rule: &DeviceTaintRule) -> Option<String> {
     let last = rule.last_writer()?;
-    // Whoever removes a field owns nothing of it: only the generation counts the change.
+    // A client that removes a field owns nothing of it: only the generation counts the change.
     let made = rule.metadata.created;
     let is_unrecorded = rule.generation > 1
         && rule.metadata.annotation(RuleMetadata::CHANGED_BY).is_none()
@@ -93,7 +93,7 @@ mod tests {
             .managers
             .push(manager("kubectl-edit", "2026-11-21T02:00:00Z"));
         let plain = || named("drain", "NoExecute");
-        // Somebody removed a field, which leaves no entry in managedFields.
+        // A client removed a field, which leaves no entry in managedFields.
         let mut unrecorded = plain();
         unrecorded.generation = 2;
         unrecorded.metadata.created = Some("2026-11-21T01:00:00Z".parse().unwrap());

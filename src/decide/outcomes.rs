@@ -12,8 +12,7 @@ pub use super::rule_result::RuleResult;
 use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Taint};
 
-/// What became of the rules so far, in the order in which a command came to them, and what there is to
-/// say beside.
+/// Results for the rules so far, in the order in which a command came to them, and further messages.
 #[derive(Debug, Default)]
 pub struct Outcomes {
     rules: Vec<RuleOutcome>,
@@ -34,13 +33,13 @@ pub enum DryRun {
 }
 
 impl DryRun {
-    /// Whether anything is stored.
+    /// True if anything is stored.
     #[must_use]
     pub fn is_real(self) -> bool {
         self == Self::None
     }
 
-    /// What is said after a verb, as kubectl does.
+    /// Suffix of a verb, as kubectl prints it.
     #[must_use]
     pub fn suffix(self) -> &'static str {
         match self {
@@ -54,11 +53,11 @@ impl DryRun {
 /// One rule, and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleOutcome {
-    /// What it is called.
+    /// Name of the rule.
     pub name: String,
     /// Result of the change.
     pub result: RuleResult,
-    /// Whether it was changed; absent if that is not known.
+    /// True if it was changed; absent if that is not known.
     pub changed: Option<bool>,
     /// The taint before the change; absent if the rule did not exist, or was not read.
     pub before: Option<Taint>,
@@ -123,7 +122,7 @@ impl Outcomes {
         self.room = Some(room);
     }
 
-    /// What became of the rules so far.
+    /// Results for the rules so far.
     #[must_use]
     pub fn rules(&self) -> &[RuleOutcome] {
         &self.rules
@@ -177,7 +176,7 @@ impl Outcomes {
         }
     }
 
-    /// What there is to know beside.
+    /// Further messages.
     #[must_use]
     pub fn messages(&self) -> &[String] {
         &self.messages
@@ -207,7 +206,7 @@ pub fn changed_by(before: &DeviceTaintRule, patch: &RulePatch) -> RuleOutcome {
         .with_taints(Some(&before.taint), Some(&after))
 }
 
-/// What became of a rule that was to be deleted.
+/// Result for a rule that was to be deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removed {
     /// This command deleted it.
@@ -225,7 +224,7 @@ pub enum Removed {
 }
 
 impl Removed {
-    /// Whether it is there until nothing holds it.
+    /// True if it exists until nothing holds it.
     #[must_use]
     pub fn is_there(self) -> bool {
         match self {
@@ -234,7 +233,7 @@ impl Removed {
         }
     }
 
-    /// As it is where the answer to an earlier try was lost, so that nobody knows who has deleted it.
+    /// The result where the answer to an earlier try was lost, so that it is unknown which client has deleted it.
     #[must_use]
     pub fn by_somebody(self) -> Self {
         if self.is_there() {
@@ -265,7 +264,7 @@ impl Removed {
     }
 }
 
-/// That a rule is being deleted, and what holds it until then.
+/// Failure for a rule that is being deleted, with what holds it until then.
 #[must_use]
 pub fn held(rule: &DeviceTaintRule) -> Failure {
     let failure = Failure::new(ExitStatus::TryAgain, held_line(rule));

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::model::{DeviceTaintRule, FieldManager, RuleMetadata};
 
-/// Who has made a rule and looks after it, as far as the rule tells.
+/// Creator of a rule that also looks after it, as far as the rule tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// This plugin has made it.
@@ -13,7 +13,7 @@ pub enum Owner {
     GitOps {
         /// Such as `Argo CD`.
         program: &'static str,
-        /// What it belongs to there, such as `application rack-4`.
+        /// Unit that it belongs to there, such as `application rack-4`.
         unit: String,
     },
     /// It is part of a Helm release, whose next upgrade sets it back.
@@ -36,11 +36,10 @@ const FLUX_KUSTOMIZE: &str = "kustomize.toolkit.fluxcd.io/name";
 const FLUX_HELM: &str = "helm.toolkit.fluxcd.io/name";
 const HELM_RELEASE: &str = "meta.helm.sh/release-name";
 
-/// Who has made `rule`.
+/// Owner of `rule`.
 ///
-/// Marks of GitOps count first: what carries them is applied again, whoever wrote to it last. A rule
-/// is this plugin's if it has its label and the server noted that the plugin wrote the spec: the
-/// label alone may be a copy.
+/// Marks of GitOps count first: a rule that carries them is applied again, whatever wrote to it last. A rule is this
+/// plugin's if it has its label and the server noted that the plugin wrote the spec: the label alone may be a copy.
 #[must_use]
 pub fn owner(rule: &DeviceTaintRule) -> Owner {
     let metadata = &rule.metadata;
@@ -66,7 +65,7 @@ pub fn owner(rule: &DeviceTaintRule) -> Owner {
     }
 }
 
-/// Who applies it again and again, if somebody does.
+/// Program that applies it again and again, if one does.
 fn applied(metadata: &RuleMetadata) -> Option<Owner> {
     let label = |key: &str| metadata.labels.get(key).filter(|text| !text.is_empty());
     let noted = |key: &str| {
@@ -97,13 +96,13 @@ fn applied(metadata: &RuleMetadata) -> Option<Owner> {
 }
 
 impl Owner {
-    /// Whether this plugin has made the rule, so that nobody else has to be thought of.
+    /// True if this plugin has made the rule, so that no other owner has to be considered.
     #[must_use]
     pub fn is_this_plugin(&self) -> bool {
         *self == Self::ThisPlugin
     }
 
-    /// What happens to a change of rule `name`, where the owner does not leave it at that.
+    /// Reaction to a change of rule `name`, where the owner reverts it.
     #[must_use]
     pub fn sets_back(&self, name: &str) -> Option<String> {
         match self {

@@ -1,4 +1,4 @@
-//! Pods that rules still have to evict, or had to before somebody changed the rules.
+//! Pods that rules still have to evict, or had to before the rules were changed.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -41,7 +41,7 @@ impl Evictors {
         }
     }
 
-    /// Whether the rule does what is waited for: for idle devices it is enough that it keeps new pods off.
+    /// True if the rule does what is waited for: for idle devices it is enough that it keeps new pods off.
     fn counts(&self, rule: &DeviceTaintRule) -> bool {
         match self.goal {
             Goal::Idle(_) => blocks(&rule.taint.effect),
@@ -89,52 +89,52 @@ pub struct EvictionTaints {
 }
 
 impl EvictionTaints {
-    /// All of them, for whoever reads the pods that they can hit.
+    /// All of them, for the caller that reads the pods they can hit.
     #[must_use]
     pub fn all(&self) -> Vec<ProposedTaint> {
         [&self.proposed[..], &self.eased].concat()
     }
 }
 
-/// What a verdict about the pods is made from.
+/// Input of a verdict about the pods.
 pub struct EvictionEvidence<'a> {
-    /// What was read.
+    /// Objects that were read.
     pub reading: &'a Reading,
     /// The rules that are waited for, as they are.
     pub rules: &'a [DeviceTaintRule],
-    /// What the pods leave for.
+    /// Taints for which the pods leave.
     pub taints: &'a EvictionTaints,
-    /// How the cluster behaves.
+    /// Behaviour of the cluster.
     pub semantics: &'a Semantics,
-    /// What is waited for.
+    /// Goal of the wait.
     pub goal: Goal,
     /// Devices that shared counters with the awaited ones at an earlier look, where idle devices are waited for: a driver
     /// that is away publishes no counters.
     pub beside: &'a BTreeSet<DeviceId>,
     /// Pods that were told to be gone since the look before, as they were last.
     pub departed: &'a [Pod],
-    /// Whether it was read just now or kept current.
+    /// Tells if it was read just now or kept current.
     pub freshness: Freshness,
     /// When it was.
     pub now: Timestamp,
 }
 
-/// How far a wait has come.
+/// Progress of a wait.
 pub struct RunningWait<'a> {
-    /// What it has observed so far.
+    /// Observations so far.
     pub settle: &'a mut Settle,
     /// For how long it has waited.
     pub waited: Duration,
 }
 
-/// Whom the taints evict, and evicted before somebody changed that.
+/// Pods that the taints evict, and that they evicted before the rules were changed.
 pub struct Impacts<'a> {
     now: Impact<'a>,
     before: Impact<'a>,
 }
 
 impl<'a> EvictionEvidence<'a> {
-    /// Whom the taints evict.
+    /// Pods that the taints evict.
     #[must_use]
     pub fn impacts(&self) -> Impacts<'a> {
         let of = |taints| {
@@ -154,7 +154,7 @@ impl<'a> EvictionEvidence<'a> {
         holders.flat_map(|holder| holder.leaving).collect()
     }
 
-    /// Who holds the devices by any name, where that is waited for.
+    /// Claims that hold the devices by any name, where that is waited for.
     fn holders(&self, around: &TerminationFacts<'_>) -> Vec<HoldingClaim<'a>> {
         match self.goal {
             Goal::Evicted | Goal::Observed | Goal::Deleted => Vec::new(),
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(names(&evictors.see(&[], now()).eased), ["a", "b"]);
     }
 
-    /// What `told` makes of a wait for `rules` in a cluster whose nodes and drivers are well.
+    /// Result of `told` for a wait for `rules` in a cluster whose nodes and drivers are well.
     fn with_evidence<T>(
         reading: &Reading,
         rules: &[DeviceTaintRule],
@@ -336,7 +336,7 @@ mod tests {
             ..evicted(&leaving, 0)
         };
         assert_eq!(left(vec![evicted(&due, 0)], Vec::new()), ["due"]);
-        // What the rule no longer evicts stays, and what it had evicted still leaves.
+        // Pods that the rule no longer evicts stay, and those that it had evicted still leave.
         let before = vec![evicted(&spared, 0), terminating()];
         assert_eq!(left(Vec::new(), before), ["leaving"]);
         assert_eq!(left(vec![terminating()], vec![terminating()]), ["leaving"]);

@@ -1,9 +1,8 @@
 //! Proposed changes of a command, a row for each rule.
 //!
-//! A [`Proposal`] has a row for each rule, as it is and as it is to be. Everything that stands between the
-//! proposal and the change is asked of these rows: whom it hits, what the question shows,
-//! whether there is something to wait for, and what is said of the rules when that takes too long. A
-//! command only says what its rows are.
+//! A [`Proposal`] has a row for each rule, as it is and as it is to be. All checks between the proposal and the change
+//! use these rows: the pods that it hits, the text of the question, the wait, and the message when the wait takes too
+//! long. A command only says what its rows are.
 
 use std::collections::BTreeSet;
 
@@ -31,11 +30,11 @@ const SHOWN: usize = 5;
 pub struct ProposedRule {
     /// The rule as it is to be, or as it was where it is deleted.
     pub rule: DeviceTaintRule,
-    /// What has to be done so that it is.
+    /// Transition that leads there.
     pub becomes: RuleTransition,
 }
 
-/// What becomes of a rule.
+/// Planned transition of a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RuleTransition {
     /// It is made.
@@ -49,7 +48,7 @@ pub enum RuleTransition {
 }
 
 impl RuleTransition {
-    /// What is planned of the rule.
+    /// Planned state of the rule.
     fn goal(&self) -> RuleGoal {
         match self {
             Self::Made => RuleGoal::Created,
@@ -82,7 +81,7 @@ impl ProposedRule {
         }
     }
 
-    /// Whether anything has to be done.
+    /// True if anything has to be done.
     pub(crate) fn is_open(&self) -> bool {
         self.becomes != RuleTransition::Kept
     }
@@ -129,8 +128,7 @@ impl ProposedRule {
         proposed
     }
 
-    /// Whether a taint comes of it that does something, and not only notes on a rule or a taint with effect
-    /// None.
+    /// True if the result is a taint that does something, and not only notes on a rule or a taint with effect None.
     pub(crate) fn does_something(&self) -> bool {
         let taint = &self.rule.taint;
         let is_other = match &self.becomes {
@@ -143,12 +141,12 @@ impl ProposedRule {
         is_other && taint.effect != Effect::None
     }
 
-    /// Whether it evicts pods then.
+    /// True if the resulting rule evicts pods.
     pub(crate) fn evicts(&self) -> bool {
         self.becomes != RuleTransition::Deleted && self.rule.taint.effect == Effect::NoExecute
     }
 
-    /// What it is called.
+    /// Name of the rule.
     pub(crate) fn name(&self) -> String {
         self.rule.name.to_string()
     }
@@ -185,8 +183,7 @@ pub(crate) fn lines(rules: &[ProposedRule]) -> Vec<String> {
 impl From<&AddStep> for ProposedRule {
     fn from(step: &AddStep) -> Self {
         let mut wanted = step.draft().rule();
-        // What is assessed is the rule that is there with the change: its UID, time and labels are not the
-        // draft's.
+        // The assessment is of the existing rule with the change: its UID, time and labels are not the draft's.
         if let Some(rule) = step.existing() {
             let taint = Taint {
                 effect: wanted.taint.effect,
@@ -209,7 +206,7 @@ impl From<&AddStep> for ProposedRule {
     }
 }
 
-/// Whose rules are named before a question.
+/// Owners whose rules are named before a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamedOwners {
     /// Those of other programs.
@@ -218,27 +215,27 @@ pub enum NamedOwners {
     All,
 }
 
-/// What a command proposes to change.
+/// Changes that a command proposes.
 #[derive(Clone, Debug)]
 pub struct Proposal {
     /// Every rule that is meant, also those that are as wanted already: what was agreed to is all that the command
     /// asks for, also when an interrupted one has done a part of it.
     pub rules: Vec<ProposedRule>,
-    /// What is left to be done, as a question without its mark.
+    /// Remaining action, as a question without its mark.
     pub action: String,
-    /// Whose rules are named.
+    /// Owners whose rules are named.
     pub whose: NamedOwners,
-    /// Whether the devices have to be the hardware that rules have noted before; false where what is there now is noted.
+    /// True if devices must be the hardware that rules noted before; false where the current hardware is noted.
     pub is_noted_before: bool,
-    /// How long is waited for evictions, if it is.
+    /// Limits of the wait for evictions, if there is one.
     pub patience: Option<Patience>,
-    /// What the same command does later to the pods that use the devices, if it does.
+    /// Later effect of the same command on the pods that use the devices, if any.
     pub drains: Option<Drains>,
-    /// How it removes pods.
+    /// Method by which it removes pods.
     pub eviction: EvictionMethod,
 }
 
-/// What a command does to pods after it has changed rules that evict nobody, with the lines that say so before the
+/// Effect of a command on pods after it has changed rules that evict no pods, with the lines that say so before the
 /// question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Drains {
@@ -262,20 +259,20 @@ pub struct NamedEvictions {
 }
 
 impl Proposal {
-    /// That these rules do less at once.
+    /// Proposes that these rules do less at once.
     pub(crate) fn downgrade(found: &[DeviceTaintRule], to: &Effect) -> Self {
         let rules = found.iter().map(|rule| ProposedRule::effect(rule, to));
         let action = format!("Give {} effect {to}", counted(found.len(), "rule"));
         Self::of(rules.collect(), action)
     }
 
-    /// That these rules are deleted.
+    /// Proposes the deletion of these rules.
     pub(crate) fn deletion(found: &[DeviceTaintRule]) -> Self {
         let rules = found.iter().map(ProposedRule::deletion);
         Self::of(rules.collect(), deletion(found.len()))
     }
 
-    /// That rules are made by which the controller previews taints.
+    /// Proposes rules by which the controller previews taints.
     pub(crate) fn preview(drafts: &[RuleDraft]) -> Self {
         let steps = drafts.iter().cloned().map(AddStep::Create);
         let rules = steps.map(|step| ProposedRule::from(&step));
@@ -294,7 +291,7 @@ impl Proposal {
         }
     }
 
-    /// What is left to be done.
+    /// Rules that are left to be changed.
     pub(crate) fn open(&self) -> impl Iterator<Item = &ProposedRule> + Clone {
         self.rules.iter().filter(|rule| rule.is_open())
     }
@@ -304,23 +301,23 @@ impl Proposal {
         self.open().map(ProposedRule::name).collect()
     }
 
-    /// What is left to be done, by the names of the rules.
+    /// Changes that are left, by the names of the rules.
     pub(crate) fn goals(&self) -> Vec<(String, RuleGoal)> {
         let goals = self.open().map(|rule| (rule.name(), rule.becomes.goal()));
         goals.collect()
     }
 
-    /// Whether nothing comes of it that could hit a pod.
+    /// True if it cannot hit any pod.
     pub(crate) fn is_idle(&self) -> bool {
         self.drains.is_none() && !self.open().any(ProposedRule::does_something)
     }
 
-    /// Whether nothing is left to be done, now or later in the same command.
+    /// True if nothing is left to be done, now or later in the same command.
     pub(crate) fn is_done(&self) -> bool {
         self.open().next().is_none() && self.drains.is_none()
     }
 
-    /// What is assessed.
+    /// Assessed taints.
     pub(crate) fn proposed(&self, now: Timestamp) -> Vec<ProposedTaint> {
         let rules = self.rules.iter();
         let proposed = rules.map(|rule| rule.proposed(now));
@@ -334,9 +331,9 @@ impl Proposal {
         }
     }
 
-    /// What a preview assesses, where that is something else.
+    /// Taints that a preview assesses, where these are others.
     pub(crate) fn previewed(&self, now: Timestamp) -> Option<Vec<ProposedTaint>> {
-        // What a drain assesses is what a preview of NoExecute shows.
+        // A drain assesses what a preview of NoExecute shows.
         if self.drains.is_some() {
             return None;
         }
@@ -366,8 +363,8 @@ impl Proposal {
         self.open().filter_map(ProposedRule::now).cloned().collect()
     }
 
-    /// What speaks for a question although nobody is evicted: who else made or changed the rules, as far as
-    /// that matters to `user`, and who sets them back.
+    /// Reasons for a question although no pod is evicted: other authors of the rules, as far as that matters to `user`,
+    /// and programs that revert the change.
     pub(crate) fn concerns(&self, user: Option<&str>) -> Vec<String> {
         let changed = self.changed();
         let mut concerns = match self.whose {
@@ -401,8 +398,8 @@ impl Proposal {
         lines.collect()
     }
 
-    /// What is to be read before `question` about a deletion: each rule, and those that `user` has not made with
-    /// their owners, unless `is_refused` says that the question cannot be asked: its refusal has them.
+    /// Lines before `question` about a deletion: each rule, and those that `user` has not made with their owners,
+    /// unless `is_refused` says that the question cannot be asked: its refusal has them.
     pub(crate) fn deletion_lines(
         &self,
         user: Option<&str>,
@@ -421,8 +418,8 @@ impl Proposal {
         lines(&self.rules).into_iter().chain(theirs).collect()
     }
 
-    /// The rules whose devices have to be the hardware that the rules note, also after somebody took the time
-    /// to answer.
+    /// The rules whose devices have to be the hardware that the rules note, also after the user took the time to
+    /// answer.
     pub(crate) fn noting_hardware(&self) -> Vec<DeviceTaintRule> {
         self.open().map(|rule| rule.rule.clone()).collect()
     }
@@ -432,13 +429,13 @@ impl Proposal {
         self.rules.iter().filter(|rule| rule.evicts()).collect()
     }
 
-    /// How long is waited: not at all where nothing evicts.
+    /// Limits of the wait; `None` where nothing evicts.
     pub(crate) fn waits(&self) -> Option<Patience> {
         self.patience
             .filter(|_| self.rules.iter().any(ProposedRule::evicts))
     }
 
-    /// What is said of the rules where their evictions are not over in time.
+    /// Statement about the rules where their evictions are not over in time.
     pub(crate) fn what_stays(&self) -> &'static str {
         let mut open = self.open().peekable();
         let is_one = self.rules.len() == 1;
@@ -460,12 +457,12 @@ impl Proposal {
     }
 }
 
-/// Who has let a proposal pass.
+/// Way in which a proposal was approved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApprovalResult {
-    /// Nobody was asked.
+    /// No question was asked.
     Unasked,
-    /// Somebody answered, which may have taken long: what was shown has to be looked at again.
+    /// The user answered, which may have taken long: what was shown has to be looked at again.
     Answered,
 }
 

@@ -18,7 +18,7 @@ use crate::naming::rule;
 ///
 /// # Errors
 ///
-/// What no such rule can ask.
+/// A taint that no such rule can preview.
 pub fn previews(proposed: &[ProposedTaint]) -> Result<Vec<RuleDraft>, Failure> {
     let drafts: Vec<RuleDraft> = proposed.iter().map(preview).collect::<Result<_, _>>()?;
     let selectors: Vec<_> = drafts.iter().map(|draft| draft.selector.clone()).collect();
@@ -61,19 +61,19 @@ fn preview(proposed: &ProposedTaint) -> Result<RuleDraft, Failure> {
     })
 }
 
-/// What asking the controller by so many rules is, as the beginning of a question.
+/// Action that creates so many preview rules, as the beginning of a question.
 #[must_use]
 pub fn publication(rules: usize) -> String {
     format!("Create {} with effect None", counted(rules, "rule"))
 }
 
-/// Whether the rule of the draft's name is an earlier preview, which may be taken away.
+/// Checks that the rule of the draft's name is an earlier preview, which may be deleted.
 ///
 /// # Errors
 ///
 /// When it is something else.
 pub fn check_preview(rule: &DeviceTaintRule, draft: &RuleDraft) -> Result<(), Failure> {
-    // Somebody may have escalated the preview: to take it away would lift a taint that is in force.
+    // The preview may have been escalated: its deletion would lift a taint that is in force.
     let managed = rule.metadata.labels.get(RuleMetadata::MANAGED_BY);
     let is_ours = managed.is_some_and(|manager| manager == RuleMetadata::THIS_PROGRAM);
     if is_ours && draft.is_spec_of(rule) {
@@ -98,17 +98,17 @@ pub fn removed_meanwhile(name: &str) -> Failure {
     )
 }
 
-/// What it means that a signal came first.
+/// Failure of a wait that a signal interrupted.
 #[must_use]
 pub fn interrupted(status: ExitStatus) -> Failure {
     Failure::new(status, "interrupted while waiting for the controller")
 }
 
-/// Which rules of a publication are there.
+/// Rules of a publication that exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PreviewRules(BTreeMap<String, Presence>);
 
-/// Whether a rule is there that was sent.
+/// Existence of a rule that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Presence {
     /// It was sent, and that it was made is neither proven nor disproved.
@@ -140,7 +140,7 @@ impl PreviewRules {
             .retain(|rule, presence| rule != name || *presence == Presence::Possible);
     }
 
-    /// Whether any was made.
+    /// True if any was made.
     #[must_use]
     pub fn any_is_there(&self) -> bool {
         self.0
@@ -182,7 +182,7 @@ pub fn with_what_is_left(failure: Failure, drafts: &[RuleDraft]) -> Failure {
     ))
 }
 
-/// That the rules stay, and how to take them away.
+/// Statement that the rules stay, and how to delete them.
 #[must_use]
 pub fn what_stays(drafts: &[RuleDraft]) -> String {
     let batch = batch_of(drafts);
@@ -200,20 +200,20 @@ fn batch_of(drafts: &[RuleDraft]) -> String {
     format!("{key}={}", batch.map_or("", String::as_str))
 }
 
-/// What the controller says of a rule that was made to ask it, beside what this plugin says.
+/// The controller's condition of a preview rule, beside what this plugin expects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControllerAnswer {
     /// The rule.
     pub rule: String,
     /// The condition of the rule as it is; absent while the controller has not judged it.
     pub condition: Option<EvictionCondition>,
-    /// What the controller should say; absent where a number of it is not known.
+    /// Message that the controller should write; absent where a number of it is not known.
     pub expected: Option<String>,
 }
 
 impl ControllerAnswer {
-    /// What it says of a rule of this name and generation. A condition is an answer only when the controller has seen
-    /// that generation.
+    /// Answer for a rule of this name and generation. A condition is an answer only when the controller has seen that
+    /// generation.
     #[must_use]
     pub fn new(
         rule: &str,
@@ -230,7 +230,7 @@ impl ControllerAnswer {
         }
     }
 
-    /// Whether it is the same to the letter; absent where one of the two is missing.
+    /// True if it is the same to the letter; absent where one of the two is missing.
     #[must_use]
     pub fn agrees(&self) -> Option<bool> {
         let both = self.condition.as_ref().zip(self.expected.as_ref());
@@ -242,7 +242,7 @@ impl ControllerAnswer {
         })
     }
 
-    /// What it says, in one line.
+    /// Answer in one line.
     #[must_use]
     pub fn line(&self) -> String {
         let rule = &self.rule;
@@ -270,8 +270,8 @@ impl ControllerAnswer {
     }
 }
 
-/// Whether the controller has said the same about every rule; if not, why that is a failure, with what is not known
-/// of the `facts`.
+/// Checks that the controller has said the same about every rule; if not, says why that is a failure, with the unknown
+/// parts of the `facts`.
 ///
 /// # Errors
 ///
@@ -339,13 +339,12 @@ pub fn check(
     Ok(())
 }
 
-/// What the controller should say of a rule that treats pods with extended resources the other way, and of how many
-/// pods.
+/// Expected condition of a rule that treats pods with extended resources the other way, with the number of pods.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherTreatment {
-    /// What it says of the other treatment; absent where a number of it is not known.
+    /// Message for the other treatment; absent where a number of it is not known.
     pub message: Option<String>,
-    /// Whether more pods are evicted then.
+    /// True if more pods are evicted then.
     pub evicts_more: bool,
 }
 
@@ -495,7 +494,7 @@ mod tests {
         rules.send("b");
         rules.made("b");
         assert!(rules.any_is_there());
-        // Whoever asks too early does not see what is made late.
+        // A caller that asks too early does not see a rule that is made late.
         rules.not_found("a");
         rules.not_found("b");
         assert!(!rules.any_is_there());

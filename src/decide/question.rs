@@ -4,46 +4,46 @@ use std::fmt::Display;
 
 use crate::error::Failure;
 
-/// What somebody has to answer before a change is made. Each has the action, as a question without its mark
-/// and without the cluster: `Delete 2 rules`.
+/// Question that the user answers before a change is made. Each has the action, as a question without its mark and
+/// without the cluster: `Delete 2 rules`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Question {
     /// A yes or a no.
     Yes {
-        /// What is to be done.
+        /// Proposed action.
         action: String,
     },
     /// A yes or a no to a change of what others made, which `--yes` does not answer.
     Others {
-        /// What is to be done.
+        /// Proposed action.
         action: String,
-        /// Who made or changed what, one line each.
+        /// Authors of the rules and changes, one line each.
         owners: Vec<String>,
-        /// Whether `--others` alone leaves a question that `--yes` answers.
+        /// True if `--others` alone leaves a question that `--yes` answers.
         needs_yes: bool,
     },
     /// A number, to be typed.
     PodCount {
-        /// What is to be done.
+        /// Proposed action.
         action: String,
         /// The only right answer.
         pods: usize,
         /// Why a yes is not enough.
         why: String,
-        /// Which pods are counted.
+        /// Pods that are counted.
         counted: CountedPods,
         /// Flags that answer it beforehand; absent if only a person at a terminal can.
         flags: Option<String>,
     },
-    /// The word `unknown`, to be typed, where it is not known whom a change hits: who sees less must not
-    /// get away with less.
+    /// The word `unknown`, to be typed, where the affected pods are not known: a user who sees less must not get away
+    /// with less.
     Unknown {
-        /// What is to be done.
+        /// Proposed action.
         action: String,
     },
     /// A yes or a no, which `--yes` alone does not answer.
     Limited {
-        /// What is to be done.
+        /// Proposed action.
         action: String,
         /// Reason for which `--yes` is not enough.
         why: String,
@@ -62,7 +62,7 @@ pub enum CountedPods {
 }
 
 impl CountedPods {
-    /// What the pods that are counted will do.
+    /// Future of the pods that are counted.
     fn will(self) -> &'static str {
         match self {
             Self::Evicted => "will be evicted",
@@ -80,7 +80,7 @@ impl Question {
             Self::Yes { action } | Self::Others { action, .. } | Self::Limited { action, .. } => {
                 format!("{action} in {cluster}?")
             }
-            // What has to be typed stands at the end, which a small terminal shows.
+            // The text to type stands at the end, which a small terminal shows.
             Self::PodCount {
                 action,
                 pods,
@@ -100,13 +100,13 @@ impl Question {
     }
 }
 
-/// What has to be typed where it is not known whom a change hits.
+/// Text to type where the affected pods are not known.
 pub const UNKNOWN: &str = "unknown";
 
-/// Who can be asked.
+/// Audience of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
-    /// Somebody at a terminal.
+    /// A user at a terminal.
     Terminal,
     /// Stdin or stderr is not a terminal.
     NoTerminal,
@@ -114,7 +114,7 @@ pub enum Audience {
     DryRun,
 }
 
-/// What becomes of a question.
+/// Outcome of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QuestionOutcome {
     /// It is asked.
@@ -123,11 +123,11 @@ pub enum QuestionOutcome {
     Told(String),
 }
 
-/// Whether `question` can be asked.
+/// Decides if `question` can be asked.
 ///
 /// # Errors
 ///
-/// When there is nobody to ask, with the flags that answer it.
+/// Without a terminal, with the flags that answer it.
 pub fn may_ask(
     question: &Question,
     audience: Audience,
@@ -149,7 +149,7 @@ pub fn may_ask(
     }
 }
 
-/// What it takes where flags cannot answer.
+/// Confirmation that flags cannot give.
 fn confirmation(question: &Question) -> String {
     let why = match question {
         Question::Limited { why, .. } | Question::PodCount { why, .. } => why,
@@ -160,7 +160,7 @@ fn confirmation(question: &Question) -> String {
     format!("confirmation at a terminal, because {why}")
 }
 
-/// The flags that answer `question` beforehand; `None` where somebody has to.
+/// The flags that answer `question` beforehand; `None` where only a user at a terminal can.
 fn answering_flags(question: &Question) -> Option<String> {
     match question {
         Question::Yes { .. } => Some("--yes".to_owned()),
@@ -204,7 +204,7 @@ pub fn check_count(typed: &str, pods: usize) -> Result<(), Failure> {
     check(typed, typed.trim().parse() == Ok(pods), pods)
 }
 
-/// Judges what was typed where it is not known whom a change hits.
+/// Judges the typed text where the affected pods are not known.
 ///
 /// # Errors
 ///

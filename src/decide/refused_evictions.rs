@@ -37,7 +37,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Whether the eviction has been refused for a minute.
+    /// True if the eviction has been refused for a minute.
     #[must_use]
     pub fn is_old(&self, elapsed: Duration) -> bool {
         elapsed.saturating_sub(self.since) >= LONG

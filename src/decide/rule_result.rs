@@ -51,7 +51,7 @@ impl RuleResult {
         }
     }
 
-    /// Whether a rule with this result was changed; absent when that is not known.
+    /// True if a rule with this result was changed; absent when that is not known.
     #[must_use]
     pub fn changed(self) -> Option<bool> {
         match self {

@@ -61,7 +61,7 @@ pub fn named(name: &str, effect: &str) -> DeviceTaintRule {
     }
 }
 
-/// A rule that somebody made with `program`.
+/// A rule that another client made with `program`.
 pub fn foreign(name: &str, program: &str) -> DeviceTaintRule {
     let mut rule = named(name, "None");
     rule.metadata.labels.clear();

@@ -5,7 +5,7 @@ use crate::engine::{Defect, Presence, Semantics};
 use crate::error::Failure;
 use crate::model::{Minor, Reading, ResourceClaim, Warning};
 
-/// How a cluster of the version `found` behaves, unless the behavior of another version is `asked` for.
+/// Behaviour of a cluster of the version `found`, unless that of another version is `asked` for.
 ///
 /// # Errors
 ///
@@ -33,7 +33,7 @@ pub fn require_predictions(semantics: &Semantics) -> Result<(), Failure> {
     )))
 }
 
-/// How `version` behaves.
+/// Behaviour of `version`.
 ///
 /// # Errors
 ///
@@ -112,7 +112,7 @@ pub fn doubts_about(
         .collect()
 }
 
-/// What is said of an object that nobody can make sense of.
+/// Warning about an object that cannot be interpreted.
 #[must_use]
 pub fn odd_object(problem: &str) -> Warning {
     Warning {
@@ -122,7 +122,7 @@ pub fn odd_object(problem: &str) -> Warning {
     }
 }
 
-/// What the answer says of the time when the server does not tell it.
+/// Warning about the time when the server does not tell it.
 #[must_use]
 pub fn clock_of_this_machine() -> Warning {
     Warning {
@@ -145,10 +145,10 @@ pub fn with_evident_gates(semantics: Semantics, reading: &Reading) -> Semantics 
     }
 }
 
-/// Which release a server is, as far as that is known.
+/// Release of a server, as far as that is known.
 ///
-/// What it says itself goes first; what was `typed` only fills in what that leaves open, such as the
-/// patch of a pre-release. Who says nothing and serves rules `at` v1 is 1.37 at least.
+/// The server's own statement goes first; `typed` only fills in what that leaves open, such as the patch of a
+/// pre-release. A server that says nothing and serves rules `at` v1 is 1.37 at least.
 #[must_use]
 pub fn release_of(said: Option<Minor>, typed: Option<Minor>, at: Option<&str>) -> Option<Minor> {
     // Where it is known whether the defect is there, nothing has to be guessed.

@@ -9,8 +9,8 @@ use crate::naming::age::human_duration;
 
 use super::conflict::differences;
 
-/// How to go on waiting for the evictions of the rules that are called `names`, and how to stop them, by the rules as they
-/// were when last `seen`: nothing where none of them evicts.
+/// Commands to go on waiting for the evictions of the rules called `names`, and to stop them, by the rules as they were
+/// when last `seen`: nothing where none of them evicts.
 #[must_use]
 pub fn ways_on(names: &[String], seen: &[DeviceTaintRule]) -> Vec<String> {
     let evicts = |name: &&String| {
@@ -104,7 +104,7 @@ pub fn too_short(shortfall: &Shortfall, patience: Patience) -> Failure {
     ))
 }
 
-/// That a wait cannot be met, in one line.
+/// Statement that a wait cannot be met, in one line.
 #[must_use]
 pub fn cannot_be_met(shortfall: &Shortfall, patience: Patience) -> String {
     format!(
@@ -122,7 +122,7 @@ pub fn cannot_be_met(shortfall: &Shortfall, patience: Patience) -> String {
     )
 }
 
-/// That a wait is over before anything can settle, in one line.
+/// Statement that a wait is over before anything can settle, in one line.
 #[must_use]
 pub fn cannot_settle(patience: Patience) -> String {
     format!(

@@ -1,12 +1,12 @@
-//! Who changes rules: the user and the run of this program, as rules note it.
+//! Author of changes to rules: the user and the run of this program.
 
 use super::draft::{RuleDraft, RulePatch};
 use crate::model::{DeviceTaintRule, RuleMetadata};
 
-/// Who changes rules, as far as that is known.
+/// Author of changes to rules, as far as known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Writer {
-    /// As whom the server knows the user.
+    /// Name of the user on the server.
     pub user: Option<String>,
     /// The UID of this run; none where nothing is stored.
     pub run: Option<String>,
@@ -41,13 +41,13 @@ impl Writer {
         patch
     }
 
-    /// Whether this run has made the rule.
+    /// True if this run has made the rule.
     #[must_use]
     pub fn has_made(&self, rule: &DeviceTaintRule) -> bool {
         self.is_noted(rule, RuleMetadata::CREATED_BY_RUN)
     }
 
-    /// Whether this run was the last that changed the rule with this program.
+    /// True if this run was the last that changed the rule with this program.
     #[must_use]
     pub fn has_changed(&self, rule: &DeviceTaintRule) -> bool {
         self.is_noted(rule, RuleMetadata::CHANGED_BY_RUN)

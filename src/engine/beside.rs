@@ -8,8 +8,8 @@ use super::selection::selected_of;
 use super::semantics::Semantics;
 use crate::model::{NamespacedName, ObjectName, Snapshot};
 
-/// How many pods use the hardware of each rule's devices through other devices, by the rule's name; rules of which there
-/// are none may be left out. The rules are the `proposed` taints of `impact`.
+/// Number of pods that use the hardware of each rule's devices through other devices, by the rule's name; rules without
+/// any may be left out. The rules are the `proposed` taints of `impact`.
 #[must_use]
 pub fn pods_beside(
     snapshot: &Snapshot,
@@ -50,8 +50,8 @@ mod tests {
     use crate::engine::testing::{claim_in_use, drawing, now, pod, proposed, semantics, slice};
     use crate::model::{ClaimSource, DeviceId, PodClaim};
 
-    /// How many pods are beside the devices of a rule that selects `device`, or the whole pool, where one pod
-    /// uses each of `parts`.
+    /// Number of pods beside the devices of a rule that selects `device`, or the whole pool, where one pod uses each of
+    /// `parts`.
     fn counted(device: Option<&str>, parts: &[&str]) -> Option<usize> {
         let mut snapshot = Snapshot {
             slices: vec![slice(vec![

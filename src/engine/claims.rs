@@ -23,11 +23,11 @@ pub(crate) struct AffectedClaim<'a> {
     pub(crate) selected: Vec<Allocated<'a>>,
     /// Everything that evicts its users, unordered.
     pub(crate) causes: Vec<Cause<'a>>,
-    /// Whether a considered `NoExecute` taint is tolerated forever on some device.
+    /// True if a considered `NoExecute` taint is tolerated forever on some device.
     pub(crate) tolerated: bool,
-    /// Whether the scheduler takes a proposed taint as tolerated that evicts all the same.
+    /// True if the scheduler takes a proposed taint as tolerated that evicts all the same.
     pub(crate) schedule_only: bool,
-    /// Whether the scheduler would take a proposed taint that evicts as tolerated if its effect were `NoSchedule`.
+    /// True if the scheduler would take a proposed taint that evicts as tolerated if its effect were `NoSchedule`.
     pub(crate) no_schedule: bool,
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn key_of(name: &NamespacedName) -> (&str, &str) {
     (name.namespace.as_str(), name.name.as_str())
 }
 
-/// What the taints do to a claim, of which `allocation` has all devices.
+/// Effect of the taints on a claim, of which `allocation` has all devices.
 fn evaluate<'a>(
     allocation: &[Allocated<'a>],
     devices: &DeviceTable<'a>,
@@ -171,8 +171,8 @@ fn push<T>(list: &mut Vec<T>, item: T) {
     list.push(item);
 }
 
-/// Whether the scheduler takes `taint` as tolerated: it counts neither the effect that a toleration leaves
-/// out nor its seconds.
+/// True if the scheduler takes `taint` as tolerated: it counts neither the effect that a toleration leaves out nor its
+/// seconds.
 fn is_schedulable(result: &AllocationResult, taint: &Taint) -> bool {
     result
         .tolerations

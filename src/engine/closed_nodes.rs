@@ -1,4 +1,4 @@
-//! Nodes on which the scheduler does not place the pod, whoever leaves their devices.
+//! Nodes on which the scheduler does not place the pod, whichever pods leave their devices.
 //!
 //! Takes the nodes with their taints, and the pod's tolerations. CPU, memory and affinity to other pods are not
 //! evaluated, nor are nodes of which only the metadata was read.
@@ -24,7 +24,7 @@ pub struct ClosedNode {
     pub name: NodeName,
     /// Why.
     pub reason: ClosedReason,
-    /// Whether devices are local to it.
+    /// True if devices are local to it.
     pub has_devices: bool,
 }
 
@@ -63,7 +63,7 @@ pub fn nodes_with_devices(snapshot: &Snapshot) -> BTreeSet<&NodeName> {
     nodes.collect()
 }
 
-/// Whether nothing of a node that would keep pods away is unknown.
+/// True if all of a node that would keep pods away is known.
 #[must_use]
 pub fn are_known(snapshot: &Snapshot) -> bool {
     snapshot.nodes.iter().all(|node| node.is_whole)
@@ -86,7 +86,7 @@ pub fn closed_reason(pod: &Pod, node: &Node) -> Option<ClosedReason> {
     hindering.next().map(ClosedReason::Tainted)
 }
 
-/// Whether the node would be open to the pod if it were not cordoned.
+/// True if the node would be open to the pod if it were not cordoned.
 #[must_use]
 pub fn opens_when_uncordoned(pod: &Pod, node: &Node) -> bool {
     // The node lifecycle controller adds the taint of a cordoned node, and removes it with the cordon.
@@ -108,7 +108,7 @@ pub(super) fn hindering_taints(node: &Node) -> impl Iterator<Item = Taint> {
     node.taints.iter().filter_map(|found| {
         let effect = match Effect::from(found.effect.as_str()) {
             effect @ (Effect::NoSchedule | Effect::NoExecute) => effect,
-            // PreferNoSchedule keeps nobody away.
+            // PreferNoSchedule keeps no pod away.
             Effect::None | Effect::Unknown(_) => return None,
         };
         Some(taint(&found.key, &found.value, effect))

@@ -10,7 +10,7 @@ use std::fmt;
 use super::impact::Counts;
 use crate::model::Effect;
 
-/// What the condition of a rule with effect `None` says about these counts.
+/// Message of the condition of a rule with effect `None` about these counts.
 ///
 /// It always ends with a sentence about recreating the rule, as the controller's does.
 #[must_use]
@@ -18,8 +18,8 @@ pub fn preview_message(counts: &Counts) -> String {
     Condition::of(&Effect::None, counts, 0).message
 }
 
-/// How many pods the controller counted that wrote `message` about a rule with effect `None`; absent
-/// when the message says something else.
+/// Number of pods that the controller counted in `message` about a rule with effect `None`; absent when the message
+/// says something else.
 #[must_use]
 pub fn counted_pods(message: &str) -> Option<usize> {
     // The message is the only place in which the controller says its counts.
@@ -34,7 +34,7 @@ pub fn counted_pods(message: &str) -> Option<usize> {
 /// The condition `EvictionInProgress` of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// Whether the controller has evictions to do.
+    /// True if the controller has evictions to do.
     pub status: Status,
     /// The state in one word.
     pub reason: Reason,

@@ -1,8 +1,7 @@
 //! Known defects of Kubernetes releases around device taints.
 //!
-//! [`Semantics`](super::Semantics) says how versions behave, and verdicts follow it. This is which of
-//! that behaviour nobody wanted, since when and until when, and where it is told upstream: what
-//! somebody has to know before rules are made there.
+//! [`Semantics`](super::Semantics) says how versions behave, and verdicts follow it. This lists the unwanted part of
+//! that behaviour, since when and until when, and where upstream tells it: to be known before rules are made there.
 
 use crate::model::Minor;
 
@@ -20,7 +19,7 @@ pub enum Defect {
     StaleReservationsHide,
 }
 
-/// Whether a release has a defect.
+/// Presence of a defect in a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     /// It has.
@@ -51,7 +50,7 @@ impl Defect {
         }
     }
 
-    /// What goes wrong, in one line.
+    /// Consequence, in one line.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
@@ -109,8 +108,8 @@ impl Defect {
         }
     }
 
-    /// Whether the release has it. What vendors append to its number plays no part; one that says no
-    /// patch, such as a pre-release, may be before or after the repair.
+    /// Presence in the release. A vendor's suffix plays no part; a version that says no patch, such as a pre-release,
+    /// may be before or after the repair.
     #[must_use]
     pub fn presence(self, release: Option<Minor>) -> Presence {
         let Some(release) = release else {

@@ -59,8 +59,7 @@ fn all_devices<'a>(snapshot: &'a Snapshot, semantics: &Semantics) -> DeviceTable
     DeviceTable::new(&snapshot.slices, &snapshot.claims, &nobody)
 }
 
-/// Whether the device meets all conditions. One that it does not meet decides, whatever cannot be said
-/// of others.
+/// True if the device meets all conditions. One that it does not meet decides, even if others cannot be evaluated.
 fn meets(conditions: &[DeviceCondition], entry: &DeviceEntry<'_>) -> Result<bool, ExpressionError> {
     let mut failure = None;
     for condition in conditions {
@@ -74,7 +73,7 @@ fn meets(conditions: &[DeviceCondition], entry: &DeviceEntry<'_>) -> Result<bool
 }
 
 impl DeviceCondition {
-    /// Whether it is about what only a published device shows.
+    /// True if it is about facts that only a published device shows.
     #[must_use]
     pub fn is_about_attributes(&self) -> bool {
         match self {
@@ -102,7 +101,7 @@ impl DeviceCondition {
     }
 }
 
-/// Whether one of the verdicts is yes, whatever cannot be said by the others.
+/// True if one of the verdicts is yes, even if others cannot be evaluated.
 fn any(
     verdicts: impl Iterator<Item = Result<bool, ExpressionError>>,
 ) -> Result<bool, ExpressionError> {

@@ -24,7 +24,7 @@ pub(crate) struct DeviceEntry<'a> {
     pub(crate) key: DeviceKey<'a>,
     /// Where it is published; if its pool has the name twice, in the slice that comes first by name.
     pub(crate) published: Option<Published<'a>>,
-    /// How often its name is published; more than once is the driver's mistake.
+    /// Number of times its name is published; more than once is the driver's mistake.
     pub(crate) times_published: usize,
     /// Places of the rules that select it, ascending.
     pub(crate) rules: Vec<u32>,
@@ -78,7 +78,7 @@ pub(crate) struct Allocated<'a> {
 #[derive(Debug)]
 pub(crate) struct DeviceTable<'a> {
     pub(crate) entries: Vec<DeviceEntry<'a>>,
-    /// What the claims hold, claim by claim: looking devices up is most of the work, and done once.
+    /// Devices that the claims hold, claim by claim: looking devices up is most of the work, and done once.
     pub(crate) allocated: Vec<Allocated<'a>>,
 }
 
@@ -260,26 +260,26 @@ pub(super) fn pool_of(slice: &ResourceSlice) -> (&str, &str) {
     (slice.driver.as_str(), slice.pool.name.as_str())
 }
 
-/// How much of its newest generation is there of a pool.
+/// Slices of a pool's newest generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolSlices {
     /// The number of its slices.
     pub present: usize,
     /// The number of slices that they say there are, the largest if they contradict each other.
     pub expected: i64,
-    /// Whether these are all slices.
+    /// True if these are all slices.
     pub is_complete: bool,
 }
 
 impl PoolSlices {
-    /// Whether slices are missing, and not only contradictory.
+    /// True if slices are missing, and not only contradictory.
     #[must_use]
     pub fn is_short(&self) -> bool {
         i64::try_from(self.present).is_ok_and(|present| present < self.expected)
     }
 }
 
-/// How complete each pool is, by driver and name.
+/// Completeness of each pool, by driver and name.
 ///
 /// Upstream: `resourceSliceCount`; the allocator uses no device of a pool of which slices are missing.
 #[must_use]
@@ -314,8 +314,8 @@ pub fn complete_pools(slices: &[ResourceSlice]) -> BTreeSet<(&DriverName, &PoolN
         .collect()
 }
 
-/// What is odd about the pools of the `selected` devices, which are ordered by name: pools that lack slices, and
-/// names that occur twice.
+/// Oddities of the pools of the `selected` devices, which are ordered by name: pools that lack slices, and names that
+/// occur twice.
 pub(crate) fn pool_warnings<'a>(
     slices: &'a [ResourceSlice],
     table: &DeviceTable<'a>,

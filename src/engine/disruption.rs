@@ -16,12 +16,12 @@ use crate::model::{
     Affects, Gap, Kind, Namespace, Phase, Pod, PodDisruptionBudget, UnhealthyPodEvictionPolicy,
 };
 
-/// What the budgets would have answered.
+/// Answers of the budgets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Disruption<'a> {
     /// Every budget that covers a pod which is evicted, by namespace and name.
     pub budgets: Vec<BudgetImpact<'a>>,
-    /// What could not be evaluated.
+    /// Facts that could not be evaluated.
     pub gaps: Vec<Gap>,
 }
 
@@ -35,7 +35,7 @@ pub struct BudgetImpact<'a> {
     pub pods: Vec<(&'a Pod, BudgetAnswer)>,
 }
 
-/// What the eviction API would have answered for one pod.
+/// Answer of the eviction API for one pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BudgetAnswer {
     /// It is not asked about pods that do not run.
@@ -48,14 +48,14 @@ pub enum BudgetAnswer {
     Ambiguous,
 }
 
-/// What is left of a budget while pods go.
+/// Rest of a budget while pods go.
 struct BudgetBalance<'a> {
     impact: BudgetImpact<'a>,
     allowed: i32,
     healthy: i32,
 }
 
-/// What the `budgets`, which are all that there are, would have answered to the evictions of `impact`.
+/// Answers of the `budgets`, which are all that there are, to the evictions of `impact`.
 #[must_use]
 pub fn disruption<'a>(
     impact: &Impact<'a>,
@@ -105,8 +105,8 @@ pub fn disruption_of<'a>(
     Disruption { budgets, gaps }
 }
 
-/// How many ready pods of `budget` the eviction API would refuse if none, one, two and up to so many were lost, one
-/// after the other and before any are replaced.
+/// Numbers of ready pods of `budget` that the eviction API would refuse if none, one, two and up to so many were lost,
+/// one after the other and before any are replaced.
 #[must_use]
 pub fn refusals(budget: &PodDisruptionBudget, lost: usize) -> Vec<usize> {
     let mut balance = BudgetBalance::open(budget);
@@ -120,13 +120,13 @@ pub fn refusals(budget: &PodDisruptionBudget, lost: usize) -> Vec<usize> {
     refusals
 }
 
-/// Whether the eviction API would let the pod, which `budget` covers, go before any other.
+/// True if the eviction API would let the pod, which `budget` covers, go before any other.
 #[must_use]
 pub fn allows_first(budget: &PodDisruptionBudget, pod: &Pod) -> bool {
     BudgetBalance::open(budget).allows(pod)
 }
 
-/// Whether the Eviction API checks budgets before it evicts the pod.
+/// True if the Eviction API checks budgets before it evicts the pod.
 ///
 /// Upstream: `canIgnorePDB`.
 #[must_use]
@@ -183,15 +183,15 @@ impl<'a> BudgetBalance<'a> {
         let desired = budget.status.desired_healthy;
         let is_spare = match budget.unhealthy_pod_eviction_policy {
             UnhealthyPodEvictionPolicy::AlwaysAllow => true,
-            // `desired > 0` is part of upstream's rule: a budget that has counted nothing spares nobody.
+            // `desired > 0` is part of upstream's rule: a budget that has counted nothing spares no pod.
             UnhealthyPodEvictionPolicy::IfHealthyBudget => desired > 0 && self.healthy >= desired,
-            // What it allows is not known, and so nothing.
+            // An unknown policy allows nothing.
             UnhealthyPodEvictionPolicy::Unknown(_) => false,
         };
         (!pod.is_ready && is_spare) || self.has_room()
     }
 
-    /// Whether a pod that is ready may go.
+    /// True if a pod that is ready may go.
     fn has_room(&self) -> bool {
         self.impact.budget.is_counted() && self.allowed > 0
     }
@@ -210,7 +210,7 @@ impl<'a> BudgetBalance<'a> {
 }
 
 impl BudgetImpact<'_> {
-    /// How many of its pods got this answer.
+    /// Number of its pods with this answer.
     #[must_use]
     pub fn count(&self, answer: BudgetAnswer) -> usize {
         let mut found = 0_usize;
@@ -220,7 +220,7 @@ impl BudgetImpact<'_> {
         found
     }
 
-    /// Whether a pod goes that had to stay, or of which the API cannot say whether it may go.
+    /// True if a pod goes that had to stay, or for which the API has no answer.
     #[must_use]
     pub fn is_violated(&self) -> bool {
         let bad = |answer: &BudgetAnswer| match answer {

@@ -9,7 +9,7 @@ use super::semantics::Semantics;
 use super::templates::{ReplacementTolerations, Templates};
 use crate::model::{ClaimSource, ObjectName, Pod, PodClaim, ResourceClaim, Snapshot};
 
-/// What a verdict about a pod is made from.
+/// Input of a verdict about a pod.
 #[derive(Debug)]
 pub(crate) struct VerdictEvaluator<'a, 'b> {
     pub(crate) claims: &'b ClaimTable<'a>,
@@ -25,15 +25,14 @@ struct PodClaimUse<'a, 'b> {
     claim: &'b AffectedClaim<'a>,
     /// Why the claim does not count for this pod, if it does not.
     obstacle: Option<NotEvicted>,
-    /// Whether who goes from the claim to its consumers comes to this pod: by its name and its UID, or
-    /// by its PodGroup.
+    /// True if the claim's consumers lead to this pod: by its name and its UID, or by its PodGroup.
     leads_here: bool,
 }
 
-/// How a pod refers to a claim.
+/// Reference of a pod to a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClaimReference {
-    /// By a name that somebody chose.
+    /// By a name that the pod's author chose.
     Named,
     /// By the name of a claim that was generated for the pod.
     Generated,
@@ -80,7 +79,7 @@ impl<'a> VerdictEvaluator<'a, '_> {
     }
 
     fn verdict(&self, pod: &Pod, usages: &[PodClaimUse<'a, '_>], causes: &[Cause<'a>]) -> Verdict {
-        // Before everything else: the controller counts no pod that is terminating, and whoever deleted it was
+        // Before everything else: the controller counts no pod that is terminating, and the earlier deletion came
         // first.
         if pod.deletion.is_some() {
             return Verdict::Terminating;
@@ -107,10 +106,10 @@ impl<'a> VerdictEvaluator<'a, '_> {
         Verdict::NotEvicted(obstacle.unwrap_or(NotEvicted::EffectDoesNotEvict))
     }
 
-    /// Whether a new rule makes the controller look at `pod`: the controller goes from the claims that the
-    /// rule changes to their consumers, by name, and takes only who has the UID as well. A pod whose UID
-    /// is reserved under another name counts in the rule's condition, which is made from all pods, and
-    /// is not evicted until something about the pod itself changes.
+    /// True if a new rule makes the controller look at `pod`: the controller goes from the claims that the rule changes
+    /// to their consumers, by name, and takes only a pod that has the UID as well. A pod whose UID is reserved under
+    /// another name counts in the rule's condition, which is made from all pods, and is not evicted until something
+    /// about the pod itself changes.
     ///
     /// Upstream: `handlePods` in `device_taint_eviction.go`.
     fn is_reached(&self, pod: &Pod, usages: &[PodClaimUse<'a, '_>]) -> bool {
@@ -207,16 +206,16 @@ pub(crate) fn entry_of(source: &ClaimSource) -> Option<(&ObjectName, ClaimRefere
     }
 }
 
-/// What a reservation of a claim is worth to a pod.
+/// Validity of a claim's reservation for a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReservationValidity {
     /// Why the claim does not count for the pod, if it does not.
     pub(crate) obstacle: Option<NotEvicted>,
-    /// Whether who goes from the claim to its consumers comes to the pod.
+    /// True if the claim's consumers lead to the pod.
     pub(crate) leads_here: bool,
 }
 
-/// How `claim` counts for `pod`, which refers to it; absent where it is not reserved for the pod.
+/// Validity of `claim` for `pod`, which refers to it; absent where it is not reserved for the pod.
 pub(crate) fn validity(
     pod: &Pod,
     claim: &ResourceClaim,
@@ -263,7 +262,7 @@ pub(crate) fn validity(
     })
 }
 
-/// Whether `claim` was generated for `pod`, or for its PodGroup where that counts.
+/// True if `claim` was generated for `pod`, or for its PodGroup where that counts.
 ///
 /// Upstream: `resourceclaim.IsForPod`.
 fn is_owned(pod: &Pod, claim: &ResourceClaim, semantics: &Semantics) -> bool {
@@ -285,7 +284,7 @@ fn claim_use<'a>(usage: &PodClaimUse<'a, '_>) -> ClaimUse<'a> {
     }
 }
 
-/// Whether `claim` is reserved for the PodGroup of `pod`, by name.
+/// True if `claim` is reserved for the PodGroup of `pod`, by name.
 ///
 /// Upstream: `resourceclaim.IsReservedForPod`.
 pub(crate) fn reserved_for_group(pod: &Pod, claim: &ResourceClaim) -> bool {

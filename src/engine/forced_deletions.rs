@@ -19,7 +19,7 @@ use crate::model::{
     Containers, DeviceId, NamespacedName, NodeName, Pod, ResourceClaim, Sandbox, Uid,
 };
 
-/// How a pod went whose node was not seen to release what it held.
+/// End of a pod whose node was not seen to release its devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PodEnd {
     /// It was deleted by force: a watch showed it at work when it went.
@@ -38,11 +38,11 @@ pub struct UnreleasedPod {
     pub node: Option<NodeName>,
     /// The devices that it held when it was seen last.
     pub devices: Vec<DeviceId>,
-    /// How it went.
+    /// End of the pod.
     pub end: PodEnd,
 }
 
-/// What one look has shown of pods.
+/// Pods in one look.
 #[derive(Clone, Copy, Debug)]
 pub struct PodObservation<'a> {
     /// Those that are there.
@@ -59,7 +59,7 @@ pub struct PodObservation<'a> {
     pub departed: &'a [Pod],
 }
 
-/// What was seen of pods that were to go.
+/// Observations of pods that were to go.
 #[derive(Clone, Debug, Default)]
 pub struct ForcedDeletions {
     /// As they were seen last.
@@ -77,8 +77,7 @@ struct LastSeen {
 impl ForcedDeletions {
     /// Takes note of who is there and who is gone, of the pods that were ever to go.
     pub fn see(&mut self, observation: &PodObservation<'_>, wanted: &HashSet<Uid>) {
-        // What a watch has told comes first and takes the pod out of `last`, so that its absence is not judged
-        // again below.
+        // Events of a watch come first and take the pod out of `last`, so that its absence is not judged again below.
         for pod in observation.departed {
             let Some(last) = self.last.remove(&pod.uid) else {
                 if wanted.contains(&pod.uid) && is_at_work(pod) {
@@ -91,7 +90,7 @@ impl ForcedDeletions {
                 self.forced.insert(pod.uid.clone(), last.pod);
             }
         }
-        // Seen to end is as good as told to have ended: it may be gone by the next look, and nobody says how.
+        // Seen to end is as good as told to have ended: it may be gone by the next look, without an event.
         for pod in observation.pods.iter().filter(|pod| has_ended(pod)) {
             self.last.remove(&pod.uid);
         }
@@ -156,7 +155,7 @@ impl ForcedDeletions {
     }
 }
 
-/// Whether its kubelet has begun with the pod, and was not seen to end it.
+/// True if its kubelet has begun with the pod, and was not seen to end it.
 fn is_at_work(pod: &Pod) -> bool {
     let has_begun = pod.phase == crate::model::Phase::Running
         || pod.containers != Containers::Unknown
@@ -164,7 +163,7 @@ fn is_at_work(pod: &Pod) -> bool {
     pod.node.is_some() && has_begun && !has_ended(pod)
 }
 
-/// Whether its kubelet has ended the pod. Somebody else may set the phase alone.
+/// True if its kubelet has ended the pod. Another client may set the phase alone.
 fn has_ended(pod: &Pod) -> bool {
     pod.phase.is_terminal() && pod.containers != Containers::Running
 }

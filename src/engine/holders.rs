@@ -1,8 +1,8 @@
 //! Claims that hold devices, and pods that stay on them despite a rule.
 //!
-//! A rule that has evicted everybody whom it evicts leaves those that tolerate its taint, and those that only look at
-//! the device with administrative access. They hold it all the same: a device is idle when no claim holds it, nor
-//! another name of the same hardware.
+//! A rule that has evicted all its pods leaves those that tolerate its taint, and those that only look at the device
+//! with administrative access. They hold it all the same: a device is idle when no claim holds it, nor another name of
+//! the same hardware.
 
 use std::collections::BTreeSet;
 
@@ -21,12 +21,12 @@ pub struct HoldingClaim<'a> {
     pub devices: Vec<DeviceId>,
     /// The pods that it is reserved for, as far as they are known.
     pub pods: Vec<&'a Pod>,
-    /// Those of them that were deleted, whoever did that, and how far they are.
+    /// Those of them that were deleted, by any client, and how far they are.
     pub leaving: Vec<PendingEviction<'a>>,
 }
 
 impl HoldingClaim<'_> {
-    /// Whether it has admin access alone to these devices, which takes them from no other claim.
+    /// True if it has admin access alone to these devices, which takes them from no other claim.
     #[must_use]
     pub fn has_admin_access(&self) -> bool {
         let allocation = self.claim.allocation.iter();
@@ -133,7 +133,7 @@ fn stay(impact: &PodImpact<'_>) -> Option<NotEvictedReason> {
     }
 }
 
-/// Whether all that it has of the devices is administrative access.
+/// True if it has administrative access alone to the devices.
 fn is_admin(impact: &PodImpact<'_>) -> bool {
     impact
         .claims

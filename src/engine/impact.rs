@@ -1,4 +1,4 @@
-//! What a preview finds: one verdict per pod, with every cause.
+//! Result of a preview: one verdict per pod, with every cause.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::model::{
 pub struct ProposedTaint {
     /// The existing rule that it stands for. That rule's own taint is then left out of account.
     pub rule: Option<ObjectName>,
-    /// Which devices it would taint; what `None` selects depends on the Kubernetes version.
+    /// Devices that it would taint; the meaning of `None` depends on the Kubernetes version.
     pub selector: Option<DeviceSelector>,
     /// The taint as it would act. `time_added` is always there.
     pub taint: Taint,
@@ -33,22 +33,22 @@ pub struct Impact<'a> {
     pub warnings: Vec<Warning>,
 }
 
-/// What one proposed taint would do, all others left aside.
+/// Impact of one proposed taint, all others left aside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleImpact<'a> {
     /// The taint.
     pub proposed: &'a ProposedTaint,
-    /// What the controller would count.
+    /// Counts of the controller.
     pub counts: Counts,
-    /// Pods that use a device which it selects and are on their way out already, whoever deleted
-    /// them: the controller does not count them, and they hold the device.
+    /// Pods that use a device which it selects and are terminating already: the controller does not count them, and
+    /// they hold the device.
     pub terminating: usize,
     /// Pods that use a device which it selects, and are neither evicted by it nor on their way out: they hold
     /// the device whatever the rule does.
     pub staying: usize,
 }
 
-/// What the eviction controller counts for a rule with effect None (semantics: P, N, D, A).
+/// Counts of the eviction controller for a rule with effect None (semantics: P, N, D, A).
 ///
 /// Upstream: `device_taint_eviction.go`, `countPods` and the loops after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,7 +70,7 @@ pub struct DeviceImpact<'a> {
     pub id: DeviceId,
     /// Its node, when it is local to one.
     pub node: Option<&'a NodeName>,
-    /// Whether a slice of the pool's newest generation has it.
+    /// True if a slice of the pool's newest generation has it.
     pub published: bool,
     /// The claims that hold it, by namespace and name, each once.
     pub claims: Vec<&'a ResourceClaim>,
@@ -81,7 +81,7 @@ pub struct DeviceImpact<'a> {
 /// A taint on a device, and where it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceTaint<'a> {
-    /// Whose it is.
+    /// Origin of the taint.
     pub origin: Origin<'a>,
     /// The taint.
     pub taint: &'a Taint,
@@ -98,7 +98,7 @@ pub enum Origin<'a> {
     ResourceSlice(&'a ObjectName),
 }
 
-/// What happens to one pod.
+/// Impact on one pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodImpact<'a> {
     /// The pod.
@@ -110,15 +110,15 @@ pub struct PodImpact<'a> {
     pub causes: Vec<Cause<'a>>,
     /// The claims through which it uses a selected device, in the order of the pod's spec.
     pub claims: Vec<ClaimUse<'a>>,
-    /// Whether a claim of these tolerates a proposed taint for the scheduler, and not for the eviction
-    /// controller, or not for long: by a toleration without effect, or by one with seconds. These count
-    /// from when the taint was added, so that a pod which is made again after them has none.
+    /// True if a claim of these tolerates a proposed taint for the scheduler, and not for the eviction controller, or
+    /// not for long: by a toleration without effect, or by one with seconds. These count from when the taint was added,
+    /// so that a pod which is recreated after them has none.
     pub tolerates_schedule_only: bool,
-    /// Whether a claim of these tolerates a proposed taint that evicts the pod for the scheduler, if the effect of the
+    /// True if a claim of these tolerates a proposed taint that evicts the pod for the scheduler, if the effect of the
     /// taint is `NoSchedule`: then a replacement of the pod can get the same device again.
     pub tolerates_no_schedule: bool,
-    /// Whether the template of a claim of these tolerates a proposed taint forever that evicts the pod: then a replacement
-    /// of the pod can get the same device and keep it.
+    /// True if the template of a claim of these tolerates a proposed taint forever that evicts the pod: then a
+    /// replacement of the pod can get the same device and keep it.
     pub replacement_stays: bool,
 }
 
@@ -146,13 +146,13 @@ impl Impact<'_> {
 }
 
 impl PodImpact<'_> {
-    /// Whether something else than the proposed taints evicts the pod too.
+    /// True if something else than the proposed taints evicts the pod too.
     #[must_use]
     pub fn has_foreign_cause(&self) -> bool {
         self.causes.iter().any(|cause| !cause.is_proposed())
     }
 
-    /// Whether it uses these devices with admin access only, as monitors do.
+    /// True if it uses these devices with admin access only, as monitors do.
     #[must_use]
     pub fn has_admin_access_only(&self) -> bool {
         let mut results = self.claims.iter().flat_map(|used| &used.results).peekable();
@@ -160,14 +160,14 @@ impl PodImpact<'_> {
         results.peek().is_some() && results.all(|result| result.admin_access)
     }
 
-    /// Whether a replacement of the pod would get the same device again, since its claim tolerates the taint for the
+    /// True if a replacement of the pod would get the same device again, since its claim tolerates the taint for the
     /// scheduler. Nothing replaces a pod without an owner.
     #[must_use]
     pub fn replacement_tolerates(&self) -> bool {
         self.tolerates_no_schedule && self.pod.controller.is_some()
     }
 
-    /// Whether a proposed taint evicts it, now or later.
+    /// True if a proposed taint evicts it, now or later.
     #[must_use]
     pub fn is_evicted(&self) -> bool {
         match self.verdict {
@@ -176,7 +176,7 @@ impl PodImpact<'_> {
         }
     }
 
-    /// When the first of its causes takes effect, whoever's it is.
+    /// When the first of its causes takes effect, whatever its origin.
     #[must_use]
     pub fn earliest(&self) -> Option<Timestamp> {
         self.causes.first().map(|cause| cause.at)
@@ -224,7 +224,7 @@ pub enum NotEvicted {
 /// One reason for a pod to leave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause<'a> {
-    /// Whose taint.
+    /// Origin of the taint.
     pub origin: Origin<'a>,
     /// On which of the pod's devices.
     pub device: &'a DeviceId,
@@ -235,7 +235,7 @@ pub struct Cause<'a> {
 }
 
 impl Cause<'_> {
-    /// Whether it is one of the taints that were asked about.
+    /// True if it is one of the taints that were asked about.
     #[must_use]
     pub fn is_proposed(&self) -> bool {
         match self.origin {
@@ -245,7 +245,7 @@ impl Cause<'_> {
     }
 }
 
-/// How a pod uses selected devices: through one claim.
+/// Use of selected devices by a pod, through one claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimUse<'a> {
     /// The claim's name.
@@ -254,7 +254,7 @@ pub struct ClaimUse<'a> {
     pub results: Vec<&'a AllocationResult>,
 }
 
-/// Whether the pod's replacement is made while the pod terminates, and takes its claim as it is allocated: only a claim
+/// True if the pod's replacement is made while the pod terminates, and takes its claim as it is allocated: only a claim
 /// that no pod uses is deallocated, and taints do not count for a claim that is allocated.
 ///
 /// Upstream: `syncClaim` in `pkg/controller/resourceclaim/controller.go`, `PreFilter` in

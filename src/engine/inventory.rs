@@ -20,13 +20,13 @@ pub struct DeviceState<'a> {
     pub id: DeviceId,
     /// Its node, when it is local to one.
     pub node: Option<&'a NodeName>,
-    /// Whether a slice of the pool's newest generation has it; an allocated device need not be.
+    /// True if a slice of the pool's newest generation has it; an allocated device need not be.
     pub published: bool,
-    /// What its driver publishes of it; attributes and capacities only where they were read.
+    /// The device as its driver publishes it; attributes and capacities only where they were read.
     pub device: Option<&'a Device>,
-    /// How many allocation results name it; shares and administrative access count.
+    /// Number of allocation results that name it; shares and administrative access count.
     pub allocations: usize,
-    /// How many of them are for administrative access, which takes the device from nobody.
+    /// Number of them for administrative access, which takes the device from no claim.
     pub administrative: usize,
     /// Its taints, the driver's first, then the rules' by name.
     pub taints: Vec<DeviceTaint<'a>>,
@@ -39,7 +39,7 @@ pub struct DeviceState<'a> {
     pub consumers: Vec<Consumer<'a>>,
 }
 
-/// Who a claim is reserved for.
+/// Consumer for which a claim is reserved.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Consumer<'a> {
     /// Namespace and name.
@@ -48,12 +48,12 @@ pub struct Consumer<'a> {
     pub resource: &'a str,
     /// Distinguishes it from a later object of the same name.
     pub uid: &'a Uid,
-    /// Whether it uses the device for administration only.
+    /// True if it uses the device for administration only.
     pub admin: bool,
 }
 
 impl Consumer<'_> {
-    /// Whether it is a pod, and not a whole PodGroup.
+    /// True if it is a pod, and not a whole PodGroup.
     #[must_use]
     pub fn is_pod(&self) -> bool {
         self.resource == "pods"
@@ -70,7 +70,7 @@ impl fmt::Display for Consumer<'_> {
 }
 
 impl DeviceState<'_> {
-    /// Whether nobody holds it; who only looks at it, with administrative access, leaves it free.
+    /// True if no claim holds it; one with administrative access only leaves it free.
     #[must_use]
     pub fn is_free(&self) -> bool {
         self.allocations == self.administrative
@@ -155,7 +155,7 @@ where
     claims
 }
 
-/// Who `claims` are reserved for; for administration only who is in none of the `working` ones.
+/// Consumers of `claims`; for administration only if in none of the `working` ones.
 fn consumers<'a>(claims: &[&'a ResourceClaim], working: &[&'a ResourceClaim]) -> Vec<Consumer<'a>> {
     let of = |claims: &[&'a ResourceClaim]| -> BTreeMap<(NamespacedName, &'a str), &'a Uid> {
         let reserved = claims.iter().flat_map(|claim| {

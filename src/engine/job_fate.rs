@@ -1,4 +1,4 @@
-//! What Jobs do about pods that they lose by eviction.
+//! Reactions of Jobs to pods that they lose by eviction.
 //!
 //! Takes the verdicts and the Jobs that were read, and gives for each evicted pod that a Job made whether it is made
 //! again. A pod that is deleted before it has ended counts as failed, whatever its restart policy; with a
@@ -14,7 +14,7 @@ use super::impact::Impact;
 use super::workloads::evicted;
 use crate::model::{DisruptionAction, FailurePolicy, Kind, Pod, Reading, Uid, Workload};
 
-/// What a Job does about a pod that it loses.
+/// Reaction of a Job to a pod that it loses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobFate {
     /// Nothing is counted: the pod is made anew.
@@ -30,8 +30,8 @@ pub enum JobFate {
     Fails(JobFailure),
     /// The pod's index fails, the others go on, and the Job fails when they have ended.
     IndexFails,
-    /// What the policy says depends on how the containers end, or is a word of a newer API; the
-    /// actions that are possible.
+    /// The policy's action depends on how the containers end, or is a word of a newer API; the actions that are
+    /// possible.
     Depends(Vec<String>),
     /// The Job has ended before, and makes no pods.
     Ended,
@@ -54,7 +54,7 @@ pub enum JobFailure {
 }
 
 impl JobFate {
-    /// Whether the pod is not made again.
+    /// True if the pod is not recreated.
     #[must_use]
     pub fn is_for_good(&self) -> bool {
         match self {
@@ -67,7 +67,7 @@ impl JobFate {
         }
     }
 
-    /// Whether it is known.
+    /// True if it is known.
     #[must_use]
     pub fn is_known(&self) -> bool {
         match self {
@@ -81,7 +81,7 @@ impl JobFate {
     }
 }
 
-/// What the Jobs that made the evicted pods do about their loss, for each pod that a Job made.
+/// Reactions of Jobs to the loss of the evicted pods, for each pod that a Job made.
 #[must_use]
 pub fn job_fates<'a>(impact: &Impact<'a>, reading: &'a Reading) -> BTreeMap<&'a Uid, JobFate> {
     // All pods that a Job loses are counted before the first is judged: each may be the one that is too many.
@@ -98,7 +98,7 @@ pub fn job_fates<'a>(impact: &Impact<'a>, reading: &'a Reading) -> BTreeMap<&'a 
     })
 }
 
-/// What the Jobs that made the evicted pods would do if each of these were the only one that is lost.
+/// Reactions of Jobs if each of the evicted pods were the only one that is lost.
 #[must_use]
 pub fn job_fates_alone<'a>(
     impact: &Impact<'a>,
@@ -107,7 +107,7 @@ pub fn job_fates_alone<'a>(
     fates(impact, reading, |_| 1)
 }
 
-/// Whether a Job made the pod and counts it as failed once it is lost.
+/// True if a Job made the pod and counts it as failed once it is lost.
 fn is_of_job(pod: &&Pod) -> bool {
     let controller = pod.controller.as_ref();
     // One that has ended was counted when it did.
@@ -115,7 +115,7 @@ fn is_of_job(pod: &&Pod) -> bool {
         && controller.is_some_and(|owner| owner.workload_kind() == Some(Kind::Job))
 }
 
-/// What becomes of each evicted pod that a Job made, where each Job loses so many.
+/// Reaction for each evicted pod that a Job made, where each Job loses so many.
 fn fates<'a>(
     impact: &Impact<'a>,
     reading: &'a Reading,
@@ -137,7 +137,7 @@ fn fates<'a>(
 }
 
 impl FailurePolicy {
-    /// What becomes of a pod, one of so many that are lost.
+    /// Reaction for a pod, one of so many that are lost.
     fn fate(&self, pod: &Pod, lost: i32) -> JobFate {
         if self.ended.is_some() {
             return JobFate::Ended;
@@ -162,7 +162,7 @@ impl FailurePolicy {
         }
     }
 
-    /// What becomes of the pod's index, where failures are counted so.
+    /// Reaction for the pod's index, where failures are counted so.
     ///
     /// Upstream: `isIndexFailed` and `getIndexFailureCount` in `pkg/controller/job/indexed_job_utils.go`.
     fn fate_of_index(&self, pod: &Pod) -> Option<JobFate> {

@@ -34,7 +34,7 @@ pub enum NodeProof {
 pub struct Evidence<'a> {
     /// The objects of the API.
     pub snapshot: &'a Snapshot,
-    /// How that version of Kubernetes behaves.
+    /// Behaviour of that version of Kubernetes.
     pub semantics: &'a Semantics,
     /// The kubelet's list.
     pub in_use: &'a InUse,

@@ -1,4 +1,4 @@
-//! What the control plane would do: verdicts over a [`Snapshot`](crate::model::Snapshot).
+//! Verdicts of the control plane over a [`Snapshot`](crate::model::Snapshot).
 //!
 //! Pure functions of (snapshot, now, semantics): no I/O, no clock, no failure. Everything that the
 //! device-taint-eviction controller decides is decided here, by the same rules.

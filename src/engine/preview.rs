@@ -20,7 +20,7 @@ use super::semantics::Semantics;
 use super::templates::Templates;
 use crate::model::{Namespace, ResourceClaim, Snapshot};
 
-/// What the `proposed` taints would do to the cluster in `snapshot` at `now`.
+/// Impact of the `proposed` taints on the cluster in `snapshot` at `now`.
 ///
 /// A proposed taint that stands for an existing rule replaces it. Taints of drivers and of other
 /// rules count for when a pod leaves, not for which devices and pods are listed.
@@ -122,10 +122,9 @@ fn is_selected(entry: &DeviceEntry<'_>, proposed: &[ProposedTaint]) -> bool {
         .is_some_and(|place| (*place as usize) < proposed.len())
 }
 
-/// What the controller counts for each proposed taint alone.
+/// Counts of the controller for each proposed taint alone.
 ///
-/// Whether a rule is among the reasons of a pod does not depend on other rules, so that one pass
-/// serves all of them.
+/// The rules among the reasons of a pod do not depend on each other, so that one pass serves all of them.
 ///
 /// Upstream: `countPendingPods` and `countTaintedDevices` in `device_taint_eviction.go`.
 fn count<'a>(

@@ -17,7 +17,7 @@ use crate::model::{
     ResourceClaim, Snapshot,
 };
 
-/// What the condition `EvictionInProgress` of a rule is worth.
+/// Meaning of the condition `EvictionInProgress` of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EvictionStatus {
     /// There is no condition: the server is too old, or no controller has looked yet.
@@ -54,13 +54,13 @@ impl EvictionStatus {
     }
 
     /// As [`EvictionStatus::of`], where it is known that no pod is left to be evicted, and that no replacement is the next
-    /// one, if `is_over`: nobody is left only when that is known.
+    /// one, if `is_over`: only then is it certain.
     #[must_use]
     pub fn judged(rule: &DeviceTaintRule, is_over: bool) -> Self {
         Self::of(rule, usize::from(!is_over))
     }
 
-    /// Whether the condition tells what is the case.
+    /// True if the condition is true now.
     #[must_use]
     pub fn is_current(self) -> bool {
         match self {
@@ -70,7 +70,7 @@ impl EvictionStatus {
     }
 }
 
-/// What keeps a pod that a rule evicts.
+/// Obstacle that keeps a pod from being evicted by a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EvictionObstacle {
     /// Its eviction is due; the controller has not come to it yet.
@@ -89,12 +89,12 @@ pub enum EvictionObstacle {
         since: Timestamp,
         /// When the time is over.
         until: Timestamp,
-        /// How its node is, if it cannot report that the pod has ended.
+        /// Health of its node, if that cannot report that the pod has ended.
         away: Option<NodeHealth>,
     },
     /// Its containers have ended, and nothing more comes of it on its node.
     Stuck(TerminationBlocker),
-    /// Its grace period is over, and somebody else has to agree.
+    /// Its grace period is over, and these finalizers have to be removed.
     Finalizers(Vec<String>),
     /// Its grace period is over, and its node does not answer or does not exist.
     Node(NodeHealth),
@@ -106,7 +106,7 @@ pub enum EvictionObstacle {
 }
 
 impl EvictionObstacle {
-    /// Whether the pod has been deleted already.
+    /// True if the pod has been deleted already.
     #[must_use]
     pub fn is_terminating(&self) -> bool {
         match self {
@@ -129,14 +129,14 @@ pub struct PendingEviction<'a> {
     pub obstacle: EvictionObstacle,
 }
 
-/// What is known of what is around pods that should have ended.
+/// Facts around pods that should have ended.
 #[derive(Clone, Copy, Debug)]
 pub struct TerminationFacts<'s> {
     /// All claims.
     pub claims: &'s [ResourceClaim],
-    /// How nodes are; those that are not mentioned are taken to be well.
+    /// Health of nodes; those that are not mentioned are taken to be well.
     pub nodes: &'s BTreeMap<NodeName, NodeHealth>,
-    /// Which drivers are at work where.
+    /// Drivers that work on each node.
     pub publishers: &'s Publishers,
 }
 
@@ -184,7 +184,7 @@ fn scheduled(pod: &Pod) -> Option<Timestamp> {
     said.since.filter(|_| said.is_scheduled)
 }
 
-/// What a pod that was deleted waits for; nothing where it was not deleted.
+/// Obstacle that a deleted pod waits for; `None` where it was not deleted.
 #[must_use]
 pub fn terminating(
     pod: &Pod,
@@ -197,7 +197,7 @@ pub fn terminating(
         Some(health @ (NodeHealth::NotReady | NodeHealth::Gone)) => Some(*health),
         Some(NodeHealth::Ready) | None => None,
     };
-    // What a kubelet said that is away is old; and who is stuck is so before the grace period ends.
+    // The status from a kubelet that is away is old; and a pod can be stuck before its grace period ends.
     let stuck = termination_blocker(pod, facts.claims, facts.publishers, now);
     if let (Some(stuck), None) = (stuck, away) {
         return Some(EvictionObstacle::Stuck(stuck));
@@ -226,7 +226,7 @@ pub fn terminating(
 pub struct DeviceRelease<'a> {
     /// The device.
     pub device: DeviceId,
-    /// Whether a ResourceSlice of its pool's current generation has it.
+    /// True if a ResourceSlice of its pool's current generation has it.
     pub is_published: bool,
     /// The taints that still keep it from being allocated.
     pub remaining: Vec<DeviceTaint<'a>>,
@@ -235,7 +235,7 @@ pub struct DeviceRelease<'a> {
     pub claims: Vec<&'a ResourceClaim>,
     /// The pods that use parts of it as devices of their own.
     pub partition_pods: BTreeSet<NamespacedName>,
-    /// Whether the allocator gives it to no claim, since devices in use have taken of its counters what it needs.
+    /// True if the allocator gives it to no claim, since devices in use have taken of its counters what it needs.
     pub is_blocked_partition: bool,
     /// The node that it is local to.
     pub node: Option<ReleaseNode>,
@@ -246,11 +246,11 @@ pub struct DeviceRelease<'a> {
 pub struct ReleaseNode {
     /// Its name.
     pub name: NodeName,
-    /// Whether pods are placed there.
+    /// Schedulability of its node.
     pub schedulability: NodeSchedulability,
 }
 
-/// Whether the scheduler places pods on a node.
+/// Schedulability of pods on a node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NodeSchedulability {
     /// It does.
@@ -267,8 +267,8 @@ pub enum NodeSchedulability {
     Unknown,
 }
 
-/// What becomes of these devices when the proposed taints that select them, and block allocation, are gone; `nodes`
-/// are theirs, where they could be read.
+/// State of these devices when the proposed taints that select them, and block allocation, are gone; `nodes` are
+/// theirs, where they could be read.
 #[must_use]
 pub fn release<'a>(
     devices: &[DeviceImpact<'a>],
@@ -327,19 +327,19 @@ fn schedulability(name: &NodeName, nodes: Option<&[Node]>) -> NodeSchedulability
     }
 }
 
-/// Whether the claim has the device to work with, and not beside its users to look after it.
+/// True if the claim has the device to work with, and not beside its users to look after it.
 fn takes(claim: &ResourceClaim, device: &DeviceId) -> bool {
     let mut results = claim.exclusive_results();
     results.any(|result| result.device == *device)
 }
 
-/// Whether one of the taints keeps its device from being allocated.
+/// True if one of the taints keeps its device from being allocated.
 #[must_use]
 pub fn is_blocked(taints: &[DeviceTaint<'_>]) -> bool {
     taints.iter().any(|taint| blocks(&taint.taint.effect))
 }
 
-/// Whether a taint with this effect keeps a device from being allocated.
+/// True if a taint with this effect keeps a device from being allocated.
 #[must_use]
 pub fn blocks(effect: &Effect) -> bool {
     match effect {

@@ -37,10 +37,10 @@ impl<'a> RuleTaint<'a> {
     }
 }
 
-/// What a selector asks for: the fields that are given.
+/// Fields that a selector gives.
 type Pattern<'a> = (Option<&'a str>, Option<&'a str>, Option<&'a str>);
 
-/// Which of driver, pool and device a selector gives.
+/// True for each of driver, pool and device that a selector gives.
 type Shape = [bool; 3];
 
 /// Rules, ready to be asked by device.
@@ -53,7 +53,7 @@ pub(crate) struct RuleIndex<'a> {
 }
 
 impl<'a> RuleIndex<'a> {
-    /// How the version behaves under which the rules are indexed.
+    /// Behaviour of the version under which the rules are indexed.
     pub(crate) fn semantics(&self) -> &Semantics {
         &self.semantics
     }
@@ -84,7 +84,7 @@ impl<'a> RuleIndex<'a> {
         index
     }
 
-    /// Whether a rule may select a device of this pool.
+    /// True if a rule may select a device of this pool.
     pub(crate) fn reaches(&self, driver: &str, pool: &str) -> bool {
         let mut patterns = self.by_pattern.keys();
         patterns.any(|(of_driver, of_pool, _)| {
@@ -115,7 +115,7 @@ impl<'a> RuleIndex<'a> {
         &self.rules[place as usize]
     }
 
-    /// What is odd about the selectors.
+    /// Oddities of the selectors.
     pub(crate) fn warnings(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
         for (place, rule) in (0u32..).zip(&self.rules) {
@@ -167,7 +167,7 @@ impl<'a> RuleIndex<'a> {
     }
 }
 
-/// What `selector` asks for.
+/// Fields that `selector` gives.
 ///
 /// Names are compared byte for byte, upper and lower case included.
 ///

@@ -17,7 +17,7 @@ use crate::model::{DeviceId, Snapshot};
 pub struct Selection {
     /// The devices, published or allocated, each once.
     pub devices: BTreeSet<DeviceId>,
-    /// How many of the devices each taint selects, in the order of the question.
+    /// Number of devices that each taint selects, in the order of the question.
     pub counts: Vec<usize>,
 }
 

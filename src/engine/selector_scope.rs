@@ -3,7 +3,7 @@
 use super::semantics::Semantics;
 use crate::model::{DeviceSelector, Effect};
 
-/// What a selector chooses, before any device is looked at.
+/// Devices that a selector chooses, before any device is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SelectorScope {
     /// The devices that match the fields of the selector.
@@ -12,12 +12,12 @@ pub enum SelectorScope {
     EveryDevice,
     /// None: there is no selector, and this version takes that for nothing.
     NoDevice,
-    /// There is no selector: nobody is evicted, and the scheduler takes every device as tainted.
+    /// There is no selector: no pod is evicted, and the scheduler takes every device as tainted.
     EveryDeviceForTheScheduler,
 }
 
 impl SelectorScope {
-    /// What a rule with this selector and this effect means.
+    /// Meaning of a rule with this selector and this effect.
     ///
     /// Upstream: `ruleMatchesDevice` in `device_taint_eviction.go`, and the filters of the tracker in
     /// `resourceslice/tracker/tracker.go`.

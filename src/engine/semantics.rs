@@ -2,7 +2,7 @@
 
 use crate::model::Minor;
 
-/// How one Kubernetes version treats device taints, where versions differ.
+/// Treatment of device taints by one Kubernetes version, where versions differ.
 ///
 /// The one place that knows versions; everything else asks for a behaviour by name. Chosen once per
 /// run: from the server's version, from what the files show, or by the user.
@@ -13,29 +13,29 @@ use crate::model::Minor;
 pub struct Semantics {
     /// The version this describes.
     pub version: Minor,
-    /// Whether a rule without a selector blocks the allocation of every device (up to 1.37.0).
+    /// True if a rule without a selector blocks the allocation of every device (up to 1.37.0).
     pub nil_selector_blocks: bool,
-    /// Whether the API server sets `timeAdded` anew when a rule's effect changes (since 1.36).
+    /// True if the API server sets `timeAdded` anew when a rule's effect changes (since 1.36).
     pub server_renews_time_added: bool,
-    /// Whether an outdated entry of `reservedFor` hides the consumers behind it from a new rule
-    /// until their pods change (up to 1.35).
+    /// True if an outdated entry of `reservedFor` hides the consumers behind it from a new rule until their pods change
+    /// (up to 1.35).
     pub stale_reservation_hides: bool,
-    /// Whether the controller evicts pods that got their devices through an extended resource (since 1.37.2).
+    /// True if the controller evicts pods that got their devices through an extended resource (since 1.37.2).
     pub evicts_extended_resources: bool,
-    /// Whether a toleration without effect tolerates `NoExecute` (since 1.38), or only counts for the scheduler.
+    /// True if a toleration without effect tolerates `NoExecute` (since 1.38), not only for the scheduler.
     pub effectless_tolerates_no_execute: bool,
-    /// Whether shared devices and partitions are modelled (since 1.36, where their feature gates are on by default).
+    /// True if shared devices and partitions are modelled (since 1.36, where their feature gates are on by default).
     pub models_parts_of_devices: bool,
-    /// Whether a request for all devices also needs those of which no capacity is left, and so fails (since 1.37);
+    /// True if a request for all devices also needs those of which no capacity is left, and so fails (since 1.37);
     /// before, it leaves them out.
     pub all_has_full_devices: bool,
-    /// Whether the scheduler allocates devices as 1.38 does: a capacity has one name, with the driver or without;
-    /// a device with shares is not allocated exclusively; versions are equal by semver; a request for all devices
-    /// skips a node with an incomplete or invalid pool instead of ending the attempt; a negative consumed capacity
-    /// of any claim ends every attempt.
+    /// True if the scheduler allocates devices as 1.38 does: a capacity has one name, with the driver or without; a
+    /// device with shares is not allocated exclusively; versions are equal by semver; a request for all devices skips a
+    /// node with an incomplete or invalid pool instead of ending the attempt; a negative consumed capacity of any claim
+    /// ends every attempt.
     pub allocates_as_1_38: bool,
-    /// Whether a reservation for a PodGroup counts for its pods: the feature gate
-    /// `DRAWorkloadResourceClaims`, off by default in every version, unknown before 1.36.
+    /// True if a reservation for a PodGroup counts for its pods: the feature gate `DRAWorkloadResourceClaims`, off by
+    /// default in every version, unknown before 1.36.
     pub honours_pod_groups: bool,
 }
 
@@ -68,7 +68,7 @@ impl Semantics {
         Self::NEWEST_RELEASE,
     ];
 
-    /// How `version` behaves with its default feature gates, or `None` for a version before 1.34.
+    /// Semantics of `version` with its default feature gates, or `None` for a version before 1.34.
     ///
     /// 1.34 serves the same claims and slices as [`Semantics::OLDEST`], and is described like it.
     /// A version without a patch behaves like the minor's first release. One newer than
@@ -104,7 +104,7 @@ impl Semantics {
         Self::known(Self::ASSUMED)
     }
 
-    /// Whether what is known of the version suffices to say which pods it evicts.
+    /// True if enough is known of the version to say which pods it evicts.
     #[must_use]
     pub fn predicts_evictions(&self) -> bool {
         self.version.minor >= Self::OLDEST.minor

@@ -1,17 +1,16 @@
 //! End conditions of waits.
 //!
-//! Takes what is known at one moment and for how long has been waited, and says what is left and what
-//! to do next. Reads nothing and knows no clock: whoever waits brings both, so that every way in which
-//! a wait can end is a function that a test calls.
+//! Takes the facts of one moment and the time waited, and says what is left and what to do next. Reads nothing and
+//! knows no clock: the caller brings both, so that every way in which a wait can end is a function that a test calls.
 //!
 //! ```text
 //! facts, elapsed ─▶ observe ─▶ Met | WaitUntil(elapsed) | ReadAgain | TimedOut | NotSeenReleased | Never(why)
 //! ```
 //!
-//! A rule has evicted everybody when the controller says so about the rule as it is, no pod is left
-//! that it evicts, not even a terminating one, and it stays so for the settle time, in which the
-//! scheduler may still place pods whose device it chose before it knew the taint. Facts that were only
-//! kept current are not believed at the end: then everything is read once more.
+//! A rule has evicted all its pods when the controller says so about the rule as it is, no pod is left that it evicts,
+//! not even a terminating one, and it stays so for the settle time, in which the scheduler may still place pods whose
+//! device it chose before it knew the taint. Facts that were only kept current are not believed at the end: then
+//! everything is read once more.
 //!
 //! Devices are idle when no claim holds them or other names of the same hardware; who holds them may end by itself, so
 //! that the rule need not evict, but has to keep new pods off.
@@ -34,10 +33,10 @@ use crate::model::{
     Affects, DeviceTaintRule, Effect, Gap, Kind, ObjectName, Pod, ResourceClaim, Uid,
 };
 
-/// What is waited for.
+/// Goal of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
-    /// Everybody is gone whom the rules evict.
+    /// All pods are gone that the rules evict.
     Evicted,
     /// The controller has judged the rules as they are now.
     Observed,
@@ -47,7 +46,7 @@ pub enum Goal {
     Idle(AdminAccess),
 }
 
-/// Whether a claim with admin access, which takes a device from no other claim, holds it.
+/// Weight of a claim with admin access, which takes a device from no other claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdminAccess {
     /// It does: a monitor keeps hardware from being pulled.
@@ -57,7 +56,7 @@ pub enum AdminAccess {
 }
 
 impl Goal {
-    /// Whether pods and claims have to be looked at, and not the rules alone.
+    /// True if pods and claims have to be looked at, and not the rules alone.
     #[must_use]
     pub fn is_about_pods(self) -> bool {
         match self {
@@ -67,21 +66,20 @@ impl Goal {
     }
 }
 
-/// How long is waited at most, and for how long nobody may be left before that counts.
+/// Limits of a wait: its timeout, and the time for which no pod may be left before that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// How long nobody may be left; only evictions have to settle.
+    /// Time for which no pod may be left; only evictions have to settle.
     pub settle: Duration,
     /// When the wait is given up, counted from its beginning.
     pub timeout: Duration,
 }
 
 impl Patience {
-    /// How much longer than this wait evictions take at least of which the `last` is due then, or
-    /// `None` if they may be over in time: nobody may be left for the settle time after that. What is due
-    /// at `now` already takes no time that anybody knows.
+    /// Shortfall of this wait where the `last` eviction is due then; `None` if it may be over in time: no pod may be
+    /// left for the settle time after that. An eviction that is due at `now` takes no known time.
     ///
-    /// Whoever starts a wait that cannot end well wants to know before the first pod is evicted.
+    /// A caller of a wait that cannot end well has to know it before the first pod is evicted.
     #[must_use]
     pub fn shortfall(&self, last: Timestamp, now: Timestamp) -> Option<Shortfall> {
         let until_last = last.duration_since(now);
@@ -97,7 +95,7 @@ impl Patience {
         })
     }
 
-    /// Whether nobody may be left for longer than is waited at all, so that an eviction cannot settle.
+    /// True if the settle time is longer than the wait, so that an eviction cannot settle.
     #[must_use]
     pub fn is_too_short_to_settle(&self) -> bool {
         self.settle > self.timeout
@@ -109,13 +107,13 @@ impl Patience {
 pub struct Shortfall {
     /// When the last pod is due to be evicted.
     pub last: Timestamp,
-    /// How long that is from the question on.
+    /// Time from the question until then.
     pub until_last: Duration,
     /// The shortest wait that can be met.
     pub needed: Duration,
 }
 
-/// How sure is it that the facts are those of this moment?
+/// Certainty that the facts are those of this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freshness {
     /// They were read for this look.
@@ -125,7 +123,7 @@ pub enum Freshness {
     Kept,
 }
 
-/// What is known at one moment.
+/// Facts of one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct WaitFacts<'a> {
     /// All rules that are there, or at least those that are waited for.
@@ -137,22 +135,22 @@ pub struct WaitFacts<'a> {
     pub pods: &'a [Pod],
     /// The claims that are there.
     pub claims: &'a [ResourceClaim],
-    /// Who holds the devices, where that is waited for.
+    /// Claims that hold the devices, where that is waited for.
     pub holders: &'a [HoldingClaim<'a>],
     /// The pods that use the devices and are not left to go.
     pub staying: &'a [UnevictedPod<'a>],
     /// Pods that were told to be gone since the look before, as they were last.
     pub departed: &'a [Pod],
-    /// What could not be read: waiting does not change that.
+    /// Facts that could not be read: waiting does not change that.
     pub unread: &'a [Gap],
-    /// How sure all of that is.
+    /// Certainty of these facts.
     pub freshness: Freshness,
 }
 
-/// What to do next.
+/// Next step of a wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaitStep {
-    /// What was waited for is the case.
+    /// The goal is reached.
     Met,
     /// Look again when something changes, at the latest when the wait has lasted this long.
     WaitUntil(Duration),
@@ -176,21 +174,21 @@ pub enum UnreachableGoal {
     Replaced(ObjectName),
     /// The rule selects other devices than when the wait began, or has another taint.
     Changed(ObjectName),
-    /// The rule has an effect that evicts nobody.
+    /// The rule has an effect that evicts no pods.
     Harmless {
-        /// Which rule.
+        /// The rule.
         rule: ObjectName,
         /// The effect that it has.
         effect: Effect,
     },
     /// The rule keeps no new pods off, so that a device is idle for a moment at most.
     BlocksNoPods {
-        /// Which rule.
+        /// The rule.
         rule: ObjectName,
         /// The effect that it has.
         effect: Effect,
     },
-    /// Which pods are left cannot be determined from what may be read.
+    /// The remaining pods cannot be determined from what may be read.
     Unknowable(Vec<Gap>),
 }
 
@@ -203,7 +201,7 @@ pub enum OpenCondition<'a> {
     Unsettled {
         /// The rule as it is now.
         rule: &'a DeviceTaintRule,
-        /// What its condition is worth.
+        /// Meaning of its condition.
         evicting: EvictionStatus,
     },
     /// The controller has not judged the rule as it is now.
@@ -216,31 +214,31 @@ pub enum OpenCondition<'a> {
     NotReleased(UnreleasedPod),
     /// No pod is left, but not for long enough yet.
     Settling {
-        /// How long it has to stay so, from when on nobody was left.
+        /// Time for which it has to stay so, from when on no pod was left.
         settle: Duration,
     },
 }
 
-/// Whether the rule still puts the same taint on the same devices, whatever its effect is.
+/// True if the rule still puts the same taint on the same devices, whatever its effect is.
 fn is_about_the_same(before: &DeviceTaintRule, now: &DeviceTaintRule) -> bool {
     let taint = |rule: &DeviceTaintRule| (rule.taint.key.clone(), rule.taint.value.clone());
     before.selector == now.selector && taint(before) == taint(now)
 }
 
-/// What one look has shown.
+/// Result of one look.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observation<'a> {
-    /// What to do next.
+    /// Next step.
     pub step: WaitStep,
-    /// What is left, pods first; empty when there is nothing to wait for any more.
+    /// Open conditions, pods first; empty when there is nothing to wait for any more.
     pub open: Vec<OpenCondition<'a>>,
-    /// How many pods were to go, as far as was ever seen.
+    /// Number of pods that were to go, as far as was ever seen.
     pub all: usize,
-    /// How many of them are there, and are not to go any more.
+    /// Number of them that exist, and are not to go any more.
     pub spared: usize,
-    /// How many of them are there and have ended: they run nothing, and are not to be evicted.
+    /// Number of them that exist and have ended: they run nothing, and are not to be evicted.
     pub ended: usize,
-    /// What is waited for.
+    /// Goal of the wait.
     pub goal: Goal,
 }
 
@@ -270,10 +268,9 @@ impl Settle {
         }
     }
 
-    /// What `facts` mean for the wait after it has lasted for `elapsed`.
+    /// Judges `facts` for the wait after it has lasted for `elapsed`.
     ///
-    /// Must be told of every look, in the order of time: that nobody is left has to hold at each of
-    /// them for the settle time.
+    /// Must be told of every look, in the order of time: at each of them in the settle time, no pod may be left.
     pub fn observe<'a>(&mut self, facts: &WaitFacts<'a>, elapsed: Duration) -> Observation<'a> {
         let left: HashSet<&Uid> = facts.left.iter().map(|left| &left.pod.uid).collect();
         self.seen.extend(left.iter().map(|uid| (*uid).clone()));
@@ -322,7 +319,7 @@ impl Settle {
         self
     }
 
-    /// What to do next where it can still be met, and what is open.
+    /// Next step where the goal can still be met, given what is open.
     fn next<'a>(
         &mut self,
         facts: &WaitFacts<'a>,
@@ -373,7 +370,7 @@ impl Settle {
         }
     }
 
-    /// How long it has to stay so: what the controller has seen, and what is gone, stays so.
+    /// Time for which it has to stay so: what the controller has seen, and what is gone, stays so.
     fn settle(&self) -> Duration {
         match self.goal {
             Goal::Evicted | Goal::Idle(_) => self.patience.settle,
@@ -385,7 +382,7 @@ impl Settle {
     fn never(&self, facts: &WaitFacts<'_>) -> Option<UnreachableGoal> {
         let waits_for_being = match self.goal {
             Goal::Deleted => return None,
-            // What the controller has observed is in the rules alone: pods that cannot be read hide nothing of it.
+            // The controller's observation is in the rules alone: pods that cannot be read hide nothing of it.
             Goal::Observed => false,
             Goal::Evicted | Goal::Idle(_) => true,
         };
@@ -397,7 +394,7 @@ impl Settle {
             if rule.uid != subject.uid {
                 return Some(UnreachableGoal::Replaced(name.clone()));
             }
-            // What is empty then was not what the user asked about, and who is evicted was not previewed.
+            // The user did not ask about devices that are idle then, and their evictions were not previewed.
             if waits_for_being && !is_about_the_same(subject, rule) {
                 return Some(UnreachableGoal::Changed(name.clone()));
             }
@@ -410,8 +407,8 @@ impl Settle {
         (!hidden.is_empty()).then_some(UnreachableGoal::Unknowable(hidden))
     }
 
-    /// Whether the rule does not do what is waited for. Whoever lowers its effect meanwhile has to be told apart
-    /// from a slow eviction.
+    /// Reason for which the rule does not do what is waited for. A lowered effect has to be told apart from a slow
+    /// eviction.
     fn is_too_weak(&self, rule: &DeviceTaintRule) -> Option<UnreachableGoal> {
         let (name, effect) = (rule.name.clone(), rule.taint.effect.clone());
         match self.goal {
@@ -425,7 +422,7 @@ impl Settle {
         }
     }
 
-    /// What keeps the wait from being met, the settle time aside.
+    /// Obstacles of the goal, the settle time aside.
     fn open<'a>(&self, facts: &WaitFacts<'a>) -> Vec<OpenCondition<'a>> {
         let subjects = self.subjects.iter();
         let present = subjects.filter_map(|subject| {
@@ -450,8 +447,7 @@ impl Settle {
         }
     }
 
-    /// Whether what was not read may be what is waited for. Which devices share counters with these stands in the
-    /// slices alone.
+    /// True if the gap may hide what is waited for. The slices alone tell the devices that share counters with these.
     fn hides(&self, gap: &Gap) -> bool {
         let hides_partitions =
             matches!(self.goal, Goal::Idle(_)) && gap.kind() == Some(Kind::ResourceSlice);
@@ -475,7 +471,7 @@ fn find<'a>(rules: &'a [DeviceTaintRule], name: &ObjectName) -> Option<&'a Devic
     rules.iter().find(|rule| rule.name == *name)
 }
 
-/// Whether the rule's condition is about the rule as it is now, whatever it says.
+/// True if the rule's condition is about the rule as it is now, whatever it says.
 #[must_use]
 pub fn is_observed(rule: &DeviceTaintRule) -> bool {
     let condition = rule.condition.as_ref();

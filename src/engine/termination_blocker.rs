@@ -1,4 +1,4 @@
-//! What keeps a pod on its node although all its containers have ended.
+//! Obstacles that keep a pod on its node although all its containers have ended.
 //!
 //! A kubelet ends a pod in this order: containers, sandbox, devices, and only then does the pod get its
 //! last phase and its claims are given back. The API says nothing of a step that does not come to its
@@ -31,7 +31,7 @@ use crate::model::{
 /// A kubelet ends a pod within a second of its containers; what takes longer than this is stuck.
 pub const USUAL: SignedDuration = SignedDuration::from_secs(5);
 
-/// What keeps a pod on its node although all its containers have ended.
+/// Obstacle that keeps a pod on its node although all its containers have ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TerminationBlocker {
     /// Its devices are not given back.
@@ -53,11 +53,11 @@ pub enum TerminationBlocker {
 pub struct UnreleasedDriver {
     /// Which.
     pub driver: DriverName,
-    /// Whether it works on the node.
+    /// Presence of the driver on the node.
     pub presence: DriverPresence,
 }
 
-/// Whether a driver works on a node, as far as its slices show.
+/// Presence of a driver on a node, as far as its slices show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DriverPresence {
     /// Its slices of the node are there: it works, or it is frozen, or it has not been away for long.
@@ -67,11 +67,11 @@ pub enum DriverPresence {
         /// When that was first seen, by who has looked before.
         seen: Option<Timestamp>,
     },
-    /// Nobody has looked, or its devices belong to no node.
+    /// The slices were not read, or its devices belong to no node.
     Unknown,
 }
 
-/// Which drivers publish devices of which nodes.
+/// Drivers that publish devices, by node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Publishers {
     /// By node; nodes that are not here were not looked at.
@@ -83,7 +83,7 @@ pub struct Publishers {
 }
 
 impl Publishers {
-    /// What `slices` say, which are all there are of the nodes called `names`, and of none.
+    /// Publishers by `slices`, which are all there are of the nodes called `names`, and of none.
     #[must_use]
     pub fn new(slices: &[ResourceSlice], names: &BTreeSet<NodeName>) -> Self {
         let nodes = names.iter().map(|name| (name.clone(), BTreeSet::new()));
@@ -106,7 +106,7 @@ impl Publishers {
         publishers
     }
 
-    /// What a reading says of these nodes: nothing where its slices are not all there are.
+    /// Publishers of these nodes in a reading: nothing where its slices are not all there are.
     #[must_use]
     pub fn of(reading: &Reading, names: &BTreeSet<NodeName>) -> Self {
         if reading.known.contains(&Kind::ResourceSlice) {
@@ -123,7 +123,7 @@ impl Publishers {
             let earlier = before.nodes.get(node).into_iter().flatten();
             let known = before.gone.iter().filter(|((of, _), _)| of == node);
             let lost = earlier.map(|driver| (driver, now));
-            // What was gone before comes first, so that the earlier time is kept.
+            // Earlier observations come first, so that the earlier time is kept.
             let lost = known
                 .map(|((_, driver), at)| (driver, *at))
                 .chain(lost)
@@ -136,7 +136,7 @@ impl Publishers {
         self
     }
 
-    /// Whether `driver` works on `node`, as far as its slices show.
+    /// Presence of `driver` on `node`, as far as its slices show.
     #[must_use]
     pub fn presence(&self, node: &NodeName, driver: &DriverName) -> DriverPresence {
         match self.nodes.get(node) {
@@ -154,7 +154,7 @@ impl Publishers {
     }
 }
 
-/// Whether a node cannot end its pods: it is not ready, or it is not among the nodes although all were read. From an
+/// True if a node cannot end its pods: it is not ready, or it is not among the nodes although all were read. From an
 /// incomplete list it does not follow that the node does not exist.
 #[must_use]
 pub fn is_silent(node: Option<&Node>, are_all_read: bool) -> bool {
@@ -181,8 +181,8 @@ pub fn driver_away<'a>(
     away.next().map(|device| &device.driver)
 }
 
-/// What keeps `pod` on its node, of whose claims `claims` are all; nothing while its containers run,
-/// nobody has deleted it, or it has its last phase. A moment is left to the kubelet.
+/// Obstacle that keeps `pod` on its node, of whose claims `claims` are all; `None` while its containers run, without a
+/// deletion, or in its last phase. A moment is left to the kubelet.
 #[must_use]
 pub fn termination_blocker(
     pod: &Pod,
@@ -214,7 +214,7 @@ fn stuck_since(pod: &Pod, now: Timestamp) -> Option<Timestamp> {
         Sandbox::Down { since } => since,
         Sandbox::Up | Sandbox::Unknown => None,
     };
-    // Who was deleted after its containers had ended was waited for since then.
+    // A pod deleted after its containers had ended has been waited for since its deletion.
     let granted = SignedDuration::from_secs(deletion.grace_period_seconds.unwrap_or_default());
     let deleted = deletion.at.checked_sub(granted).unwrap_or(deletion.at);
     let ended = at.unwrap_or(deletion.at).max(deleted);
@@ -239,7 +239,7 @@ fn holders(pod: &Pod, claims: &[ResourceClaim], publishers: &Publishers) -> Vec<
     if gone.is_empty() { others } else { gone }
 }
 
-/// The drivers of all devices that the pod has reserved, also of those that nobody taints.
+/// The drivers of all devices that the pod has reserved, also of those without taints.
 fn drivers_of(pod: &Pod, claims: &[ResourceClaim]) -> BTreeSet<DriverName> {
     let namespace = &pod.name.namespace;
     let own = claims.iter().filter(|claim| {

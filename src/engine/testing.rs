@@ -20,13 +20,13 @@ use crate::model::{
 pub(crate) use super::tests::world::{taint, toleration};
 pub use crate::model::Pod;
 
-/// Whether long properties are tried as often as they can be: the second tier asks for it, with WHOLE in the environment in
-/// which they are built.
+/// True if long properties are tried as often as they can be: the second tier asks for it, with WHOLE in the
+/// environment in which they are built.
 pub fn is_whole() -> bool {
     option_env!("WHOLE").is_some()
 }
 
-/// How many of `all` tries a property gets: a tenth in the first tier, which has to be quick.
+/// Number of tries, of `all`, that a property gets: a tenth in the first tier, which has to be quick.
 pub fn tries(all: u64) -> u64 {
     if is_whole() { all } else { all.div_ceil(10) }
 }
@@ -248,7 +248,7 @@ pub fn evicted(pod: &Pod, seconds: i64) -> PodImpact<'_> {
     }
 }
 
-/// What a Job does that puts up with so many failures, and has had none.
+/// Policy of a Job that tolerates so many failures, and has had none.
 pub fn failure_policy(limit: i32) -> FailurePolicy {
     FailurePolicy {
         backoff_limit: limit,

@@ -17,7 +17,7 @@ use crate::model::{
     ResourceClaim, Snapshot, Taint, Toleration,
 };
 
-/// What puts up with the taints of a device.
+/// Claim or template that tolerates the taints of a device.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TolerantClaim {
     /// A claim that holds nothing now.
@@ -35,7 +35,7 @@ impl fmt::Display for TolerantClaim {
     }
 }
 
-/// What puts up with all of `taints`, and could get a device of `driver`, as far as that is published.
+/// Claims and templates that tolerate all of `taints`, and could get a device of `driver`, as far as published.
 #[must_use]
 pub fn tolerant(
     snapshot: &Snapshot,
@@ -71,7 +71,7 @@ fn idle(snapshot: &Snapshot) -> impl Iterator<Item = (&ResourceClaim, &ClaimSpec
 
 /// The selected devices that a claim without devices may get although the proposed taints are there.
 ///
-/// Whether its pods may run on the node is not asked: a device too many may be taken, never one too few.
+/// The nodes on which its pods may run are not considered: a device too many may be taken, never one too few.
 #[must_use]
 pub fn takeable(snapshot: &Snapshot, impact: &Impact<'_>) -> BTreeSet<DeviceId> {
     let waiting: Vec<&ClaimSpec> = idle(snapshot).map(|(_, spec)| spec).collect();
@@ -110,7 +110,7 @@ struct TaintedDevice<'a> {
 }
 
 impl TaintedDevice<'_> {
-    /// Whether a claim that asks for this could get the device.
+    /// True if a claim that asks for this could get the device.
     fn takes(&self, spec: &ClaimSpec) -> bool {
         spec.requests.iter().any(|request| match &request.kind {
             RequestKind::Exactly(terms) => self.fits(terms),

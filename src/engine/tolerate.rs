@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::semantics::Semantics;
 use crate::model::{Effect, Operator, Taint, Toleration};
 
-/// What a set of tolerations makes of one taint.
+/// Time that a set of tolerations gives for one taint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Deadline {
     /// The pod has to leave then; a time in the past means at once.
@@ -14,7 +14,7 @@ pub enum Deadline {
     Never,
 }
 
-/// What is decided about one taint, and by which toleration.
+/// Decision about one taint, and the toleration that made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TolerationDecision {
     /// When the taint drives its users away.
@@ -23,7 +23,7 @@ pub struct TolerationDecision {
     pub by: Option<usize>,
 }
 
-/// Whether `toleration` covers `taint`, the way the scheduler compares them.
+/// True if `toleration` covers `taint`, the way the scheduler compares them.
 ///
 /// An empty key covers every key, an absent effect every effect; with operator `Equal` values must
 /// be the same, also when the key is empty.
@@ -42,7 +42,7 @@ pub fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
         && effect.is_none_or(|effect| *effect == taint.effect)
 }
 
-/// Whether `toleration` keeps the eviction controller from acting on `taint`, for a while or forever.
+/// True if `toleration` keeps the eviction controller from acting on `taint`, for a while or forever.
 ///
 /// Up to 1.37 more than [`tolerates`]: the toleration's own effect has to be `NoExecute`, literally. One
 /// without effect, which the API documents as "all effects", lets a pod be scheduled and does not keep it.

@@ -1,4 +1,4 @@
-//! How much of some drivers is in use: the whole that a share is taken of.
+//! Use of some drivers' devices: the whole that a share is taken of.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::devices::current_slices;
 use super::impact::Impact;
 use crate::model::{ClaimSource, DriverName, Pod, Snapshot};
 
-/// What some drivers publish, and who uses it.
+/// Devices of some drivers, and pods that use them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Devices published in slices of their pool's newest generation, or allocated.
@@ -28,7 +28,7 @@ pub fn drivers_of(impact: &Impact<'_>) -> BTreeSet<DriverName> {
         .collect()
 }
 
-/// What the `drivers` publish, and how many pods use it.
+/// Number of devices that the `drivers` publish, and of pods that use them.
 #[must_use]
 pub fn usage(snapshot: &Snapshot, drivers: &BTreeSet<DriverName>) -> Usage {
     // Devices that only an older generation of their pool has are gone, unless a claim holds them.

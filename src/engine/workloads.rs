@@ -18,7 +18,7 @@ use crate::model::{
 pub struct Workloads<'a> {
     /// Each with the pods that it loses, by namespace, kind and name; bare pods are none.
     pub workloads: Vec<WorkloadImpact<'a>>,
-    /// What could not be read or evaluated.
+    /// Facts that could not be read or evaluated.
     pub gaps: Vec<Gap>,
     /// Where each pod's is.
     places: BTreeMap<&'a Uid, usize>,
@@ -27,13 +27,13 @@ pub struct Workloads<'a> {
 /// A workload at the top of a chain, and the pods of it that are evicted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadImpact<'a> {
-    /// What it is, as the reference to it says.
+    /// The workload, as the reference to it says.
     pub owner: Controller,
     /// Its namespace and name.
     pub name: NamespacedName,
     /// The workload, where it was read.
     pub workload: Option<(Kind, &'a Workload)>,
-    /// Whether nothing between the pods and the top is missing.
+    /// True if nothing between the pods and the top is missing.
     pub is_whole: bool,
     /// The evicted pods, by name.
     pub pods: Vec<&'a Pod>,
@@ -44,15 +44,15 @@ pub struct WorkloadImpact<'a> {
 pub struct Gang {
     /// Such as `PodGroup team-a/train`.
     pub group: String,
-    /// How many members it needs at least; absent where that is not known.
+    /// Number of members that it needs at least; absent where that is not known.
     pub needs: Option<i32>,
-    /// How many of those that were seen are lost.
+    /// Number of seen members that are lost.
     pub lost: usize,
-    /// How many that were seen stay.
+    /// Number of seen members that stay.
     pub left: usize,
 }
 
-/// How many workloads lose pods that have not recovered from something else.
+/// Number of workloads that lose pods and have not recovered from something else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recovering {
     /// Those that have fewer ready pods than they want.
@@ -73,7 +73,7 @@ pub struct Owners<'a> {
 pub struct Top<'a> {
     /// The last reference.
     pub owner: Controller,
-    /// What it refers to, where that is known.
+    /// The workload that it refers to, where that is known.
     pub workload: Option<(Kind, &'a Workload)>,
     /// Why the chain may go on.
     pub gap: Option<Gap>,
@@ -147,7 +147,7 @@ impl<'a> Owners<'a> {
         above
     }
 
-    /// Whether what made the pod is certainly not there.
+    /// True if the owner of the pod is certainly gone.
     fn is_gone(&self, pod: &Pod) -> bool {
         pod.controller.as_ref().is_some_and(|owner| {
             let kind = owner.workload_kind();
@@ -182,7 +182,7 @@ impl<'a> Owners<'a> {
         self.without(owner.workload_kind()?)
     }
 
-    /// What is missing with a kind that was asked for, unless it is told already.
+    /// Gap of a kind that was asked for, unless it is told already.
     fn without(&self, kind: Kind) -> Option<Gap> {
         self.reading
             .gaps
@@ -193,7 +193,7 @@ impl<'a> Owners<'a> {
     }
 }
 
-/// What the evictions of `impact` take from which workload.
+/// Pods that the evictions of `impact` take, by workload.
 #[must_use]
 pub fn workloads<'a>(impact: &Impact<'a>, reading: &'a Reading) -> Workloads<'a> {
     let owners = Owners::new(reading);
@@ -252,7 +252,7 @@ impl<'a> Workloads<'a> {
         self.workloads.get(*self.places.get(&pod.uid)?)
     }
 
-    /// How many have nothing left, and of how many that is not known.
+    /// Number of workloads that have nothing left, and of those for which that is not known.
     #[must_use]
     pub fn down(&self) -> (usize, usize) {
         let mut down = (0_usize, 0_usize);
@@ -268,8 +268,8 @@ impl<'a> Workloads<'a> {
 }
 
 impl WorkloadImpact<'_> {
-    /// How many ready pods are left; nothing where that is not known, or the workload is none whose
-    /// pods stand in for each other.
+    /// Number of ready pods that are left; `None` where that is not known, or the pods of the workload do not stand in
+    /// for each other.
     #[must_use]
     pub fn left(&self) -> Option<i32> {
         let (kind, workload) = self.workload?;
@@ -284,7 +284,7 @@ impl WorkloadImpact<'_> {
             .map(|ready| ready.saturating_sub(lost).max(0))
     }
 
-    /// Whether nothing of it is left; unknown where its numbers are, or what it is.
+    /// True if nothing of it is left; unknown where its numbers are, or what it is.
     #[must_use]
     pub fn is_down(&self) -> Option<bool> {
         match self.workload {
@@ -322,7 +322,7 @@ pub fn recovering(impact: &Impact<'_>, reading: &Reading) -> Recovering {
     }
 }
 
-/// Whether that refers to a pod.
+/// True if that refers to a pod.
 fn is_pod(owner: &Controller) -> bool {
     &*owner.kind == Kind::Pod.as_str() && &*owner.api_version == "v1"
 }
@@ -373,8 +373,8 @@ pub fn gangs<'a>(impact: &Impact<'a>, reading: &'a Reading) -> BTreeMap<&'a Uid,
     evicted(impact).filter_map(gang).collect()
 }
 
-/// What the group is called, and how many it needs, where that is known; nothing for one that needs no
-/// number of members.
+/// Name of the group, and number of members that it needs, where that is known; `None` for one that needs no number of
+/// members.
 fn describe(group: &Group<'_>, snapshot: &Snapshot) -> Option<(String, Option<i32>)> {
     match group {
         Group::Pods(namespace, name) => {
@@ -423,7 +423,7 @@ impl<'a> Group<'a> {
 }
 
 impl Gang {
-    /// Whether it may have too few members left; those that were not seen do not count.
+    /// True if it may have too few members left; those that were not seen do not count.
     #[must_use]
     pub fn is_broken(&self) -> bool {
         let left = i32::try_from(self.left).unwrap_or(i32::MAX);
@@ -542,7 +542,7 @@ mod tests {
                 assert_eq!((found.lost, found.left), (1, 2));
             }
         }
-        // Nobody knows how many it needs.
+        // The number that it needs is not known.
         reading.snapshot.pod_groups.clear();
         assert!(gangs(&lost, &reading).contains_key(&pods[0].uid));
     }
@@ -644,7 +644,7 @@ mod tests {
             reading.snapshot.replica_sets = vec![ReplicaSet(wants(ready))];
             assert_eq!(recovering(&reading), expected);
         }
-        // What is above it and says how many it wants is right.
+        // The owner above it that says how many it wants is right.
         reading.snapshot.replica_sets = vec![ReplicaSet(below(wants(3), "Deployment", "train"))];
         reading.snapshot.deployments = vec![Deployment(Workload {
             replicas: Some(9),

@@ -11,8 +11,8 @@ use crate::decide::owner::owner;
 use crate::error::Failure;
 use crate::model::{DeviceTaintRule, RuleMetadata};
 
-/// What has to be done so that all of `drafts` are there, where `rules` are; in the order of the
-/// drafts. All of it is checked before the first of it is done.
+/// Steps after which all of `drafts` exist, given the existing `rules`; in the order of the drafts. All of them are
+/// checked before the first is carried out.
 ///
 /// # Errors
 ///
@@ -33,7 +33,7 @@ pub fn add(
     drafts.into_iter().map(one).collect()
 }
 
-/// What has to be done about one rule, `found` being the one of its name, if there is one.
+/// Step for one rule, `found` being the existing rule of its name.
 ///
 /// # Errors
 ///
@@ -79,7 +79,7 @@ fn patch(draft: &RuleDraft, rule: &DeviceTaintRule, terms: &Terms<'_>) -> RulePa
     }
     // Only these entries are sent: labels and annotations of others stay as they are.
     patch.labels = missing(&draft.labels, &rule.metadata.labels);
-    // The first owner keeps it: whoever removes what another command has added must not take this.
+    // The first owner keeps it: a deletion of what another command has added must not take this.
     let is_ours = owner(rule).is_this_plugin();
     if !is_ours {
         patch.labels.remove(RuleMetadata::MANAGED_BY);
@@ -88,10 +88,10 @@ fn patch(draft: &RuleDraft, rule: &DeviceTaintRule, terms: &Terms<'_>) -> RulePa
         patch.labels.remove(RuleMetadata::BATCH);
     }
     patch.annotations = missing(&draft.annotations, &rule.metadata.annotations);
-    // Which run has made it is a note of whoever did; a manifest may have that of another rule.
+    // The run that has created it is a note of its creator; a manifest may have that of another rule.
     patch.annotations.remove(RuleMetadata::CREATED_BY_RUN);
     patch.annotations.remove(RuleMetadata::CHANGED_BY_RUN);
-    // What its device was when it was made stays noted, unless somebody means what is there now.
+    // The hardware that the rule noted when it was created stays noted, unless the user means the current hardware.
     if terms.existing == Existing::Kept {
         patch.annotations.remove(RuleMetadata::IDENTITY);
     }

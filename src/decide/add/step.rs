@@ -3,7 +3,7 @@
 use crate::decide::draft::{RuleDraft, RulePatch};
 use crate::model::DeviceTaintRule;
 
-/// What has to be done about one rule.
+/// Step of an addition for one rule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AddStep {
     /// It is made.
@@ -14,7 +14,7 @@ pub enum AddStep {
         draft: RuleDraft,
         /// The rule as it is there.
         rule: Box<DeviceTaintRule>,
-        /// What is changed.
+        /// Changed fields.
         patch: RulePatch,
     },
     /// The one that is there is as it is asked for.
@@ -35,7 +35,7 @@ impl AddStep {
         }
     }
 
-    /// Whether there is anything to do.
+    /// True if there is anything to do.
     #[must_use]
     pub fn is_open(&self) -> bool {
         match self {

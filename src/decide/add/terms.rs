@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::engine::Semantics;
 
-/// What becomes of effect, value and expiry of a rule that is there already.
+/// Treatment of effect, value and expiry of an existing rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// They stay.
@@ -16,9 +16,9 @@ pub enum Existing {
 /// On which terms rules are made.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'a> {
-    /// What becomes of those that are there.
+    /// Treatment of existing rules.
     pub existing: Existing,
-    /// How the server behaves.
+    /// Behaviour of the server.
     pub semantics: &'a Semantics,
     /// The server's clock.
     pub now: Timestamp,

@@ -1,4 +1,4 @@
-//! What is done about rules, and what is refused.
+//! Steps for rules, and refusals.
 
 use serde_json::json;
 

@@ -6,7 +6,7 @@ use crate::model::RuleMetadata;
 use crate::naming::phrase::counted;
 
 impl AddStep {
-    /// What is not done about a rule that is there although it was asked for, and why; one line each.
+    /// Requests that are not carried out for an existing rule, and why; one line each.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let (draft, Some(rule)) = (self.draft(), self.existing()) else {
@@ -38,7 +38,7 @@ impl AddStep {
     }
 }
 
-/// What is done, as the beginning of a question.
+/// Action, as the beginning of a question.
 #[must_use]
 pub fn action(open: &[&AddStep]) -> String {
     let Some(first) = open.first().map(|step| step.draft()) else {

@@ -39,7 +39,7 @@ pub struct DeviceFilterFlags {
 }
 
 impl DeviceArguments {
-    /// Whether nothing was typed that selects devices, nor a taint.
+    /// True if neither devices nor a taint were typed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.arguments.is_empty()
@@ -175,7 +175,7 @@ impl Choice {
         })
     }
 
-    /// Whether all devices of a driver, or of all drivers, are selected.
+    /// True if all devices of a driver, or of all drivers, are selected.
     #[must_use]
     pub fn has_whole_driver(&self) -> bool {
         let selectors = match &self.by {
@@ -186,13 +186,13 @@ impl Choice {
         self.filter.is_none() && selectors.iter().any(is_whole)
     }
 
-    /// Whether it takes a look at a cluster to tell which devices are selected.
+    /// True if the cluster has to be read to tell the selected devices.
     #[must_use]
     pub fn needs_cluster(&self) -> bool {
         !self.hardware.is_empty() || self.filter.is_some()
     }
 
-    /// Whether attributes or counters of devices have to be read for that.
+    /// True if attributes or counters of devices have to be read for that.
     #[must_use]
     pub fn needs_attributes(&self) -> bool {
         let mut filter = self.filter.iter();

@@ -30,7 +30,7 @@ pub struct DeviceFilter {
 pub struct ResolvedChoice {
     /// The selection.
     pub choice: Choice,
-    /// What to know about it.
+    /// Notes about the selection.
     pub notes: Vec<String>,
 }
 
@@ -170,13 +170,13 @@ impl DeviceFilter {
         self.node.as_deref()
     }
 
-    /// Whether it selects devices without names; `--with-partitions` alone only adds to named ones.
+    /// True if it selects devices without names; `--with-partitions` alone only adds to named ones.
     #[must_use]
     pub fn chooses(&self) -> bool {
         !self.conditions.is_empty()
     }
 
-    /// Whether attributes or counters of devices have to be read for it.
+    /// True if attributes or counters of devices have to be read for it.
     #[must_use]
     pub fn needs_attributes(&self) -> bool {
         let mut conditions = self.conditions.iter();

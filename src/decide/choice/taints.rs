@@ -8,7 +8,7 @@ use crate::error::{ExitStatus, Failure};
 use crate::model::{DeviceTaintRule, Effect, Snapshot, Warning, in_group};
 use crate::naming::taint;
 
-/// The taint that is looked at when nobody has named one.
+/// The taint that is assumed when none is named.
 const DEFAULT_TAINT: &str = in_group!("preview:NoExecute");
 
 impl Choice {
@@ -50,8 +50,7 @@ impl Choice {
         }
     }
 
-    /// What to know about how this is looked at: a taint that nobody has named, or whose effect does
-    /// nothing by itself.
+    /// Warning about an assumed taint, or about one whose effect does nothing by itself.
     #[must_use]
     pub fn warning(&self) -> Option<Warning> {
         match (&self.by, &self.taint) {
@@ -86,7 +85,7 @@ pub fn refuse_wide(manifests: &[DeviceTaintRule]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Nobody has named the taint, so that only blanket tolerations can cover it.
+/// No taint was named, so that only blanket tolerations can cover it.
 fn unnamed() -> Warning {
     Warning {
         code: "unnamed-taint",

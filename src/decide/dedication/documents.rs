@@ -37,7 +37,7 @@ pub fn typed_taint(text: &str) -> Result<Option<Taint>, Failure> {
 ///
 /// # Errors
 ///
-/// What is neither a rule nor a device that is there; what has no taint.
+/// The text names neither an existing rule nor an existing device, or one without taint.
 pub fn taints_meant(
     text: &str,
     rules: &[DeviceTaintRule],
@@ -112,7 +112,7 @@ fn snippet(taints: &[Taint]) -> Vec<Value> {
     tolerations.collect()
 }
 
-/// What to know about these lines.
+/// Pitfalls of these lines.
 #[must_use]
 pub fn traps(taints: &[Taint]) -> Vec<String> {
     let evicts = taints.iter().any(|taint| taint.effect.evicts());

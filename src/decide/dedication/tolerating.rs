@@ -9,7 +9,7 @@ use crate::model::{
     Toleration,
 };
 
-/// How a taint is tolerated.
+/// Degree to which a taint is tolerated.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -31,7 +31,7 @@ impl Tolerance {
     }
 }
 
-/// What tolerates a taint.
+/// Kind of object that tolerates a taint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TolerantKind {
     /// A claim.
@@ -63,13 +63,13 @@ impl TolerantKind {
 /// A claim or template that tolerates a taint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tolerant {
-    /// Which of the two.
+    /// Kind of the object.
     pub kind: TolerantKind,
     /// Namespace and name.
     pub name: NamespacedName,
     /// How.
     pub tolerance: Tolerance,
-    /// Whether it only watches: all of its requests that tolerate the taint have admin access.
+    /// True if it only watches: all of its requests that tolerate the taint have admin access.
     pub admin_access: bool,
     /// The tolerations that do it, as they are written, each once.
     pub by: Vec<Toleration>,
@@ -77,7 +77,7 @@ pub struct Tolerant {
     pub devices: Vec<DeviceId>,
 }
 
-/// How `toleration` tolerates `taint`, if it does.
+/// Degree to which `toleration` tolerates `taint`, if it does.
 ///
 /// Upstream: `ToleratesTaint` of `resourceclaim/devicetoleration.go`, as the scheduler asks.
 #[must_use]

@@ -77,7 +77,7 @@ impl PodClass {
 
     fn of_owner<'a>(pod: &'a Pod, owners: &Owners<'a>) -> Self {
         let Some(kind) = pod.controller.as_ref().and_then(|it| it.workload_kind()) else {
-            // Whether an owner of another kind recreates the pod is unknown.
+            // It is unknown if an owner of another kind recreates the pod.
             return Self::Unmanaged;
         };
         let owner = owners.owners_of(pod).into_iter().next();

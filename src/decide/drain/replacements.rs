@@ -1,4 +1,4 @@
-//! Whether the pods that a drain evicts find other devices.
+//! Search for other devices for the pods that a drain evicts.
 
 use crate::assess::{Basis, Replacements};
 use crate::engine::allocator::NodeFilter;

@@ -389,7 +389,7 @@ mod tests {
         let raised = drain_rule(&draft.name, "node-1", "NoExecute");
         let draft = terms.drafts(&unit, &[raised]).expect("a rule").remove(0);
         assert_eq!(draft.taint.effect, Effect::NoExecute);
-        // That of another drain is none of its rules.
+        // The rule of another drain is none of its rules.
         let mut other = drain_rule(&draft.name, "node-1", "NoExecute");
         let label = (RuleMetadata::DRAIN.to_owned(), "other".to_owned());
         other.metadata.labels.extend([label]);

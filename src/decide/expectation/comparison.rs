@@ -1,7 +1,7 @@
 //! Comparison of an impact with the approved one (`--expect`).
 //!
-//! Compares an impact that somebody has read and kept with the one of the moment. Less is welcome:
-//! only pods that were not in it, and evictions that come earlier, are objections.
+//! Compares an impact that the user has read and kept with the current one. Less is welcome: only pods that were not in
+//! it, and evictions that come earlier, are objections.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::assess::{ImpactFacts, PodFacts};
 use crate::engine::ProposedTaint;
 use crate::naming::device;
 
-/// What speaks against a change that has the impact `found` where `known` was agreed to; empty when nothing does.
+/// Objections to a change that has the impact `found` where `known` was approved.
 #[must_use]
 pub fn objections(known: &ImpactFacts, found: &ImpactFacts) -> Vec<ApprovalRefusal> {
     let mut objections: Vec<ApprovalRefusal> = other_taints(known, found).into_iter().collect();
@@ -62,7 +62,7 @@ fn other_taints(known: &ImpactFacts, found: &ImpactFacts) -> Option<ApprovalRefu
     })
 }
 
-/// What taints which devices, without times and names.
+/// Taints and their devices, without times and names.
 fn described(taints: &[ProposedTaint]) -> BTreeSet<String> {
     let one = |proposed: &ProposedTaint| {
         let taint = &proposed.taint;
@@ -74,8 +74,8 @@ fn described(taints: &[ProposedTaint]) -> BTreeSet<String> {
     taints.iter().map(one).collect()
 }
 
-/// Whether the pod leaves earlier than expected: at an earlier time, or with less time left from the
-/// moment of the change. An eviction that only comes nearer because time passes is not earlier.
+/// Objection to a pod that leaves earlier than expected: at an earlier time, or with less time left from the moment of
+/// the change. An eviction that only comes nearer because time passes is not earlier.
 fn earlier(expected: &PodFacts, found: &PodFacts) -> Option<ApprovalRefusal> {
     // Both the time and the delay, since a report that waited for approval has only delays that are over.
     let (then, now) = (expected.eviction_time?, found.eviction_time?);

@@ -1,4 +1,4 @@
-//! What somebody has agreed to beforehand (`--expect`), and what differs from it.
+//! Approval given beforehand (`--expect`), and what differs from it.
 //!
 //! | what | module |
 //! |---|---|

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 
 use crate::naming::age::human_duration;
 
-/// What keeps a change from being the one that was agreed to.
+/// Difference between a change and the approved one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApprovalRefusal {
     /// The report was about other taints.
@@ -32,7 +32,7 @@ pub enum ApprovalRefusal {
     },
     /// Something could be read then and cannot be read now.
     LessKnown {
-        /// What is missing.
+        /// Missing data.
         what: String,
     },
 }
@@ -73,7 +73,7 @@ impl fmt::Display for ApprovalRefusal {
 }
 
 impl ApprovalRefusal {
-    /// Whether other devices are selected, or tainted otherwise, than in what was agreed to.
+    /// True if other devices are selected, or tainted otherwise, than approved.
     #[must_use]
     pub fn is_of_selection(&self) -> bool {
         matches!(self, Self::OtherTaints { .. })

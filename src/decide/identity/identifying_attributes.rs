@@ -5,7 +5,7 @@
 pub struct IdentifyingAttribute {
     /// The name without its domain.
     pub name: &'static str,
-    /// Whether the value is a place within the machine, whatever hardware is there.
+    /// True if the value is a place within the machine, whatever hardware is there.
     pub is_place: bool,
 }
 

@@ -98,8 +98,8 @@ fn named(selector: &DeviceSelector) -> Option<DeviceId> {
 }
 
 impl RuleDraft {
-    /// Whether the draft is for one device by its name, so that it notes its hardware. A manifest has all that its rule
-    /// is to have.
+    /// True if the draft is for one device by its name, so that it notes its hardware. A manifest already has all that
+    /// its rule is to have.
     #[must_use]
     pub fn notes_hardware(&self) -> bool {
         self.manifest.is_none() && named(&self.selector).is_some()
@@ -129,7 +129,7 @@ pub fn with_identities(
     drafts
 }
 
-/// Whether one of the rules notes hardware, so that attributes have to be read to compare it.
+/// True if one of the rules notes hardware, so that attributes have to be read to compare it.
 #[must_use]
 pub fn is_noted(rules: &[DeviceTaintRule]) -> bool {
     rules.iter().any(|rule| NotedHardware::on(rule).is_some())
@@ -236,7 +236,7 @@ mod tests {
         crate::decide::testing::draft(selector, "None")
     }
 
-    /// What a rule for gpu-0 notes where it is published with these attributes.
+    /// Note of a rule for gpu-0 where the device is published with these attributes.
     fn note(attributes: Attributes<'_>) -> Option<String> {
         let drafts = vec![draft(selector("gpu-0"))];
         let snapshot = snapshot("gpu-0", attributes);

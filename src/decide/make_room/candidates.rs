@@ -82,7 +82,7 @@ pub struct Beneficiary<'a> {
     pub pod: &'a Pod,
     /// The pods for which claims of it are reserved.
     pub sharing: &'a BTreeSet<Uid>,
-    /// Whether devices are kept for it by a taint.
+    /// True if devices are kept for it by a taint.
     pub has_taint: bool,
 }
 

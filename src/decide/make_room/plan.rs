@@ -22,7 +22,7 @@ const SHOWN: usize = 10;
 /// Limits of the evictions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoomLimits {
-    /// Whether budgets may be violated.
+    /// True if budgets may be violated.
     pub force: bool,
     /// Longest grace period of an eviction, in seconds; absent where pods keep their own.
     pub grace: Option<i64>,
@@ -67,7 +67,7 @@ pub struct PlannedEviction {
     pub uid: Uid,
     /// Grace period of the eviction, in seconds.
     pub grace_period_seconds: i64,
-    /// Whether `grace_period_seconds` is shorter than the pod's own.
+    /// True if `grace_period_seconds` is shorter than the pod's own.
     pub is_shortened: bool,
     priority: i32,
     owner: Option<String>,

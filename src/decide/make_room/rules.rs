@@ -163,7 +163,7 @@ pub fn lacking(claim: &ResourceClaim, uid: &Uid) -> Vec<LackingRequest> {
     lacking.collect()
 }
 
-/// Whether one of the tolerations covers the taint for the pod with this UID.
+/// True if one of the tolerations covers the taint for the pod with this UID.
 #[must_use]
 pub fn covers(tolerations: &[Toleration], uid: &Uid) -> bool {
     let taint = taint(uid);

@@ -109,7 +109,7 @@ impl RoomFacts {
         }
     }
 
-    /// Whether the claims were read before the pod was scheduled, and the pod after it: the next look has its devices.
+    /// True if the claims were read before the pod was scheduled, and the pod after it: the next look has its devices.
     #[must_use]
     pub fn precedes_scheduling(&self) -> bool {
         matches!(self.progress, PodProgress::Scheduled(_)) && self.devices.is_empty()
@@ -257,7 +257,7 @@ impl RoomRun {
         }
     }
 
-    /// What the run waits for, a line each.
+    /// Objects that the run waits for, a line each.
     #[must_use]
     pub fn left(&self, facts: &RoomFacts) -> Vec<String> {
         let pods = facts.remaining.iter().map(|(name, uid, is_leaving)| {

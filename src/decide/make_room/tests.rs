@@ -294,7 +294,7 @@ fn a_pod_that_does_not_wait_for_devices_is_refused_with_the_words_of_the_schedul
     }
 }
 
-/// What becomes of a pod whose device is in use on node-7 and free on node-8, which is as `change` makes it.
+/// Eligibility of a pod whose device is in use on node-7 and free on node-8, which is as `change` makes it.
 fn asked_beside_a_free_device(change: impl FnOnce(&mut Node)) -> Result<Eligibility, Failure> {
     let mut reading = one_device();
     let snapshot = &mut reading.snapshot;

@@ -200,7 +200,7 @@ pub fn refuse_unread(reading: &Reading) -> Result<(), Failure> {
         .into_iter()
         .filter_map(|kind| {
             // Pods are read only for the devices in question, so the kind as a whole never counts as read.
-            // What failed is a gap.
+            // A failed read is a gap.
             let has_failed = || reading.gaps.iter().any(|gap| gap.kind() == Some(kind));
             let gap = reading.without(kind);
             gap.filter(|_| kind != Kind::Pod || has_failed())

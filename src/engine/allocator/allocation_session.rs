@@ -33,7 +33,7 @@ const STEPS: u64 = 5_000_000;
 // at all are placed in a few steps on the first node that fits.
 const STEPS_OF_A_NODE: u64 = 50_000;
 
-/// What becomes of the claims whose pods the proposed taints of `impact` evict, on the nodes that `filter` allows.
+/// Reallocation of the claims whose pods the proposed taints of `impact` evict, on the nodes that `filter` allows.
 #[must_use]
 pub fn replacement<'a>(
     snapshot: &'a Snapshot,
@@ -85,7 +85,7 @@ fn evicted<'i, 'a>(impact: &'i Impact<'a>) -> impl Iterator<Item = &'i PodImpact
 /// A claim through which pods lose devices.
 struct LostClaim<'a> {
     claim: &'a ResourceClaim,
-    /// What replacements ask for: the template's spec if that is known.
+    /// Spec that replacements ask for: the template's if that is known.
     spec: Option<&'a ClaimSpec>,
 }
 
@@ -173,12 +173,12 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         }
     }
 
-    /// What becomes of the claim, on whatever node.
+    /// Reallocation of the claim, on whatever node.
     pub(super) fn reallocation(&mut self, claim: &'a ResourceClaim) -> ClaimReallocation<'a> {
         self.reallocation_on(claim, claim.spec.as_deref(), None)
     }
 
-    /// Whether what the claim holds can be replaced by devices for `spec`, on the nodes of these views; absent for all.
+    /// Reallocation of the claim's devices for `spec`, on the nodes of these views; absent for all.
     fn reallocation_on(
         &mut self,
         claim: &'a ResourceClaim,
@@ -284,7 +284,7 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         self.groups.len().saturating_sub(1)
     }
 
-    /// Whether a claim of the group could be placed on the nodes of `views` once it has given back what is its `own`.
+    /// Placeability of a claim of the group on the nodes of `views` once it has given back what is its `own`.
     fn placeability(
         &mut self,
         place: usize,
@@ -344,9 +344,8 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         }
     }
 
-    /// Whether it is certain that a claim could be placed on the nodes of the view, by this outcome of a search; adds to
-    /// `unknown` why it may be otherwise. One such node is enough, and what is unknown about others counts only if there is
-    /// none.
+    /// True if a claim can certainly be placed on the nodes of the view, by this outcome of a search; adds to `unknown`
+    /// why it may be otherwise. One such node is enough, and what is unknown about others counts only if there is none.
     fn is_place(
         &mut self,
         view: usize,
@@ -374,7 +373,7 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         false
     }
 
-    /// Whether it is known and certain that no claim of the group can be placed on the nodes of the view with nothing
+    /// True if it is known and certain that no claim of the group can be placed on the nodes of the view with nothing
     /// given back.
     fn is_ruled_out(&self, place: usize, view: usize) -> bool {
         match &self.groups[place].outcomes[view] {
@@ -407,7 +406,7 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
         Some(Unknown::unread(what))
     }
 
-    /// A selector may be one that nobody here understands, or ask for labels that nobody has read.
+    /// A selector may be one that this program does not understand, or ask for labels that were not read.
     fn doubtful_nodes(&self) -> Unknown {
         let what = "the nodes of some devices are unknown";
         if self.state.completeness.nodes {
@@ -443,7 +442,7 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
             demands,
             steps: &steps,
         });
-        // What a search used is taken from the budget of all, whatever it came to.
+        // The steps of a search are taken from the budget of all, whatever it came to.
         let taken = allowed.saturating_sub(steps.get());
         self.steps.set(self.steps.get().saturating_sub(taken));
         answer
@@ -498,7 +497,7 @@ impl<'s, 'a> AllocationSession<'s, 'a> {
     }
 }
 
-/// Whether it is certain that a pod can be scheduled on a node of the view; absent where it cannot.
+/// True if a pod can certainly be scheduled on a node of the view; absent where it cannot.
 fn is_allowed(views: Option<&[AllowedView]>, view: usize) -> Option<bool> {
     let Some(views) = views else {
         return Some(true);

@@ -12,7 +12,7 @@ use super::usage::{Holdings, Usage};
 use crate::engine::impact::Impact;
 use crate::model::{DeviceAmount, DeviceClass, RequestTerms};
 
-/// What stays allocatable of the classes of the selected devices.
+/// Devices of the classes of the selected devices that stay allocatable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Available {
     /// The classes that a selected device is of, by name.
@@ -23,8 +23,7 @@ pub struct Available {
     pub whole: Range,
 }
 
-/// What stays allocatable of the classes that the devices of `impact` are of; absent where nobody has
-/// read what that depends on.
+/// Devices of the classes of the devices of `impact` that stay allocatable; absent where the inputs were not read.
 pub(super) fn available<'a>(
     impact: &Impact<'_>,
     state: &ClusterState<'a>,
@@ -57,7 +56,7 @@ pub(super) fn available<'a>(
     Some(found)
 }
 
-/// Whether everything was read that may hold or taint a device.
+/// True if everything was read that may hold or taint a device.
 fn is_sure(state: &ClusterState<'_>) -> bool {
     let completeness = state.completeness;
     completeness.claims && completeness.rules && completeness.nodes

@@ -8,15 +8,14 @@ use super::quantity::{Amount, amount};
 use crate::engine::devices::{current_slices, pool_of};
 use crate::model::{CounterUse, Device, DeviceId, ResourceSlice, Snapshot};
 
-/// What is left of the counters of a pool, by set and name; `None` where that is not known.
+/// Rest of the counters of a pool, by set and name; `None` where that is not known.
 type CountersLeft<'a> = BTreeMap<(&'a str, &'a str), Option<Amount>>;
 
-/// The devices of `snapshot` that the allocator would not give to anybody although no claim holds them:
-/// what devices in use leave of the counters of their pool is not enough for them, or is not known. Counters
-/// have to be read for it.
+/// The devices of `snapshot` that the allocator gives to no claim although none holds them: devices in use leave too
+/// little of their pool's counters, or an unknown amount. Counters have to be read for it.
 ///
 /// Administrative access takes nothing. A counter that is overdrawn already keeps back every device of its
-/// pool that takes anything, and so does one of which nobody can say how much is left.
+/// pool that takes anything, and so does one with an unknown rest.
 ///
 /// Upstream: `checkAvailableCounters`.
 #[must_use]
@@ -107,7 +106,7 @@ fn of_pool(slices: &[&ResourceSlice], is_held: &impl Fn(&DeviceId) -> bool) -> V
     blocked.map(|(id, _)| id).collect()
 }
 
-/// What the devices in use leave of the counters of their pool.
+/// Rest of the counters of their pool beside the devices in use.
 fn left<'a>(
     slices: &[&'a ResourceSlice],
     in_use: impl Iterator<Item = &'a Device>,

@@ -14,7 +14,7 @@ use super::pool::{NodeView, Pool, PoolStatus, is_for};
 use super::usage::Usage;
 use crate::model::SliceNodes;
 
-/// Whether a device is one that is looked for.
+/// Suitability of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Candidacy {
     No,
@@ -86,7 +86,7 @@ impl<'a> FittingDevices<'a> {
         found
     }
 
-    /// How many of the devices are free, pool by pool; a device counts once, seen from wherever.
+    /// Number of free devices, pool by pool; a device counts once, seen from wherever.
     pub(super) fn free(
         &self,
         choice: &Choice<'_>,
@@ -113,7 +113,7 @@ impl<'a> FittingDevices<'a> {
     }
 }
 
-/// How many devices are free in each pool, by its place.
+/// Number of free devices in each pool, by its place.
 #[derive(Debug, Default)]
 pub(super) struct FreeDevices {
     by_pool: HashMap<u32, Range>,
@@ -137,7 +137,7 @@ impl FreeDevices {
     }
 }
 
-/// Whether a device fits the choice, for some node, in use or not.
+/// Tells if a device fits the choice, for some node, in use or not.
 fn fits(choice: &Choice<'_>, place: u32, state: &ClusterState<'_>) -> Candidacy {
     if state.is_blocked(place, &choice.terms.tolerations) {
         return Candidacy::No;
@@ -151,7 +151,7 @@ fn fits(choice: &Choice<'_>, place: u32, state: &ClusterState<'_>) -> Candidacy 
     }
 }
 
-/// Whether some node can use the device, which is in a pool in reach.
+/// Tells if some node can use the device, which is in a pool in reach.
 pub(super) fn reached(place: u32, state: &ClusterState<'_>) -> Candidacy {
     let at = state.at(place);
     match at.slice.nodes {
@@ -170,7 +170,7 @@ pub(super) fn reached(place: u32, state: &ClusterState<'_>) -> Candidacy {
     }
 }
 
-/// Whether nobody has the device, or enough of it is left.
+/// Tells if no claim has the device, or enough of it is left.
 pub(super) fn is_free(
     choice: &Choice<'_>,
     pool: &Pool<'_>,

@@ -8,18 +8,18 @@ use super::quantity::{Amount, MILLI, ONE, amount};
 use crate::engine::semantics::Semantics;
 use crate::model::{CapacityPolicy, CapacityRange, Device};
 
-/// What is asked of capacities, by name.
+/// Requested capacities, by name.
 pub(super) type RequestedCapacity = BTreeMap<Arc<str>, Arc<str>>;
 
-/// What is taken of a device's capacities, by their names as [`CapacityNames::short`] has them.
+/// Consumed capacities of a device, by their names as [`CapacityNames::short`] has them.
 pub(super) type ConsumedCapacity<'a> = BTreeMap<&'a str, Portion>;
 
 /// A part of a capacity.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Portion {
-    /// How much it is.
+    /// Amount of the part.
     pub(super) portion: Amount,
-    /// How much the device has.
+    /// Capacity of the device.
     whole: Amount,
 }
 
@@ -45,7 +45,7 @@ impl From<CapacityError> for Unknown {
     }
 }
 
-/// How the capacities of a driver's devices are named.
+/// Names of the capacities of a driver's devices.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CapacityNames<'d> {
     /// The driver whose name may be left out; absent where each spelling is another capacity.
@@ -86,8 +86,8 @@ impl<'d> CapacityNames<'d> {
     }
 }
 
-/// What `asked` takes of `device`; `None` where the device has no such capacity, or does not hand out
-/// such a portion.
+/// Portions of `device` that `asked` takes; `None` where the device has no such capacity, or does not hand out such a
+/// portion.
 ///
 /// Upstream: `cmpRequestOverCapacity` in `consumable_capacity.go`, up to where it adds.
 pub(super) fn taken<'a>(
@@ -137,7 +137,7 @@ pub(super) fn taken<'a>(
     Ok(Some(taken))
 }
 
-/// Whether all capacities of `device` are taken, however much that is: they need not be decoded.
+/// True if all capacities of `device` are taken, however much that is: they need not be decoded.
 pub(super) fn takes_all(asked: &RequestedCapacity, device: &Device) -> bool {
     let mut terms = device.terms.iter();
     asked.is_empty()
@@ -145,7 +145,7 @@ pub(super) fn takes_all(asked: &RequestedCapacity, device: &Device) -> bool {
         && terms.all(|terms| terms.policies.is_empty())
 }
 
-/// Whether so much is left of every capacity, where `used` says how much of each is in use.
+/// True if so much is left of every capacity, where `used` says how much of each is in use.
 ///
 /// Upstream: `cmpRequestOverCapacity`, from where it adds.
 pub(super) fn is_left(
@@ -173,7 +173,7 @@ fn read_of(written: Option<&Arc<str>>) -> Result<Option<Amount>, CapacityError> 
     written.map(|written| read(written)).transpose()
 }
 
-/// The portion of whoever wants so much, or says nothing.
+/// The portion for a request of so much, or of no amount.
 ///
 /// Upstream: `calculateConsumedCapacity`.
 fn portion(

@@ -9,9 +9,9 @@ use crate::model::ClaimSpec;
 pub(super) struct ClaimGroup<'a> {
     pub(super) spec: &'a ClaimSpec,
     pub(super) demands: Result<Vec<Demand<'a>>, Unknown>,
-    /// What fits each choice, in the order of the demands.
+    /// Fitting devices of each choice, in the order of the demands.
     pub(super) fitting: Vec<(FittingDevices<'a>, FreeDevices)>,
-    /// Whether such a claim could be placed on each node, with nothing given back.
+    /// Search result for such a claim on each node, with nothing given back.
     pub(super) outcomes: Vec<Option<Result<bool, SearchStop>>>,
     /// The nodes of which it is not known that such a claim cannot be placed there with nothing given back, in their order.
     pub(super) open: Vec<usize>,

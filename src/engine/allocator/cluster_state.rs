@@ -34,13 +34,13 @@ const EVERY_DEVICE: &DeviceSelector = &DeviceSelector {
 pub(super) struct DeviceAt<'a> {
     pub(super) slice: &'a ResourceSlice,
     pub(super) device: &'a Device,
-    /// Which device it is: those of one driver, pool and name are the same.
+    /// Identity of the device: those of one driver, pool and name are the same.
     pub(super) identity: u32,
     /// The driver's taints, then those of rules, the proposed ones among them.
     taints: Vec<(Taint, TaintSetter)>,
 }
 
-/// Who has set a taint.
+/// Setter of a taint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TaintSetter {
     /// The driver of the device, by the place of the taint among those that it has set.
@@ -61,7 +61,7 @@ pub(super) enum IgnoredTaints {
 /// A taint that is taken for gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum IgnoredTaint {
-    /// That of a rule.
+    /// The taint of a rule.
     Rule(u32),
     /// One of the driver on one device, by its identity, and the place of the taint.
     Driver(u32, u32),
@@ -80,7 +80,7 @@ pub(super) struct ClusterState<'a> {
     pub(super) views: Vec<NodeView<'a>>,
     pub(super) fits: ExpressionCache<'a>,
     pub(super) completeness: Completeness,
-    /// What is taken for gone.
+    /// Taints that are taken for gone.
     pub(super) ignored: IgnoredTaints,
     /// The rules that taint, by their places; absent for a taint without one.
     rules: Vec<Option<ObjectName>>,
@@ -109,7 +109,7 @@ impl<'a> ClusterState<'a> {
             semantics,
             completeness,
         } = basis;
-        // What a rule without selector means to the scheduler is another question than whom it evicts.
+        // The scheduler treats a rule without selector otherwise than the eviction controller.
         let every_device = semantics.nil_selector_blocks.then_some(EVERY_DEVICE);
         let rules: Vec<_> = proposed_rules(proposed)
             .chain(existing_rules(snapshot, proposed))
@@ -184,7 +184,7 @@ impl<'a> ClusterState<'a> {
         &self.devices[place as usize]
     }
 
-    /// How capacities of the device at `place` are named.
+    /// Names of the capacities of the device at `place`.
     pub(super) fn capacity_names(&self, place: u32) -> CapacityNames<'a> {
         CapacityNames::of(self.at(place).slice.driver.as_str(), &self.semantics)
     }
@@ -211,14 +211,14 @@ impl<'a> ClusterState<'a> {
         classes
     }
 
-    /// Whether a taint keeps the device at `place` from whoever has these tolerations.
+    /// True if a taint keeps the device at `place` from a claim with these tolerations.
     ///
     /// Upstream: `taintPreventsAllocation`.
     pub(super) fn is_blocked(&self, place: u32, tolerations: &[Toleration]) -> bool {
         self.blocking(place, tolerations).next().is_some()
     }
 
-    /// The taints that keep the device at `place` from whoever has these tolerations.
+    /// The taints that keep the device at `place` from a claim with these tolerations.
     pub(super) fn blocking<'s>(
         &'s self,
         place: u32,
@@ -251,7 +251,7 @@ impl<'a> ClusterState<'a> {
         }
     }
 
-    /// What has to be taken for gone so that a taint is; absent where it is not there.
+    /// Key under which a taint is taken for gone; absent where the taint does not exist.
     pub(super) fn taint_of(&self, owner: &TaintOwner) -> Option<IgnoredTaint> {
         match owner {
             TaintOwner::Driver(device, taint) => {
@@ -284,8 +284,8 @@ impl<'a> ClusterState<'a> {
     }
 }
 
-/// The nodes on which claims could be placed; where nobody has read them, those that slices name, and
-/// one that stands for all others.
+/// The nodes on which claims could be placed; where nodes were not read, those that slices name, and one that stands
+/// for all others.
 fn nodes(snapshot: &Snapshot, completeness: Completeness) -> Vec<NodeFacts<'_>> {
     if completeness.nodes {
         let nodes = snapshot.nodes.iter();

@@ -1,11 +1,11 @@
-//! Which inputs were read completely, and reasons for unknown results.
+//! Completeness of inputs, and reasons for unknown results.
 
 use std::fmt;
 use std::iter::Sum;
 
 use crate::engine::semantics::Semantics;
 
-/// What was read completely.
+/// Inputs that were read completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completeness {
     /// All slices, with what the allocator looks at.
@@ -31,12 +31,12 @@ impl Completeness {
     };
 }
 
-/// What a search for devices relies on beside the snapshot.
+/// Basis of a search for devices beside the snapshot.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchBasis<'a> {
-    /// How that version of Kubernetes behaves.
+    /// Behaviour of that version of Kubernetes.
     pub semantics: &'a Semantics,
-    /// What was read completely.
+    /// Inputs that were read completely.
     pub completeness: Completeness,
 }
 
@@ -47,7 +47,7 @@ pub struct Unknown {
     ground: UnknownCause,
 }
 
-/// What it comes from that something is not known.
+/// Cause of an unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum UnknownCause {
     /// It was not read.
@@ -59,7 +59,7 @@ enum UnknownCause {
 }
 
 impl Unknown {
-    /// Since something was not read, which whoever has tried to read it can tell better.
+    /// Unknown since something was not read; the failed read tells why.
     pub(super) fn unread(why: &str) -> Self {
         Self {
             why: why.to_owned(),
@@ -75,7 +75,7 @@ impl Unknown {
         }
     }
 
-    /// What is not known for this reason, told in other words.
+    /// The same unknown, told in other words.
     pub(super) fn with_context(&self, words: impl FnOnce(&str) -> String) -> Self {
         Self {
             why: words(&self.why),
@@ -83,14 +83,14 @@ impl Unknown {
         }
     }
 
-    /// Whether that is because something was not read, and not because of what was.
+    /// True if the cause is that something was not read, and not what was read.
     #[must_use]
     pub fn is_unread(&self) -> bool {
         self.ground == UnknownCause::Unread
     }
 
-    /// Whether that is because an expression fails, in Kubernetes just as here: the scheduler gives up
-    /// the whole attempt with an error.
+    /// True if the cause is a failing expression, in Kubernetes just as here: the scheduler gives up the whole attempt
+    /// with an error.
     #[must_use]
     pub fn is_failure(&self) -> bool {
         self.ground == UnknownCause::Failure
@@ -112,7 +112,7 @@ impl fmt::Display for Unknown {
     }
 }
 
-/// What a number may be.
+/// Bounds of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// The lowest.

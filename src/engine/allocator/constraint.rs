@@ -12,7 +12,7 @@ use crate::model::{AttributeValue, ConstraintRule, Device, DeviceConstraint};
 pub(super) struct Constraint<'a> {
     constraint: &'a DeviceConstraint,
     found: Vec<&'a AttributeValue>,
-    /// Whether versions are compared as such, and values that cannot be compared are an error (since 1.38).
+    /// True if versions are compared as such, and values that cannot be compared are an error (since 1.38).
     compares_versions: bool,
 }
 
@@ -82,7 +82,7 @@ impl<'a> Constraint<'a> {
             (AttributeValue::Version(one), AttributeValue::Version(other))
                 if self.compares_versions =>
             {
-                // What follows a `+` does not count.
+                // The part after a `+` does not count.
                 let (one, other) = (Version::parse(one), Version::parse(other));
                 let order = one.zip(other).map(|(one, other)| one.order(&other));
                 order.is_some_and(Ordering::is_eq)
@@ -128,7 +128,7 @@ fn is_scalar(value: &AttributeValue) -> bool {
     }
 }
 
-/// Whether the value is one that constraints of 1.38 compare: no list, and no version that is not valid.
+/// True if constraints of 1.38 compare the value: no list, and no version that is not valid.
 fn is_comparable(value: &AttributeValue) -> bool {
     let is_invalid =
         matches!(value, AttributeValue::Version(text) if Version::parse(text).is_none());

@@ -11,7 +11,7 @@ use super::quantity::{Amount, amount};
 use super::usage::Usage;
 use crate::model::Device;
 
-/// What is left of the counters of each pool, less what was chosen so far.
+/// Rest of the counters of each pool, less what was chosen so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AvailableCounters<'a> {
     by_pool: HashMap<u32, Counters<'a>>,
@@ -48,13 +48,13 @@ impl<'a> AvailableCounters<'a> {
     /// Gives back what the device consumes.
     pub(super) fn give_back(&mut self, pool: &Pool<'a>, device: &Device) {
         if let Some(left) = self.by_pool.get_mut(&pool.place) {
-            // What could be taken can be given back.
+            // A taken amount can be given back.
             let _ = change(left, device, |left, taken| left.checked_add(taken));
         }
     }
 }
 
-/// What devices in use have left over, on other nodes too.
+/// Rest beside the devices in use, on other nodes too.
 fn left<'a>(pool: &Pool<'a>, usage: Usage<'_, '_>, state: &ClusterState<'_>) -> Counters<'a> {
     let mut left = pool.counters.clone();
     // A pool may span nodes, and its counters are those of the pool.

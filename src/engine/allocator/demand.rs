@@ -25,14 +25,14 @@ pub(super) struct Demand<'a> {
 /// One way to serve a request.
 #[derive(Debug)]
 pub(super) struct Choice<'a> {
-    /// Which alternative it is, where there are several.
+    /// Name of the alternative, where there are several.
     pub(super) alternative: Option<&'a str>,
     pub(super) terms: &'a RequestTerms,
     /// Those of the class, then those of the request.
     pub(super) expressions: Vec<(ExpressionPlace, ExpressionOwner)>,
 }
 
-/// Whose an expression is.
+/// Owner of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExpressionOwner {
     Class,
@@ -47,16 +47,16 @@ pub(super) struct ExpressionMismatch {
     pub(super) selector: usize,
 }
 
-/// An expression of which nobody can say whether it chooses a device.
+/// An expression that may or may not choose a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ExpressionFailure {
-    /// Which it is.
+    /// The expression.
     pub(super) at: ExpressionMismatch,
-    /// What is wrong with it.
+    /// Reason.
     pub(super) why: Unknown,
 }
 
-/// How many devices a choice needs on a node.
+/// Devices that a choice needs on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum NeededDevices {
     /// So many.
@@ -77,13 +77,13 @@ impl NeededDevices {
 /// Why a search on a node ends at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SearchStop {
-    /// The allocator gives up there, whoever holds what.
+    /// The allocator gives up there, whatever claims hold.
     No,
     /// The allocator gives up there, as things are.
     Conflict,
-    /// The allocator skips the node, whoever holds what.
+    /// The allocator skips the node, whatever claims hold.
     Node,
-    /// What the allocator would do is unknown.
+    /// The allocator's result is unknown.
     Unknown(Unknown),
     /// It would be more devices than a claim gets.
     TooMany,
@@ -107,7 +107,7 @@ impl From<CapacityError> for SearchStop {
     }
 }
 
-/// What a claim asks for, wherever it is placed.
+/// Demands of a claim, wherever it is placed.
 ///
 /// Upstream: `validateDeviceRequest`, up to the choice of devices.
 pub(super) fn demands<'a>(
@@ -193,7 +193,7 @@ fn choice<'a>(
 }
 
 impl<'a> Choice<'a> {
-    /// What fits the class alone.
+    /// Choice of devices that fit the class alone.
     pub(super) fn of_class<'t>(
         class: &'a DeviceClass,
         terms: &'t RequestTerms,
@@ -211,7 +211,7 @@ impl<'a> Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// Whether the device fits class and expressions.
+    /// True if the device fits class and expressions.
     ///
     /// Upstream: `selectorsMatch`.
     pub(super) fn fits(&self, place: u32, state: &ClusterState<'_>) -> Result<bool, Unknown> {
@@ -221,7 +221,7 @@ impl Choice<'_> {
         Ok(refusal.is_none())
     }
 
-    /// What is wrong, and with whose expression.
+    /// Reason, with the owner of the expression.
     pub(super) fn describe(&self, trouble: &ExpressionFailure) -> Unknown {
         trouble.why.with_context(|why| match trouble.at.whose {
             ExpressionOwner::Class => format!(
@@ -262,7 +262,7 @@ impl Choice<'_> {
         Ok(None)
     }
 
-    /// Whether the device fits and is for the node.
+    /// True if the device fits and is for the node.
     ///
     /// Upstream: `isSelectable`.
     pub(super) fn selects(
@@ -282,7 +282,7 @@ impl Choice<'_> {
         }
     }
 
-    /// How many devices, or which ones, it needs on the node of `view`.
+    /// Number of devices, or the devices, that it needs on the node of `view`.
     ///
     /// Upstream: `validateDeviceRequest`.
     pub(super) fn needed(

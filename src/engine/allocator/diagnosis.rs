@@ -5,16 +5,16 @@ use super::exclusions::{ChoiceDiagnosis, ExclusionFinder};
 use super::pending_claim::PendingClaim;
 use super::root_cause::{RootCause, root_cause};
 
-/// What there is for a claim that waits.
+/// Diagnosis of a claim that waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnosis {
-    /// What keeps it waiting, as far as devices go.
+    /// Cause of the wait, as far as devices go.
     pub root_cause: RootCause,
     /// One for each request, and for each alternative of one.
     pub choices: Vec<ChoiceDiagnosis>,
 }
 
-/// What there is for the claim.
+/// Diagnoses the claim.
 #[must_use]
 pub fn diagnose<'a>(waiting: &PendingClaim<'a>) -> Diagnosis {
     let mut state = waiting.state();

@@ -14,14 +14,14 @@ use super::usage::{Holdings, Usage};
 use crate::engine::devices::{complete_pools, current_slices};
 use crate::model::{DeviceAmount, DeviceId, SliceNodes, Snapshot, Taint};
 
-/// What there is for one choice of a request.
+/// Devices for one choice of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChoiceDiagnosis {
     /// The request, by its place.
     pub request: usize,
-    /// Which alternative of it, where it has some.
+    /// Place of the alternative, where the request has some.
     pub alternative: Option<usize>,
-    /// How many devices it needs; absent where it wants all of a node.
+    /// Number of needed devices; absent where it wants all of a node.
     pub needs: Option<i64>,
     /// The devices that it could use, by name.
     pub usable: Vec<DeviceId>,
@@ -47,7 +47,7 @@ pub enum Exclusion {
     Incomplete,
     /// Its pool contradicts itself.
     Invalid,
-    /// It never has so much, whoever holds what.
+    /// It never has so much, whatever claims hold.
     TooSmall,
     /// Others have it.
     Held,
@@ -70,7 +70,7 @@ impl Exclusion {
         Some((taint, owner))
     }
 
-    /// Whether the device may serve the request once its driver has published all, or something unknown is known.
+    /// True if the device may serve the request once its driver has published all, or something unknown is known.
     pub(super) fn is_doubtful(&self) -> bool {
         matches!(self, Self::Incomplete | Self::Invalid | Self::Unknown(_))
     }
@@ -230,7 +230,7 @@ impl<'s, 'a> ExclusionFinder<'s, 'a> {
         found
     }
 
-    /// Who has the device, that too little of it is left, or that it never has so much.
+    /// Exclusion of a device that other claims have, that has too little left, or that never has so much.
     fn is_taken(&self, choice: &Choice<'_>, pool: &Pool<'_>, place: u32) -> Option<Exclusion> {
         let usage = |all| Usage {
             all,
@@ -244,7 +244,7 @@ impl<'s, 'a> ExclusionFinder<'s, 'a> {
                 let why = "its remaining capacity cannot be calculated";
                 Some(Exclusion::Unknown(why.to_owned()))
             }
-            // A further share of a device in use may be had that nobody could have first.
+            // A further share of a device in use may be free even where the first would not be.
             Candidacy::No if is_free(nobody) == Candidacy::No => Some(Exclusion::TooSmall),
             Candidacy::No => {
                 let identity = self.state.at(place).identity;

@@ -10,7 +10,7 @@ use crate::model::{Device, DriverName};
 
 /// Limit on evaluations of expressions for one answer; beyond it results are unknown.
 //
-// Expressions come from whoever may create claims, and devices from drivers: their product has no other bound.
+// Any user who may create claims adds expressions, and drivers add devices: their product has no other bound.
 const EVALUATIONS: u32 = 400_000;
 
 /// An expression, by its place.
@@ -42,7 +42,7 @@ impl<'a> ExpressionCache<'a> {
         place
     }
 
-    /// Whether the expression selects the device at `place`.
+    /// True if the expression selects the device at `place`.
     ///
     /// # Errors
     ///

@@ -11,7 +11,7 @@ use crate::model::{DriverName, PoolName, Snapshot};
 /// Once it is complete, claims may be allocated from it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct IncompletePool {
-    /// Who publishes it.
+    /// Publisher of the pool.
     pub driver: DriverName,
     /// Its name.
     pub pool: PoolName,

@@ -13,8 +13,8 @@ pub(super) struct NodeFacts<'a> {
     pub(super) labels: Option<&'a BTreeMap<String, String>>,
 }
 
-/// Whether `selector` means the node; nobody knows where its labels are not known, or where the
-/// selector asks for something that nobody here knows.
+/// True if `selector` selects the node; `None` where the node's labels are not known, or the selector asks for
+/// something that this program does not know.
 ///
 /// Upstream: `nodeaffinity.NodeSelector.Match`.
 pub(super) fn selects(selector: &NodeSelector, node: NodeFacts<'_>) -> Option<bool> {

@@ -8,7 +8,7 @@ use super::quantity::{Amount, amount};
 use crate::engine::devices::{current_slices, pool_of};
 use crate::model::{Device, DeviceId, ResourceSlice, Snapshot};
 
-/// What a device consumes, by counter set and counter; `None` where it is no quantity.
+/// Counters that a device consumes, by counter set and counter; `None` where it is no quantity.
 pub(super) type Consumption<'a> = BTreeMap<(&'a str, &'a str), Option<Amount>>;
 
 /// The parts of each of the `chosen` devices, by name: devices of the same pool that consume the same counters, of none
@@ -123,7 +123,7 @@ fn slices_beside<'a>(
 /// A counter of a pool: driver, pool, set and name.
 pub(super) type CounterKey<'a> = (&'a str, &'a str, &'a str, &'a str);
 
-/// What is available of a counter, and what devices take of it; `None` where it is no quantity.
+/// Available amount of a counter, and amounts that devices take; `None` where it is no quantity.
 #[derive(Default)]
 struct Counter {
     available: Option<Amount>,
@@ -132,7 +132,7 @@ struct Counter {
 }
 
 impl Counter {
-    /// Whether two devices together take more than is available.
+    /// True if two devices together take more than is available.
     fn is_exceeded(&self, one: Option<Amount>, other: Option<Amount>) -> bool {
         if one == Some(0) || other == Some(0) {
             return false;
@@ -143,7 +143,7 @@ impl Counter {
     }
 }
 
-/// What the device consumes.
+/// Counters that the device consumes.
 pub(super) fn consumption(device: &Device) -> Consumption<'_> {
     let terms = device.terms.as_deref().into_iter();
     let sets = terms.flat_map(|terms| &terms.consumes);

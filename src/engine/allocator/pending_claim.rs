@@ -16,21 +16,21 @@ const TRIED: usize = 8;
 /// A claim that waits for devices.
 #[derive(Clone, Copy, Debug)]
 pub struct PendingClaim<'a> {
-    /// What is there.
+    /// The cluster.
     pub snapshot: &'a Snapshot,
     /// The claim; it holds nothing. Several claims of one pod can be written as one.
     pub claim: &'a ResourceClaim,
     /// Nodes that all have to be the one on which it is placed, since something else is there already.
     pub nodes: &'a [NodeName],
-    /// Which nodes the claim's pod insists on, all of which have to hold.
+    /// Nodes that the claim's pod insists on; all selectors have to hold.
     pub selectors: &'a [NodeSelector],
     /// Taints that are asked about, beside those that are there.
     pub proposed: &'a [ProposedTaint],
-    /// How that version of Kubernetes behaves, and what was read.
+    /// Behaviour of that version of Kubernetes, and completeness of inputs.
     pub basis: SearchBasis<'a>,
 }
 
-/// Whether there is a node with all that the claim needs; where nobody knows, there is none that is known.
+/// True if a node is known to have all that the claim needs.
 #[must_use]
 pub fn is_placeable(waiting: &PendingClaim<'_>) -> bool {
     let state = waiting.state();
@@ -95,7 +95,7 @@ impl<'a> PendingClaim<'a> {
     }
 }
 
-/// What becomes of the claim as the scene is.
+/// Placeability of the claim in the current state.
 pub(super) fn placeability<'a>(
     waiting: &PendingClaim<'a>,
     state: &ClusterState<'a>,

@@ -15,7 +15,7 @@ use crate::model::{
     NamespacedName, Node, NodeSelector, Pod, ResourceClaim, Snapshot, Toleration, three_valued,
 };
 
-/// What excludes nodes.
+/// Facts that exclude nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeFilter {
     /// The node selector and the required node affinity of the pod, and that the node is cordoned.
@@ -29,18 +29,18 @@ pub enum NodeFilter {
 pub(super) struct AllowedView {
     /// Its place among the views of the cluster.
     pub(super) view: usize,
-    /// Whether that is certain; it is not where labels of nodes were not read.
+    /// True if that is certain; it is not where labels of nodes were not read.
     pub(super) is_certain: bool,
 }
 
 /// The views of nodes on which the evicted pods of each claim can be scheduled.
 pub(super) struct PodNodes<'a> {
-    /// Which of `allowed` is that of a claim; a claim of which a pod can be scheduled on every node is left out.
+    /// Place in `allowed` by claim; a claim of which a pod can be scheduled on every node is left out.
     by_claim: BTreeMap<&'a NamespacedName, usize>,
     allowed: Vec<Vec<AllowedView>>,
 }
 
-/// What decides for a pod; pods of one controller have it in common.
+/// Terms that decide for a pod; pods of one controller have them in common.
 #[derive(Clone, Copy, PartialEq)]
 struct PodTerms<'a> {
     nodes: &'a [NodeSelector],
@@ -119,7 +119,7 @@ struct ClosedNodes<'a> {
 }
 
 impl ClosedNodes<'_> {
-    /// Whether the node is closed to the pod.
+    /// True if the node is closed to the pod.
     fn has(&self, name: &str, pod: &Pod) -> bool {
         let Some(node) = self.nodes.get(name) else {
             return false;
@@ -162,7 +162,7 @@ fn union<'v>(several: impl Iterator<Item = &'v [AllowedView]>) -> Vec<AllowedVie
         .collect()
 }
 
-/// Whether the pod can be scheduled on the node.
+/// True if the pod can be scheduled on the node.
 fn can_be_scheduled(pod: &Pod, node: NodeFacts<'_>, closed: &ClosedNodes<'_>) -> Option<bool> {
     if node.name.is_some_and(|name| closed.has(name, pod)) {
         return Some(false);
@@ -228,7 +228,7 @@ mod tests {
         shared
     }
 
-    /// What a toleration of the taint of [`tainted`] is.
+    /// Toleration of the taint of [`tainted`].
     fn tolerating() -> Vec<Toleration> {
         vec![crate::engine::testing::toleration("reserved:NoSchedule")]
     }
@@ -257,7 +257,7 @@ mod tests {
         snapshot
     }
 
-    /// What becomes of the claims when both devices of node `a` are tainted.
+    /// Placement of the claims when both devices of node `a` are tainted.
     fn found<'a>(
         snapshot: &'a Snapshot,
         filter: NodeFilter,

@@ -10,10 +10,10 @@ use super::quantity::{Amount, amount};
 use crate::engine::devices::pool_of;
 use crate::model::{Device, NodeSelector, ResourceSlice, SliceNodes, three_valued};
 
-/// What there is of the counters of a pool, by set and name; `None` where an amount cannot be read.
+/// Counters of a pool, by set and name; `None` where an amount cannot be read.
 pub(super) type Counters<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Option<Amount>>>;
 
-/// Whether devices of a pool can be allocated.
+/// Usability of a pool for the allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PoolStatus {
     Usable,
@@ -34,11 +34,11 @@ pub(super) struct Pool<'a> {
     /// Places of its other devices.
     pub(super) elsewhere: Vec<u32>,
     pub(super) counters: Counters<'a>,
-    /// Whether each device says for itself which nodes can use it.
+    /// True if each device says for itself which nodes can use it.
     is_per_device: bool,
 }
 
-/// What the allocator sees on a node.
+/// Devices that the allocator sees on a node.
 #[derive(Debug)]
 pub(super) struct NodeView<'a> {
     pub(super) node: NodeFacts<'a>,
@@ -46,7 +46,7 @@ pub(super) struct NodeView<'a> {
     pub(super) alike: Vec<NodeFacts<'a>>,
     /// By driver and name.
     pub(super) pools: Vec<Rc<Pool<'a>>>,
-    /// Whether it is unknown of some slice if it is for the node.
+    /// True if some slice may or may not be for the node.
     pub(super) is_doubtful: bool,
 }
 
@@ -57,7 +57,7 @@ struct SliceAt<'a> {
     first: u32,
 }
 
-/// Whether a slice is for a node.
+/// Relevance of a slice to a node.
 struct NodeRelevance {
     is_relevant: bool,
     is_doubtful: bool,
@@ -105,7 +105,7 @@ impl<'a> PoolGatherer<'a> {
         gatherer
     }
 
-    /// What the allocator sees on each of `nodes`; nodes that see the same stand for one another.
+    /// View of each of `nodes`; nodes that see the same stand for one another.
     pub(super) fn views(mut self, nodes: &[NodeFacts<'a>]) -> Vec<NodeView<'a>> {
         let mut views: Vec<NodeView<'a>> = Vec::new();
         let mut seen: BTreeMap<(Vec<u32>, bool), usize> = BTreeMap::new();
@@ -267,7 +267,7 @@ impl<'a> Pool<'a> {
         is_new
     }
 
-    /// Whether all that the device takes of counters is there.
+    /// True if all that the device takes of counters exists.
     fn covers(&self, device: &Device) -> bool {
         let consumes = device.terms.iter().flat_map(|terms| &terms.consumes);
         consumes.into_iter().all(|taken| {
@@ -322,7 +322,7 @@ fn relevance(slice: &ResourceSlice, node: NodeFacts<'_>) -> NodeRelevance {
     }
 }
 
-/// Whether a device that says so for itself is for the node.
+/// True if a device that says so for itself is for the node.
 ///
 /// Upstream: `NodeMatches`.
 pub(super) fn is_for(device: &Device, node: NodeFacts<'_>) -> Option<bool> {

@@ -43,7 +43,7 @@ pub(super) fn amount(written: &str) -> Option<Amount> {
     Some(magnitude)
 }
 
-/// What a suffix multiplies by, and the power of ten that comes on top, to billionths.
+/// Factor of a suffix, and the power of ten that comes on top, to billionths.
 fn unit(suffix: &str) -> Option<(Amount, i32)> {
     let binary = |power: u32| 1024_i128.checked_pow(power).map(|factor| (factor, 9));
     match suffix {

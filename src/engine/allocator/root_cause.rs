@@ -12,11 +12,11 @@ use super::taint_owner::TaintOwner;
 use super::usage::Holdings;
 use crate::model::{ObjectName, RequestKind, ResourceClaim};
 
-/// How many taint owners are tried one by one, the most frequent first.
+/// Number of taint owners that are tried one by one, the most frequent first.
 //
 // Each trial is an allocation on all nodes. The most frequent come first, since they keep away most devices.
 const MAX_OWNERS: usize = 16;
-/// What keeps a claim waiting.
+/// Cause for which a claim waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RootCause {
     /// Nothing about devices: on some node there are all that it needs.
@@ -39,7 +39,7 @@ pub enum RootCause {
     Unknown(BTreeSet<Unknown>),
 }
 
-/// What keeps the claim waiting, for which there are these `choices`.
+/// Cause for which the claim waits, given these `choices`.
 pub(super) fn root_cause<'a>(
     waiting: &PendingClaim<'a>,
     state: &mut ClusterState<'a>,
@@ -100,7 +100,7 @@ pub(super) fn root_cause<'a>(
     RootCause::Taints(found)
 }
 
-/// Whether nothing is unknown of devices that could serve a request: pools that are not published whole may have more.
+/// True if all is known of devices that could serve a request: pools that are not published whole may have more.
 fn are_known(choices: &[ChoiceDiagnosis]) -> bool {
     let excluded = choices.iter().flat_map(|choice| &choice.excluded);
     !excluded
@@ -153,7 +153,7 @@ fn placeability_without<'a>(
     found
 }
 
-/// Whose the taints are against which nothing else speaks, the most frequent first.
+/// Owners of the taints against which nothing else speaks, the most frequent first.
 fn owners(choices: &[ChoiceDiagnosis]) -> Vec<TaintOwner> {
     let mut counts: BTreeMap<&TaintOwner, usize> = BTreeMap::new();
     for (_, exclusions) in choices.iter().flat_map(|choice| &choice.excluded) {

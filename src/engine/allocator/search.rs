@@ -15,23 +15,23 @@ use super::pool::{NodeView, Pool, PoolStatus};
 use super::usage::Usage;
 use crate::model::{ClaimSpec, Device};
 
-/// What is looked at: a claim without its devices, on a node.
+/// Task of a search: a claim without its devices, on a node.
 #[derive(Clone, Copy)]
 pub(super) struct SearchTask<'s, 'a> {
     pub(super) state: &'s ClusterState<'a>,
     pub(super) view: &'s NodeView<'a>,
-    /// What everybody else holds.
+    /// Devices that other claims hold.
     pub(super) usage: Usage<'s, 'a>,
     pub(super) spec: &'a ClaimSpec,
     pub(super) demands: &'s [Demand<'a>],
-    /// How many more steps may be taken; every search takes some.
+    /// Number of steps that are left; every search takes some.
     pub(super) steps: &'s Cell<u64>,
 }
 
 /// The devices that were chosen so far.
 struct Search<'s, 'a> {
     task: SearchTask<'s, 'a>,
-    /// How many devices each choice of each request needs.
+    /// Devices that each choice of each request needs.
     needed: Vec<Vec<NeededDevices>>,
     chosen: BTreeSet<u32>,
     shared: HashMap<u32, Vec<ConsumedCapacity<'a>>>,
@@ -45,7 +45,7 @@ struct Search<'s, 'a> {
 struct SearchPosition {
     request: usize,
     choice: usize,
-    /// How many devices of the choice are chosen.
+    /// Number of devices of the choice that are chosen.
     done: usize,
     /// Where to go on: the place of a pool in the view, and of a device in the pool.
     pool: usize,
@@ -61,7 +61,7 @@ struct ChosenDevice<'s, 'a> {
     has_counters: bool,
 }
 
-/// Whether the claim can be placed on the node.
+/// True if the claim can be placed on the node.
 ///
 /// Upstream: `Allocator.Allocate` for one claim.
 pub(super) fn is_placeable(task: SearchTask<'_, '_>) -> Result<bool, SearchStop> {
@@ -107,7 +107,7 @@ pub(super) fn place(task: SearchTask<'_, '_>) -> Result<Option<BTreeSet<u32>>, S
         results: 0,
     };
     match search.request(0) {
-        // What was chosen is given back after any other answer.
+        // The chosen devices are given back after any other answer.
         Ok(true) => Ok(Some(
             search
                 .chosen
@@ -248,7 +248,7 @@ impl<'s, 'a> Search<'s, 'a> {
         Ok(())
     }
 
-    /// Whether the device is free, fits, and has so much left.
+    /// True if the device is free, fits, and has so much left.
     fn is_candidate(&self, at: SearchPosition, place: u32) -> Result<bool, SearchStop> {
         let SearchTask {
             state, view, usage, ..
@@ -273,7 +273,7 @@ impl<'s, 'a> Search<'s, 'a> {
         }
     }
 
-    /// What the choice takes of the device's capacities, unless less is left.
+    /// Capacities of the device that the choice takes, unless less is left.
     fn portion(
         &self,
         at: SearchPosition,
@@ -421,7 +421,7 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 }
 
-/// Whether a device may be chosen, or has to be.
+/// Obligation to choose a device.
 #[derive(Clone, Copy)]
 enum Obligation {
     May,

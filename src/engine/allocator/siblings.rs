@@ -19,7 +19,7 @@ pub struct Sibling<'a> {
     pub beside: BTreeSet<DeviceId>,
     /// The claims that hold it and whose users stay, by name.
     pub claims: Vec<&'a ResourceClaim>,
-    /// Whether all of them have administrative access, which takes the device from nobody.
+    /// True if all of them have administrative access, which takes the device from no claim.
     pub is_admin: bool,
 }
 
@@ -79,7 +79,7 @@ pub fn siblings<'a>(snapshot: &'a Snapshot, impact: &Impact<'_>) -> Vec<Sibling<
     }
     let mut siblings = Vec::new();
     for (device, beside) in &beside {
-        // Whoever stays on a shared device matters to those that leave it.
+        // A pod that stays on a shared device matters to those that leave it.
         let is_alone = selected.contains(device) && !left.contains(device);
         let Some(mut claims) = holders.remove(device).filter(|_| !is_alone) else {
             continue;
@@ -137,7 +137,7 @@ pub fn users_beside(
     }
     let mut users: BTreeMap<DeviceId, BTreeSet<NamespacedName>> = BTreeMap::new();
     for (part, claims) in holders {
-        // What has the same first counter as a part has all of them if it is the whole.
+        // A device with the first counter of a part has all of them if it is the whole.
         let Some((taken_by_part, (set, name))) = taken
             .get(part)
             .and_then(|taken| Some((taken, taken.keys().next()?)))
@@ -159,7 +159,7 @@ pub fn users_beside(
     users
 }
 
-/// What the devices that are `meant` take, of those that take anything: most devices have no parts.
+/// Counters that the devices that are `meant` take, of those that take anything: most devices have no parts.
 fn taken(
     snapshot: &Snapshot,
     meant: impl Fn(&DeviceId) -> bool,
@@ -175,8 +175,7 @@ fn taken(
     taken.filter(|(id, _)| meant(id)).collect()
 }
 
-/// Whether what `part` takes is less than what `whole` takes, and all of it is of the same: an amount that
-/// cannot be read may be less.
+/// True if `part` takes less than `whole`, and all of it is of the same: an amount that cannot be read may be less.
 fn is_part(part: &Consumption<'_>, whole: &Consumption<'_>) -> bool {
     let is_within = part
         .iter()
@@ -238,12 +237,12 @@ mod tests {
         // Partitions of one size are beside each other, and none is a part of the other.
         assert!(beside(&held(["10Gi", "10Gi"]), "0").is_empty());
         assert!(beside(&held(["10Gi", "80Gi"]), "0").is_empty());
-        // What takes nothing is no part.
+        // A device that takes nothing is no part.
         assert!(beside(&held(["80Gi", "0"]), "0").is_empty());
         // An amount that cannot be read may be less.
         assert_eq!(beside(&held(["80Gi", "much"]), "0").len(), 1);
         assert!(beside(&parted(["80Gi", "10Gi"]), "0").is_empty());
-        // Whether the part was asked about too changes nothing.
+        // It does not matter if the part was asked about too.
         let both = [id("0"), id("1")];
         let users = users_beside(&held(["80Gi", "10Gi"]), &both.iter().collect());
         assert_eq!(users.keys().collect::<Vec<_>>(), [&both[0]]);

@@ -2,7 +2,7 @@
 
 use crate::model::{DeviceId, ObjectName, Taint};
 
-/// Whose a taint is that keeps a device back.
+/// Owner of a taint that keeps a device back.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TaintOwner {
     /// A rule's.

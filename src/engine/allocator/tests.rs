@@ -206,7 +206,7 @@ fn seen<'a>(
     seen_as(snapshot, device, completeness, &Semantics::assumed())
 }
 
-/// What becomes of the first affected claim when device `0` is tainted, in one word.
+/// Placeability of the first affected claim when device `0` is tainted, in one word.
 fn word(snapshot: &Snapshot) -> &'static str {
     word_of(&seen(snapshot, Some("0"), Completeness::COMPLETE))
 }
@@ -312,7 +312,7 @@ fn nodes_of_which_devices_are_unknown_are_unknown_for_every_claim_that_asks_for_
         world()
             .with_claim("c0", &["0"], asks(terms(1)))
             .with_claim("c1", &["1"], asks(terms(1)));
-    // Not for node `a`; of node `b` nobody here can say.
+    // Not for node `a`; unknown for node `b`.
     let zone = |operator: &str| NodeRequirement {
         key: "zone".into(),
         operator: operator.into(),
@@ -468,7 +468,7 @@ fn whoever_stays_on_a_shared_device_is_a_sibling_of_those_that_leave() {
     let pods: Vec<_> = found.iter().flat_map(|sibling| sibling.pods()).collect();
     assert_eq!(pods, [name("c1")]);
     assert_eq!(found[0].beside, BTreeSet::from([id("0")]));
-    // Administrative access to a device that is not shared takes it from nobody.
+    // Administrative access to a device that is not shared takes it from no claim.
     let mut whole = snapshot.clone();
     for claim in &mut whole.claims {
         let allocation = claim.allocation.as_mut().expect("allocated");
@@ -478,7 +478,7 @@ fn whoever_stays_on_a_shared_device_is_a_sibling_of_those_that_leave() {
     admin.results[0].admin_access = true;
     let impact = self::impact(&whole, &proposed);
     assert_eq!(siblings(&whole, &impact), []);
-    // Whoever is on the way out anyway leaves because of nobody, and does not stay either.
+    // A pod that is terminating anyway is not evicted, and does not stay either.
     let mut going = snapshot.clone();
     going.pods[0].deletion = Some(crate::engine::testing::deletion(
         jiff::Timestamp::UNIX_EPOCH,
@@ -538,7 +538,7 @@ fn pools_that_are_not_whole_are_named_where_they_matter() {
     old.pool.generation = 0;
     snapshot.slices.push(old);
     assert_eq!(named(&snapshot), ["gpu.example.com/b"]);
-    // Nobody affected has devices of another driver.
+    // No affected pod has devices of another driver.
     snapshot.slices[1].driver = "nic.example.com".into();
     snapshot.slices.pop();
     assert_eq!(named(&snapshot), [""; 0]);

@@ -10,30 +10,30 @@ use super::cluster_state::ClusterState;
 use super::quantity::{Amount, amount};
 use crate::model::{AllocationResult, Device, ResourceClaim};
 
-/// What is in use of one device.
+/// Allocated parts of one device.
 #[derive(Clone, Debug, Default)]
 struct DeviceUse<'a> {
-    /// How often it is allocated as a whole.
+    /// Number of allocations of it as a whole.
     //
     // Numbers and no flags: what one claim gives back is subtracted, and what another holds of the device has to
     // stay.
     whole: usize,
-    /// How many shares of it are allocated.
+    /// Number of allocated shares.
     shares: usize,
-    /// How much of each capacity is taken; absent where an amount cannot be read.
+    /// Consumed amount of each capacity; absent where an amount cannot be read.
     consumed: BTreeMap<&'a str, Option<Amount>>,
 }
 
-/// What claims hold, by the device's identity.
+/// Devices that claims hold, by identity.
 #[derive(Debug, Default)]
 pub(super) struct Holdings<'a> {
     by_device: HashMap<u32, DeviceUse<'a>>,
-    /// How many results have consumed a negative amount.
+    /// Number of results that have consumed a negative amount.
     negative: usize,
 }
 
 impl<'a> Holdings<'a> {
-    /// What all `claims` hold. What is held for administration does not count.
+    /// Devices that all `claims` hold, without administrative access.
     ///
     /// Upstream: `foreachAllocatedDevice` in the scheduler's plugin `dynamicresources`.
     pub(super) fn of(
@@ -45,7 +45,7 @@ impl<'a> Holdings<'a> {
         Self::of_results(allocations.flat_map(|found| &found.results), state)
     }
 
-    /// What these results of allocations hold, as [`Holdings::of`] counts it.
+    /// Devices that these results of allocations hold, as [`Holdings::of`] counts them.
     pub(super) fn of_results(
         results: impl IntoIterator<Item = &'a AllocationResult>,
         state: &ClusterState<'_>,
@@ -80,14 +80,14 @@ impl<'a> Holdings<'a> {
         holdings
     }
 
-    /// What is held if the device is allocated as a whole once more.
+    /// The same with the device allocated as a whole once more.
     pub(super) fn with_held(mut self, device: u32) -> Self {
         let held = self.by_device.entry(device).or_default();
         held.whole = held.whole.saturating_add(1);
         self
     }
 
-    /// Whether the device is held.
+    /// True if the device is held.
     pub(super) fn has(&self, device: u32) -> bool {
         self.by_device.contains_key(&device)
     }
@@ -98,28 +98,28 @@ impl<'a> Holdings<'a> {
     }
 }
 
-/// What is in use, once somebody has given back what he holds.
+/// Devices in use, once a claim has given back its own.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Usage<'s, 'a> {
-    /// What everybody holds.
+    /// Devices that all claims hold.
     pub(super) all: &'s Holdings<'a>,
-    /// What is given back; part of that.
+    /// Devices that are given back; part of that.
     pub(super) own: &'s Holdings<'a>,
 }
 
 impl Usage<'_, '_> {
-    /// Whether the device is allocated as a whole.
+    /// True if the device is allocated as a whole.
     pub(super) fn is_held(&self, device: u32) -> bool {
         self.left(device, |held| held.whole) > 0
     }
 
-    /// Whether a share of the device is allocated.
+    /// True if a share of the device is allocated.
     pub(super) fn is_shared(&self, device: u32) -> bool {
         self.left(device, |held| held.shares) > 0
     }
 
-    /// Whether the device is allocated as a whole, or has shares though it cannot be shared any more: since 1.38 such
-    /// a device is not allocated.
+    /// True if the device is allocated as a whole, or has shares though it cannot be shared any more: since 1.38 such a
+    /// device is not allocated.
     pub(super) fn is_unavailable(
         &self,
         identity: u32,
@@ -134,12 +134,12 @@ impl Usage<'_, '_> {
         self.is_held(identity) || has_old_shares()
     }
 
-    /// Whether a claim has consumed a negative amount, with which the scheduler of 1.38 allocates no devices at all.
+    /// True if a claim has consumed a negative amount, with which the scheduler of 1.38 allocates no devices at all.
     pub(super) fn has_negative(&self) -> bool {
         self.all.negative > self.own.negative
     }
 
-    /// How much is taken of a capacity of the device; absent where that is not known.
+    /// Consumed amount of a capacity of the device; absent where that is not known.
     pub(super) fn consumed(&self, device: u32, capacity: &str) -> Option<Amount> {
         let consumed = |holdings: &Holdings<'_>| {
             let held = holdings.by_device.get(&device);

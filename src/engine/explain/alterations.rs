@@ -9,7 +9,7 @@ use super::pod_verdict::PodVerdict;
 use crate::engine::impact::{Origin, ProposedTaint};
 use crate::model::{DeviceId, Effect, NamespacedName, Snapshot, Taint, Toleration, in_group};
 
-/// How many changes are tried for one pod.
+/// Number of changes that are tried for one pod.
 //
 // Each is a preview of the changed snapshot. Beyond this number there are many devices with the same taints,
 // and the changes repeat.

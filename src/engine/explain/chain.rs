@@ -38,11 +38,11 @@ pub struct ClaimLink<'a> {
     pub place: ClaimEntry<'a>,
     /// The claim, if there is one of that name.
     pub claim: Option<&'a ResourceClaim>,
-    /// For whom it is reserved.
+    /// Reservation for the pod.
     pub reservation: Reservation,
-    /// Whether it counts for the pod, and if it does not, why; absent where it is not reserved for it.
+    /// Obstacle that keeps it from counting for the pod, if any; absent where it is not reserved for it.
     pub validity: Option<Option<NotEvicted>>,
-    /// What it holds, in the order of the allocation.
+    /// Devices that it holds, in the order of the allocation.
     pub devices: Vec<HeldDevice<'a>>,
     /// The claim that was generated for the pod, but that the pod's status does not name: the eviction controller
     /// ignores it.
@@ -60,7 +60,7 @@ impl<'a> ClaimLink<'a> {
     }
 }
 
-/// Whether a claim is reserved for a pod, by its UID.
+/// Reservation of a claim for a pod, by its UID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reservation {
     /// For it, at that place.
@@ -71,7 +71,7 @@ pub enum Reservation {
     Group(usize),
     /// At that place for an earlier pod of its name.
     Former(usize),
-    /// For nobody whom it is.
+    /// Not for the pod.
     Absent,
 }
 
@@ -80,7 +80,7 @@ pub enum Reservation {
 pub struct HeldDevice<'a> {
     /// Its place in the allocation.
     pub place: usize,
-    /// What the claim says of it.
+    /// Result of the claim's allocation.
     pub result: &'a AllocationResult,
     /// Where it is published.
     pub publication: Publication<'a>,
@@ -88,7 +88,7 @@ pub struct HeldDevice<'a> {
     pub taints: Vec<EvaluatedTaint<'a>>,
 }
 
-/// Whether a device is in a slice that counts.
+/// Publication of a device in a slice that counts.
 #[derive(Clone, Copy, Debug)]
 pub enum Publication<'a> {
     /// In this slice of the pool's newest generation, at that place in it.
@@ -102,18 +102,18 @@ pub enum Publication<'a> {
 /// A taint on a device, held against the tolerations of the claim.
 #[derive(Clone, Debug)]
 pub struct EvaluatedTaint<'a> {
-    /// Whose it is.
+    /// Origin of the taint.
     pub origin: Origin<'a>,
     /// The taint.
     pub taint: &'a Taint,
     /// Its place among those of the driver, for one of them.
     pub place: Option<usize>,
-    /// When it drives the pod away, and which toleration says so; absent for what evicts nobody.
+    /// When it drives the pod away, and which toleration says so; absent for an effect that evicts no pods.
     pub decision: Option<TolerationDecision>,
 }
 
 impl EvaluatedTaint<'_> {
-    /// Whether it drives the pod away, sooner or later.
+    /// True if it drives the pod away, sooner or later.
     #[must_use]
     pub fn evicts(&self) -> bool {
         self.decision
@@ -165,8 +165,8 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// Where a device is published, and its taints without anybody's tolerations; absent where no slice
-/// publishes it and no claim holds it.
+/// Publication of a device, and its taints without tolerations; absent where no slice publishes it and no claim holds
+/// it.
 #[must_use]
 pub fn on_device<'a>(
     id: &DeviceId,
@@ -185,7 +185,7 @@ pub fn on_device<'a>(
     Some((builder.publication(entry, id), builder.taints(entry, &[])))
 }
 
-/// What links are made from.
+/// Input from which links are made.
 struct ChainBuilder<'a, 'b> {
     input: &'b ExplainInput<'a>,
     rules: &'b RuleIndex<'a>,

@@ -6,19 +6,18 @@ use crate::engine::impact::ProposedTaint;
 use crate::engine::semantics::Semantics;
 use crate::model::Snapshot;
 
-/// What is asked, of what, and for which moment.
+/// Input of an explanation.
 #[derive(Clone, Debug)]
 pub struct ExplainInput<'a> {
-    /// What is there, at least around the pods that are asked about.
+    /// The cluster, at least around the pods that are asked about.
     pub snapshot: &'a Snapshot,
-    /// How many of the taints were asked about; they come first. None where things are asked about as
-    /// they are.
+    /// Number of the taints that were asked about; they come first. Zero where things are asked about as they are.
     pub assumed: usize,
     /// The taints that were asked about, then those of all other rules, as they are.
     pub taints: &'a [ProposedTaint],
     /// For which moment.
     pub now: Timestamp,
-    /// How that version of Kubernetes behaves.
+    /// Behaviour of that version of Kubernetes.
     pub semantics: &'a Semantics,
 }
 

@@ -39,8 +39,8 @@ pub struct RequestOrigin {
 }
 
 impl PendingPod {
-    /// Whether the pod waits for devices: for a claim without an allocation, or for extended resources of a device class.
-    /// A terminating pod is not scheduled any more.
+    /// True if the pod waits for devices: for a claim without an allocation, or for extended resources of a device
+    /// class. A terminating pod is not scheduled any more.
     #[must_use]
     pub fn waits(chain: &Chain<'_>, snapshot: &Snapshot) -> bool {
         let mut claims = chain.links.iter().filter_map(|link| link.claim);
@@ -49,7 +49,7 @@ impl PendingPod {
                 || !extended(chain.pod, snapshot).is_empty())
     }
 
-    /// What the pod of the chain waits for; absent if it waits for nothing, or if the requests of a claim were not
+    /// Devices that the pod of the chain waits for; absent if it waits for none, or if the requests of a claim were not
     /// read.
     #[must_use]
     pub fn of(chain: &Chain<'_>, snapshot: &Snapshot) -> Option<Self> {

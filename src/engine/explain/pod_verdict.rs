@@ -9,7 +9,7 @@ use crate::engine::preview;
 use crate::engine::tolerate::Deadline;
 use crate::model::{Effect, Pod};
 
-/// What becomes of a pod, and why.
+/// Verdict about a pod, with its reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PodVerdict {
     /// It is deleted then; a moment in the past means at once.
@@ -39,8 +39,7 @@ impl From<&Verdict> for PodVerdict {
 }
 
 impl ExplainInput<'_> {
-    /// What becomes of `pod`, whose chain this is: by the taints that were asked about, or else by all
-    /// that are there.
+    /// Verdict about `pod`, whose chain this is: by the taints that were asked about, or else by all that exist.
     #[must_use]
     pub fn verdict(&self, pod: &Pod, chain: &Chain<'_>) -> PodVerdict {
         if self.assumed == 0 {
@@ -50,7 +49,7 @@ impl ExplainInput<'_> {
         assumed(impact.pods.iter().find(|one| one.pod.uid == pod.uid))
     }
 
-    /// What becomes of `pod` if all taints of the question are there.
+    /// Verdict about `pod` if all taints of the question exist.
     #[must_use]
     pub fn present(&self, pod: &Pod, chain: &Chain<'_>) -> PodVerdict {
         let impact = preview(self.snapshot, self.taints, self.now, self.semantics);
@@ -58,15 +57,15 @@ impl ExplainInput<'_> {
     }
 }
 
-/// What a preview says of the pod; one that it does not name is hit by none of its taints.
+/// Verdict of a preview; a pod that it does not name is hit by none of its taints.
 fn assumed(impact: Option<&PodImpact<'_>>) -> PodVerdict {
     impact.map_or(PodVerdict::Untouched, |impact| {
         PodVerdict::from(&impact.verdict)
     })
 }
 
-/// What becomes of a pod by everything that is there: by the rules, as a preview of all of them says, and
-/// by its drivers, whose taints a preview does not ask about.
+/// Verdict about a pod by everything that exists: by the rules, as a preview of all of them says, and by its drivers,
+/// whose taints a preview does not ask about.
 fn present(chain: &Chain<'_>, impact: Option<&PodImpact<'_>>) -> PodVerdict {
     // Asked first, since a preview does not name a pod whose devices only drivers taint.
     if chain.pod.deletion.is_some() {
@@ -101,7 +100,7 @@ fn present(chain: &Chain<'_>, impact: Option<&PodImpact<'_>>) -> PodVerdict {
     by_rules.unwrap_or_else(|| by_drivers(chain))
 }
 
-/// What is said where only drivers taint devices of the pod, and none of these taints evicts it.
+/// Verdict where only drivers taint devices of the pod, and none of these taints evicts it.
 fn by_drivers(chain: &Chain<'_>) -> PodVerdict {
     let mut obstacle = None;
     for link in &chain.links {

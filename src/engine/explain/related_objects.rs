@@ -5,8 +5,8 @@ use foldhash::HashSet;
 use crate::engine::eviction::entry_of;
 use crate::model::{NamespacedName, ObjectName, Pod, ResourceClaim, Snapshot};
 
-/// The part of `snapshot` that decides about `pod`: its claims and those that are reserved for it, whom
-/// these are reserved for, the slices of their pools, and all rules and classes.
+/// The part of `snapshot` that decides about `pod`: its claims and those that are reserved for it, the consumers of
+/// these, the slices of their pools, and all rules and classes.
 ///
 /// Small enough to be changed and asked about again and again.
 #[must_use]

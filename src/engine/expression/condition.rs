@@ -20,8 +20,8 @@ impl AttributeCondition {
         }
     }
 
-    /// Whether `device` meets it; without a domain, the attribute of any domain counts. A device that
-    /// has no such attribute does not.
+    /// True if `device` meets it; without a domain, the attribute of any domain counts. A device that has no such
+    /// attribute does not.
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl AttributeCondition {
         }
     }
 
-    /// Whether the value is the wanted one, or a list that has it; nothing for a value of an unknown type.
+    /// True if the value is the wanted one, or a list that has it; `None` for a value of an unknown type.
     fn has_value(&self, value: &AttributeValue) -> Option<bool> {
         fn has<T: ToString>(values: &[T], wanted: &str) -> bool {
             values.iter().any(|value| value.to_string() == wanted)

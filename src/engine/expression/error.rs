@@ -7,9 +7,9 @@ use thiserror::Error;
 /// A place in a text, as people count: from one, in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// Which line.
+    /// Line.
     pub line: usize,
-    /// Which character of the line.
+    /// Character of the line.
     pub column: usize,
 }
 
@@ -43,13 +43,13 @@ pub enum ExpressionError {
         ExpressionError::MAXIMUM_LENGTH
     )]
     TooLong {
-        /// How long it is.
+        /// Its length.
         bytes: usize,
     },
     /// It cannot be read or has wrong types; an API server refuses it.
     #[error("compilation failed at {at}: {detail}")]
     Compile {
-        /// What is wrong.
+        /// Reason.
         detail: String,
         /// Where.
         at: Position,
@@ -57,19 +57,19 @@ pub enum ExpressionError {
     /// It asks for something that this plugin cannot evaluate, but Kubernetes may.
     #[error("this plugin cannot evaluate {construct}")]
     Unsupported {
-        /// What it asks for.
+        /// Construct that it uses.
         construct: String,
     },
     /// It was taken out of a snapshot, with what it selected.
     #[error("the expression was removed when the snapshot was redacted")]
     Redacted,
-    /// What it depends on is not known of this device, since no driver publishes it.
+    /// It depends on attributes of a device that no driver publishes.
     #[error("the attributes of the device are unknown: no driver publishes it")]
     Unpublished,
     /// It fails for this device, in Kubernetes just as here.
     #[error("{detail}")]
     Runtime {
-        /// What is wrong, in upstream's words.
+        /// Reason, in upstream's words.
         detail: String,
     },
 }
@@ -96,7 +96,7 @@ impl ExpressionError {
     }
 }
 
-/// What is wrong with a text, and at which byte.
+/// Error in a text, with its byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Wrong {
     /// An API server refuses it, too.
@@ -141,7 +141,7 @@ pub(super) enum Fault {
     /// It depends on what is not known of the device; `||`, `&&`, `exists` and `all` can do without
     /// the part, too.
     Unpublished,
-    /// What Kubernetes would say is not known here; nothing can do without it.
+    /// The answer of Kubernetes is not known here; nothing can do without it.
     Unsupported(String),
 }
 

@@ -187,7 +187,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether a name and a bracket come next.
+    /// True if a name and a bracket come next.
     fn is_call(&self) -> bool {
         let is_name = matches!(self.token().kind, TokenKind::Name(_)) && self.sign().is_empty();
         is_name && sign_of(self.at_offset(1)) == "("

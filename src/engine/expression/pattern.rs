@@ -22,7 +22,7 @@ impl Pattern {
             .size_limit(2 << 20)
             .dfa_size_limit(2 << 20)
             .build();
-        // What the crate refuses may be a limit of the crate, and says nothing about RE2.
+        // A refusal may come from a limit of the crate, and says nothing about RE2.
         regex.map(Self).ok()
     }
 
@@ -95,7 +95,7 @@ fn translated(pattern: &str) -> Option<String> {
     (!in_class).then_some(result)
 }
 
-/// What an escape is to the crate, or nothing if that is not a common one.
+/// Meaning of an escape to the crate, or `None` if it is not a common one.
 fn escape(next: char, in_class: bool) -> Option<String> {
     let (inner, negated) = match next {
         'd' => ("0-9", false),

@@ -21,8 +21,8 @@ impl Evaluation<'_> {
             Catalogue::Attributes => found(&device.attributes, wanted, own)?.map(of_attribute),
             Catalogue::Capacity => found(&device.capacity, wanted, own)?.map(of_capacity),
         };
-        // That there is one does not depend on what it is, but a value that cannot be read may be
-        // one that upstream refuses as a whole.
+        // Its existence does not depend on its value, but a value that cannot be read may be one that upstream refuses
+        // as a whole.
         let found = match found {
             Some(Some(value)) => Some(value),
             Some(None) => return Err(unreadable(&wanted.name)),

@@ -333,7 +333,7 @@ fn assert_refused(texts: &[&str]) {
     }
 }
 
-/// What would take long or much memory is refused by name, and nothing absorbs that.
+/// Expressions that would take long or much memory are refused by name, and nothing absorbs that.
 #[test]
 fn endless_work_is_refused() {
     let list = format!("[{}]", vec!["1"; 1000].join(", "));

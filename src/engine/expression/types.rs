@@ -86,7 +86,7 @@ impl Type {
         }
     }
 
-    /// Whether it can stand for the type at the front of `formal`, which is taken off.
+    /// True if it can stand for the type at the front of `formal`, which is taken off.
     pub(super) fn fits(&self, formal: &mut &str, parameters: &mut Parameters) -> bool {
         let Some(code) = next(formal) else {
             return false;

@@ -28,7 +28,7 @@ pub(super) enum Value {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Map {
     pub(super) entries: Vec<(Value, Value)>,
-    /// Whether it holds the domains of a device: a domain that is missing is an empty map.
+    /// True if it holds the domains of a device: a domain that is missing is an empty map.
     pub(super) of_domains: bool,
 }
 
@@ -68,7 +68,7 @@ pub(super) fn text(text: impl Into<Arc<str>>) -> Outcome {
     Ok(Value::Text(text))
 }
 
-/// Whether two values are the same; of numbers, the types do not matter.
+/// True if two values are the same; of numbers, the types do not matter.
 ///
 /// Fails where upstream does: for a version or a quantity on the left of anything else.
 ///
@@ -110,7 +110,7 @@ pub(super) fn lenient(verdict: Result<bool, Fault>) -> Result<Option<bool>, Faul
     }
 }
 
-/// Whether `list` has `value`.
+/// True if `list` has `value`.
 ///
 /// Upstream: `baseList.Contains`.
 pub(super) fn contains(list: &[Value], value: &Value) -> Result<bool, Fault> {

@@ -1,4 +1,4 @@
-//! Which pods: from claim to pod.
+//! From claim to pod.
 
 use super::world::{
     GPU_0, NOW, World, at, controller, group_reservation, one_pod, proposed, semantics,

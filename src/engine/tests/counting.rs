@@ -1,4 +1,4 @@
-//! How many: what the controller writes into a rule's condition.
+//! Counts that the controller writes into a rule's condition.
 
 use super::world::{GPU_0, World, at, one_pod, proposed};
 use crate::engine::{Counts, usage};

@@ -103,7 +103,7 @@ fn a_budget_that_nobody_counts_allows_nothing() {
     let mut outdated = budget(1, 3);
     outdated.generation = 2;
     assert_eq!(answers(&world, &[outdated]), [Refused; 3]);
-    // What the status still allows counts, but not once it has been counted again.
+    // Evictions that the status still allows count, but not once it has been counted again.
     let mut failing = budget(1, 3);
     failing.status.failure = Some("found no controllers".to_owned());
     failing.status.disruptions_allowed = 0;

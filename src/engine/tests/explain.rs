@@ -13,7 +13,7 @@ use crate::model::{
 
 const TAINT: &str = "example.com/drain=x:NoExecute";
 
-/// What is said of the first pod of the world.
+/// Explanation of the first pod of the world.
 struct Told {
     verdict: PodVerdict,
     changes: Vec<(String, PodVerdict)>,

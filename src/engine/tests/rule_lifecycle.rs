@@ -133,7 +133,7 @@ fn every_pod_that_is_left_says_what_it_waits_for() {
     }
 }
 
-/// What a kubelet says of a pod whose containers ended so many seconds ago.
+/// Status by a kubelet of a pod whose containers ended so many seconds ago.
 fn ended(seconds: i64, sandbox: Sandbox) -> impl Fn(&mut Pod) {
     move |pod| {
         pod.containers = Containers::Ended {

@@ -1,4 +1,4 @@
-//! Which devices: selectors, effects, pools and generations.
+//! Devices by selectors, effects, pools and generations.
 
 use super::world::{GPU_0, World, one_pod, proposed};
 use crate::engine::{Origin, Semantics};

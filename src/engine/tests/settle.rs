@@ -1,4 +1,4 @@
-//! How waits end, without a server and without time.
+//! Ends of waits, without a server and without time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -479,7 +479,7 @@ fn a_pod_that_was_running_when_it_went_was_deleted_by_force() {
     // Its containers had ended, and its driver had not given anything back.
     let stuck = |pod: &mut Pod| pod.containers = Containers::Ended { at: None };
     assert_eq!(after_departure(stuck).0, WaitStep::NotSeenReleased);
-    // Somebody else than its kubelet has said that it failed.
+    // Another client than its kubelet has said that it failed.
     let phase_alone = |pod: &mut Pod| pod.phase = Phase::Failed;
     assert_eq!(after_departure(phase_alone).0, WaitStep::NotSeenReleased);
 }
@@ -562,7 +562,7 @@ fn wait_on_stuck_pod(then: &[fn(&mut Pod)]) -> Settle {
     wait
 }
 
-/// How such a pod went that is gone by the next look; no watch told of it.
+/// End of such a pod that is gone by the next look; no watch told of it.
 fn ends_of_stuck_pod(then: &[fn(&mut Pod)]) -> (Vec<PodEnd>, WaitStep) {
     let rules = [drain()];
     let mut wait = wait_on_stuck_pod(then);
@@ -584,7 +584,7 @@ fn ends_of_stuck_pod(then: &[fn(&mut Pod)]) -> (Vec<PodEnd>, WaitStep) {
 fn whoever_was_stuck_when_seen_last_and_is_gone_was_not_seen_to_be_released() {
     let not_observed = (vec![PodEnd::NotObserved], WaitStep::NotSeenReleased);
     assert_eq!(ends_of_stuck_pod(&[]), not_observed);
-    // Somebody else than its kubelet has said that it failed.
+    // Another client than its kubelet has said that it failed.
     let failed: fn(&mut Pod) = |pod| {
         pod.phase = Phase::Failed;
         pod.containers = Containers::Running;

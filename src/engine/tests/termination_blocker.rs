@@ -1,4 +1,4 @@
-//! What keeps a pod whose containers have ended.
+//! Obstacles of a pod whose containers have ended.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What upstream has no test for, with the answer that the real controller gives.
+//! Cases without an upstream test, with the answer that the real controller gives.
 
 use super::world::{GPU_0, one_pod, proposed};
 

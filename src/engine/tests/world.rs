@@ -266,7 +266,7 @@ impl World {
         preview(&self.snapshot, proposed, at(NOW), semantics)
     }
 
-    /// What becomes of the only listed pod when `text` is put on the devices that `selects` names.
+    /// Verdict about the only listed pod when `text` is put on the devices that `selects` names.
     pub(crate) fn verdict(&self, selects: &str, text: &str) -> Verdict {
         self.verdict_as(selects, text, &Semantics::assumed())
     }
@@ -302,7 +302,7 @@ pub(crate) fn controller(api_version: &str, kind: &str, name: &str, uid: &str) -
 }
 
 /// One GPU of `node-a`, held by one claim of one running pod.
-/// What is around the pods of `snapshot`, of which no driver is known to be there or gone.
+/// Facts around the pods of `snapshot`, of which no driver is known to be there or gone.
 pub(crate) fn facts<'s>(
     snapshot: &'s Snapshot,
     nodes: &'s BTreeMap<NodeName, NodeHealth>,

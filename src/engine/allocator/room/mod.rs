@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A claim is released when all pods that it is reserved for are evicted or terminating. Devices that are held with
-//! admin access are in nobody's way.
+//! admin access block no claim.
 
 pub mod question;
 pub mod search;

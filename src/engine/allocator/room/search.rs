@@ -41,7 +41,7 @@ pub fn relevant_devices(question: &RoomQuestion<'_>) -> Option<BTreeSet<DeviceId
     Some(devices.cloned().collect())
 }
 
-/// Whether a request of the claim can be for one of `devices`; also where that is unknown.
+/// True if a request of the claim can be for one of `devices`; also where that is unknown.
 #[must_use]
 pub fn can_use(claim: &PendingClaim<'_>, devices: &BTreeSet<DeviceId>) -> bool {
     let state = claim.state();

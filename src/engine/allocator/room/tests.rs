@@ -25,7 +25,7 @@ struct Case {
     coupled: Option<[usize; 2]>,
     leaving: BTreeSet<Uid>,
     reserved: BTreeSet<DeviceId>,
-    /// Which nodes the waiting pod insists on.
+    /// Nodes that the waiting pod insists on.
     selectors: Vec<NodeSelector>,
 }
 
@@ -219,7 +219,7 @@ impl Case {
         room(&question, most, &|set| self.cost(set))
     }
 
-    /// Whether the claim can be placed once these pods are gone, in a cluster without the claims that are released.
+    /// True if the claim can be placed once these pods are gone, in a cluster without the claims that are released.
     fn is_placed_without(&self, set: &[usize]) -> bool {
         let gone = |uid: &Uid| {
             self.leaving.contains(uid) || set.iter().any(|pod| self.evictable[*pod] == *uid)

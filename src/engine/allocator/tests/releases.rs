@@ -10,7 +10,7 @@ use crate::model::{
     DeviceTerms, RequestTerms, Snapshot,
 };
 
-/// What becomes of the claim `c0` when device `0` is tainted, by a word for 1.37 and one for 1.38.
+/// Placeability of the claim `c0` when device `0` is tainted, by a word for 1.37 and one for 1.38.
 fn words(snapshot: &Snapshot) -> [&'static str; 2] {
     [37, 38].map(|minor| word(snapshot, minor))
 }

@@ -22,7 +22,7 @@ pub(super) fn size(values: &[Value]) -> Outcome {
     size.map_err(|_| Fault::overload())
 }
 
-/// Whether a list has it, or a single value is it.
+/// True if a list has it, or a single value is it.
 pub(super) fn includes(values: &[Value]) -> Outcome {
     match values {
         [Value::List(elements), value] => contains(elements, value).map(Value::Bool),
