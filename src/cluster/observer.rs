@@ -1,4 +1,4 @@
-//! What somebody may want to see while the cluster is being asked.
+//! Observer of the requests to a cluster.
 
 use std::fmt;
 use std::time::Duration;

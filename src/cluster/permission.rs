@@ -37,7 +37,7 @@ impl Permission {
         }
     }
 
-    /// Whether it is about looking, not about changing.
+    /// True if it is a permission to read.
     #[must_use]
     pub fn is_read(&self) -> bool {
         ["get", "list", "watch"].contains(&self.verb)

@@ -1,10 +1,10 @@
-//! What becomes of a body while it arrives.
+//! Consumers of a body while it arrives.
 
 use super::retry::AttemptFailure;
 
 /// Takes a body while it arrives.
 pub(in crate::cluster) trait BodyReader {
-    /// What it makes of the body.
+    /// Result made of the body.
     type Output;
 
     /// Takes the next bytes.

@@ -31,7 +31,7 @@ const VERSIONS: [&str; 2] = [
     "client.authentication.k8s.io/v1beta1",
 ];
 
-/// What a plugin may answer with; certificate and key are PEM, not base64.
+/// Credentials from a plugin; certificate and key are PEM, not base64.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Credentials {
@@ -80,7 +80,7 @@ impl Plugin<'_> {
         self.parse(&output?)
     }
 
-    /// What the plugin prints until it ends well.
+    /// Output of the plugin, once it ends with success.
     async fn output(&self, command: &mut Command) -> Result<Vec<u8>, ClusterError> {
         let failed = |error: io::Error| self.start_error(&error);
         let mut child = command.spawn().map_err(failed)?;

@@ -1,4 +1,4 @@
-//! What saved files show about when, and by which Kubernetes version, they were made.
+//! Time and Kubernetes version of saved files.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const KINDS: &str = in_group!("kinds");
 /// The server's own version, such as `v1.37.0`.
 const SERVER_VERSION: &str = in_group!("server-version");
 
-/// What the annotations of a saved list say.
+/// Annotations of a saved list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::cluster) struct Notes {
     pub(in crate::cluster) observed_at: Option<Timestamp>,
@@ -26,7 +26,7 @@ pub(in crate::cluster) struct Notes {
     pub(in crate::cluster) server_version: Option<String>,
 }
 
-/// What a saved list says about itself.
+/// Metadata of a saved list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SavedNotes {
     /// When the cluster was read, by the server's clock.

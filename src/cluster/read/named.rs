@@ -1,4 +1,4 @@
-//! Pods that somebody has named, whether they use a device or not.
+//! Pods that the user has named, with or without devices.
 
 use super::list::List;
 use super::lists::{Listing, Selection, object};
@@ -9,7 +9,7 @@ use crate::cluster::error::ClusterError;
 use crate::model::{Kind, NamespacedName, ObjectName, Pod, Reading, Warning};
 use crate::wire::Detail;
 
-/// Which pods are meant.
+/// Query for pods.
 #[derive(Clone, Copy)]
 pub enum PodQuery<'a> {
     /// The one of that name.
@@ -20,7 +20,7 @@ pub enum PodQuery<'a> {
     Chosen(Option<&'a str>, &'a (dyn Fn(&Pod) -> bool + Sync)),
 }
 
-/// What was found of them.
+/// Result of the query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PodQueryResult {
     /// Those that use a claim, with what was odd about them.

@@ -7,9 +7,9 @@ use crate::cluster::error::ClusterError;
 use crate::model::Reading;
 use crate::wire::{Detail, Fact};
 
-/// Adds to `reading` all facts of a kind that answers can do without, for one that uses it.
+/// Adds to `reading` all objects of an optional kind, for a report that uses it.
 ///
-/// What the user may not read, or the server does not have, is a gap in the reading.
+/// Data that the user may not read, or the server does not have, is a gap in the reading.
 ///
 /// # Errors
 ///

@@ -1,8 +1,8 @@
 //! The pods that matter: those that use a selected device.
 //!
 //! A pod uses a device when a claim that holds it is reserved for the pod, so the claims name the
-//! pods, and nothing else is read. What counts is the UID of a reservation: where its name leads to
-//! nobody who has it, it is looked for in the namespace. Pods that merely refer to such a claim (not scheduled yet, or
+//! pods, and nothing else is read. Pods are matched by the UID of a reservation: where no pod of its name
+//! has that UID, it is looked for in the namespace. Pods that merely refer to such a claim (not scheduled yet, or
 //! their reservation withdrawn) do not use it, cannot be evicted from it, and are left out.
 //!
 //! ```text
@@ -125,12 +125,12 @@ pub(super) async fn read_noted_pods(
     Ok(reading)
 }
 
-/// What was read.
+/// Pods that were read.
 #[derive(Debug, Default)]
 pub(in crate::cluster) struct Found {
     pub(in crate::cluster) pods: BTreeMap<NamespacedName, Pod>,
     pub(in crate::cluster) warnings: Vec<Warning>,
-    /// Why somebody may be missing.
+    /// Reason why pods may be missing.
     pub(in crate::cluster) gap: Option<Gap>,
     resource_version: Option<String>,
 }
@@ -203,7 +203,7 @@ impl Reader<'_> {
     }
 
     /// The pods of the groups that are wanted, and those that are not called what their reservations
-    /// say; nobody looks for those that are known to be `gone`.
+    /// say; those that are known to be `gone` are not looked for.
     ///
     /// # Errors
     ///
@@ -215,7 +215,7 @@ impl Reader<'_> {
     ) -> Result<(), ClusterError> {
         let groups = self.wanted.groups.iter().map(|(namespace, _)| namespace);
         let mut namespaces: BTreeSet<&Namespace> = groups.collect();
-        // Whoever may not read pods by name knows by now that somebody may be missing.
+        // A gap is known already to a user who may not read pods by name.
         if found.gap.is_none() {
             namespaces.extend(self.astray(gone, found));
         }

@@ -1,4 +1,4 @@
-//! What was read for one question, and what is odd about it.
+//! Data that was read for one report, and warnings about it.
 
 use crate::model::Warning;
 

@@ -1,4 +1,4 @@
-//! What becomes of the objects of one kind, told as it happens.
+//! Changes of the objects of one kind, as they happen.
 //!
 //! ```text
 //! a list's state ─▶ watch ──▶ changes ──▶ the server ends it, or it breaks off ─▶ watch from the last state
@@ -35,14 +35,14 @@ const SHORT: Duration = Duration::from_secs(1);
 /// Between two lists, where watching is not allowed: reading them takes one part in ten of the time.
 const POLL: Duration = Duration::from_secs(1);
 const SHARE: u32 = 10;
-/// How long failures in a row may last when requests have no time limit.
+/// Maximum duration of consecutive failures when requests have no time limit.
 const UNLIMITED: Duration = Duration::from_secs(600);
 /// After the first failure, doubled after each further one.
 const BREATH: Duration = Duration::from_millis(100);
 /// Between two tries at most, unless the server asks for more.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Which objects are told of.
+/// Objects of a feed.
 #[derive(Clone, Debug)]
 pub(super) struct FeedSubject {
     pub(super) client: ApiClient,
@@ -88,7 +88,7 @@ impl FeedSubject {
         listing.objects(Some).await
     }
 
-    /// What happens after `state`, the state of a list. Nothing is asked for before the feed is.
+    /// Changes after `state`, the version of a list. No request is sent before the feed is polled.
     pub(super) fn feed(self, state: String) -> Feed {
         let writer = FeedWriter {
             subject: self,

@@ -37,7 +37,7 @@ pub struct Watched {
     pub(super) gone: BTreeSet<Uid>,
     /// Pods that were told to be gone, as they were last.
     departed: Vec<Pod>,
-    /// Whether some pods were listed from time to time, because they cannot be watched.
+    /// True if some pods were listed from time to time, because they cannot be watched.
     pub(super) pods_are_polled: bool,
 }
 
@@ -150,7 +150,7 @@ impl Watched {
         number: usize,
         news: Option<Result<FeedEvent, ClusterError>>,
     ) -> Result<(), ClusterError> {
-        // A feed ends with an error, after which nobody asks it again.
+        // A feed ends with an error, after which it is not polled again.
         let Some(news) = news.transpose()? else {
             return Ok(());
         };
@@ -183,7 +183,7 @@ impl Watched {
         };
         let list = subject.list().await?;
         if kind == Kind::Pod && subject.range == FeedScope::All {
-            // What is known of single nodes is part of it, and each pod is kept once.
+            // The list includes the pods of single nodes, and each pod is kept once.
             self.forget_pods();
         }
         self.add(subject, list.metadata.resource_version);
@@ -202,7 +202,7 @@ impl Watched {
         }
     }
 
-    /// Whether the objects of `kind` in `range` are watched.
+    /// True if the objects of `kind` in `range` are watched.
     pub(super) fn watches(&self, kind: Kind, range: &FeedScope) -> bool {
         let mut feeds = self.feeds.iter();
         feeds.any(|feed| feed.kind == kind && feed.range == *range)

@@ -43,7 +43,7 @@ pub struct Listed<T> {
     pub objects: Vec<Stored<T>>,
     /// Why the others could not be, each with its name.
     pub odd: Vec<ClusterError>,
-    /// What the list says about itself.
+    /// Metadata of the list.
     pub(in crate::cluster) metadata: ListMeta,
 }
 
@@ -80,7 +80,7 @@ impl<T: Fact> Objects<T> {
         Self::of_kind(client, served, T::KIND)
     }
 
-    /// The objects of a cluster of which nobody can say what it serves: at the first version at which
+    /// The objects of a cluster whose served versions are unknown: at the first version at which
     /// one of `names` is found. `None` when none is.
     pub async fn found_by(client: &ApiClient, names: &[String]) -> Option<Self> {
         for version in versions_of(T::KIND) {
