@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::protobuf::{MAGIC, Named, Unknown};
 
-/// Which object a body is.
+/// Identity of the object in a body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     /// Group and version.
@@ -26,7 +26,7 @@ pub struct Identity {
 /// The server's own account of what became of a request (`metav1.Status`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerStatus {
-    /// Whether it says `Success`; whatever else it says is a failure.
+    /// True if it says `Success`; any other value is a failure.
     pub success: bool,
     /// HTTP status code; absent when it says none, or none that can be one.
     pub code: Option<u16>,
@@ -38,7 +38,7 @@ pub struct ServerStatus {
     pub name: String,
 }
 
-/// What `body` says it is, in either encoding; `None` when it is no Kubernetes object.
+/// Identity of `body`, in either encoding; `None` when it is no Kubernetes object.
 #[must_use]
 pub fn identity(body: &[u8]) -> Option<Identity> {
     let found = if let Some(envelope) = body.strip_prefix(MAGIC) {

@@ -99,7 +99,7 @@ impl MapEntry for AttributeEntry {
 message! {
     /// `DeviceCapacity`.
     pub struct DeviceCapacity {
-        /// How much there is.
+        /// Amount.
         value: optional Quantity = 1,
         /// In which portions.
         request_policy: optional CapacityRequestPolicy = 2,

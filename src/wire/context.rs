@@ -1,4 +1,4 @@
-//! What conversions share: repeated names, oddities, and the newest deletion.
+//! Shared state of conversions: interned names, warnings, and the newest deletion.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use super::error_path::FieldsError;
 use super::object::ToObject;
 use super::unambiguous::Unambiguous;
 
-/// What the objects of a kind are decoded into.
+/// Type that the objects of a kind are decoded into.
 pub(super) trait Decode: ToObject + Sized {
     /// Decodes the fields of an object, whatever they were written in.
     fn from_fields(fields: &Value) -> Result<Self, FieldsError>;

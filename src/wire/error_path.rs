@@ -13,7 +13,7 @@ pub(super) struct FieldsError {
     pub(super) path: String,
     /// The path as a JSON Pointer (RFC 6901).
     pub(super) pointer: String,
-    /// What is wrong with the value.
+    /// Problem with the value.
     pub(super) problem: String,
 }
 

@@ -34,7 +34,7 @@ pub(super) trait ToFact: DeserializeOwned {
     ) -> Result<Option<Object>, FieldError>;
 }
 
-/// Who an object is.
+/// Metadata of an object.
 #[derive(serde::Deserialize)]
 struct Metadata {
     metadata: Option<ObjectMeta>,

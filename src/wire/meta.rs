@@ -1,4 +1,4 @@
-//! What every object and every list carries.
+//! Metadata of objects and lists.
 
 use std::collections::BTreeMap;
 
@@ -38,9 +38,9 @@ message! {
         #[prost(btree_map = "string, string", tag = "12")]
         #[serde(default, deserialize_with = "unique")]
         pub annotations: BTreeMap<String, String>,
-        /// Who has to go before it goes.
+        /// Owners.
         owner_references: repeated OwnerReference = 13,
-        /// Who has to agree before a deleted object is gone.
+        /// Finalizers that delay its removal.
         finalizers: repeated string = 14,
     }
 
@@ -54,12 +54,12 @@ message! {
         name: optional string = 3,
         /// The owner's identity.
         uid: optional string = 4,
-        /// Whether this owner manages the object; at most one does.
+        /// True if this owner manages the object; at most one does.
         controller: optional bool = 6,
     }
 }
 
-/// What a list says about itself.
+/// Metadata of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListMeta {
@@ -117,7 +117,7 @@ impl ObjectMeta {
         })
     }
 
-    /// When the object is going to be gone, if somebody has deleted it.
+    /// Deletion of the object, with its time, if it was deleted.
     pub(super) fn deletion(&self, context: &mut Context) -> Option<model::Deletion> {
         let at = self.deletion_timestamp;
         let at = Time::to_timestamp(at, "metadata.deletionTimestamp", context)?;

@@ -2,7 +2,7 @@
 //!
 //! Takes JSON, YAML or protobuf and gives [`model`](crate::model) values. One struct per kind
 //! carries both encodings, with only the fields that are used; `versions` is the one table of API
-//! versions. Talks to nobody and reads no clock.
+//! versions. Sends no requests and reads no clock.
 //!
 //! ```text
 //! protobuf list, as it arrives ─▶ ProtobufList ─┐

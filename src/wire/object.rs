@@ -102,7 +102,7 @@ pub trait Fact: Sized {
     fn all(snapshot: &mut Snapshot) -> &mut Vec<Self>;
 }
 
-/// What facts are called.
+/// Name of a fact.
 trait Name {
     fn key(&self) -> (&str, &str);
 }
@@ -130,14 +130,14 @@ impl Name for NamespacedName {
 pub struct Item {
     /// The fact.
     pub object: Object,
-    /// Which state of the object it is; opaque, but a growing number in practice.
+    /// Version of the object; opaque, but a growing number in practice.
     pub resource_version: String,
     /// The object with all its fields, where it is kept as it is written.
     pub written: Option<Box<Value>>,
 }
 
 impl Item {
-    /// What the claim asks for, where it is one and that is known.
+    /// Spec of a claim; absent for other objects, or where it is unknown.
     pub(super) fn asks_for(&self) -> Option<&Arc<ClaimSpec>> {
         if let Object::ResourceClaim(claim) = &self.object {
             claim.spec.as_ref()
@@ -169,7 +169,7 @@ impl Item {
 
 /// A wire object that can become a fact.
 pub(super) trait ToObject {
-    /// Who it is.
+    /// Metadata.
     fn metadata(&self) -> Option<Cow<'_, ObjectMeta>>;
 
     /// The fact, unless the object is of no interest. `context` hears of oddities and times.
@@ -218,7 +218,7 @@ impl Converter {
         }))
     }
 
-    /// What claims ask for.
+    /// Specs of claims so far.
     pub(super) fn specs(&mut self) -> &mut InternedSpecs {
         &mut self.specs
     }

@@ -1,4 +1,4 @@
-//! What has been found in text so far, and where.
+//! Objects that were found in text so far, and their positions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ pub(super) struct ParseContext {
     pub(super) position: Vec<usize>,
 }
 
-/// How objects are decoded.
+/// Way in which objects are decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum ParsePass {
     /// While they are read, where what they are is known by then. What is wrong is not found out.
@@ -47,12 +47,12 @@ pub struct TypeMeta {
 }
 
 impl TypeMeta {
-    /// Whether it is a list, of one kind or of any.
+    /// True if it is a list, of one kind or of any.
     pub(super) fn is_list(&self) -> bool {
         is_list(&self.kind)
     }
 
-    /// What the objects of a typed list are; nothing for a `List` of any kinds.
+    /// Type of the objects of a typed list; nothing for a `List` of any kinds.
     pub(super) fn of_items(&self) -> Option<Self> {
         let kind = self
             .kind
@@ -65,12 +65,12 @@ impl TypeMeta {
     }
 }
 
-/// Whether objects of that kind are lists.
+/// True if objects of that kind are lists.
 pub(super) fn is_list(kind: &str) -> bool {
     kind.ends_with("List")
 }
 
-/// What a list says about itself.
+/// Metadata of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListHeader {
     /// `List`, or such as `PodList`.
@@ -97,12 +97,12 @@ pub(super) struct UndecodableObject {
     name: Option<String>,
     /// Path of the field, such as `spec.pool.name`.
     pub(super) field: String,
-    /// What is wrong with it.
+    /// Problem.
     pub(super) problem: String,
 }
 
 impl UndecodableObject {
-    /// What `error` says about the fields of an object.
+    /// Error with the object's name, from `error` about the fields of an object.
     pub(super) fn new(kind: Kind, fields: &Value, error: FieldsError) -> Self {
         let text = |key| {
             let value = fields.get("metadata")?.get(key)?;

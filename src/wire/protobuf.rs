@@ -23,11 +23,11 @@ use super::status::Status;
 use super::versions::{Lookup, Version, lookup, supported};
 use crate::model::Warning;
 
-/// What every protobuf body of Kubernetes begins with.
+/// First bytes of every protobuf body of Kubernetes.
 pub(super) const MAGIC: &[u8] = b"k8s\0";
 /// Larger objects are not believed: the database behind the API takes a few megabytes at most.
 const LARGEST_FIELD: u64 = 16 << 20;
-/// How much is taken from a large chunk at a time, so that it is not held twice.
+/// Bytes that are taken from a large chunk at a time, so that it is not held twice.
 const PORTION: usize = 64 << 10;
 
 /// `runtime.TypeMeta`, whose numbers differ from those in `metav1`.
@@ -77,7 +77,7 @@ enum State {
     Status(u64),
 }
 
-/// What a look at the buffered bytes led to.
+/// Result of parsing the buffered bytes.
 enum Step {
     /// Nothing yet: there are too few.
     Starved,
@@ -102,12 +102,12 @@ pub struct ProtobufList {
     metadata: ListMeta,
 }
 
-/// What a list said about itself, and what was odd in it.
+/// Metadata of a list, and warnings about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListEnd {
     /// Its state, and where the next page starts.
     pub metadata: ListMeta,
-    /// How many objects it had, including those that are of no interest.
+    /// Number of objects, including those that are of no interest.
     pub objects: usize,
     /// Oddities; their order does not depend on that of the objects.
     pub warnings: Vec<Warning>,

@@ -7,7 +7,7 @@
 /// A list has so many copies of an object only when it goes in a circle.
 const ROUNDS: u32 = 10;
 
-/// What is remembered of the objects of a list.
+/// Objects of a list that are remembered.
 #[derive(Debug, Default)]
 pub(super) struct RepeatDetector {
     known: Vec<u8>,

@@ -1,4 +1,4 @@
-//! How a Deployment replaces its pods: the fields of its spec that say so.
+//! Rollouts of Deployments: the fields of the spec.
 
 use std::collections::BTreeMap;
 

@@ -18,11 +18,11 @@ use crate::model;
 message! {
     /// One taint for many devices.
     pub struct DeviceTaintRule {
-        /// Who it is.
+        /// Metadata.
         metadata: optional RuleMeta = 1,
-        /// What it wants.
+        /// Desired state.
         spec: optional DeviceTaintRuleSpec = 2,
-        /// What the controller says.
+        /// Status of the controller.
         status: optional DeviceTaintRuleStatus = 3,
     }
 
@@ -53,15 +53,15 @@ message! {
         pub annotations: BTreeMap<String, String>,
         /// With which objects it goes.
         owner_references: repeated OwnerReference = 13,
-        /// Who has to agree before it is gone once it is deleted.
+        /// Finalizers that delay its removal after deletion.
         finalizers: repeated string = 14,
-        /// Who wrote it; absent from objects that were saved without it.
+        /// Field managers; absent from objects that were saved without them.
         managed_fields: repeated ManagedFieldsEntry = 17,
     }
 }
 
 impl RuleMeta {
-    /// What every object carries.
+    /// Metadata that every object has.
     fn common(&self) -> ObjectMeta {
         ObjectMeta {
             name: self.name.clone(),
@@ -82,15 +82,15 @@ impl RuleMeta {
 }
 
 message! {
-    /// Which devices get which taint.
+    /// Devices and their taint.
     pub struct DeviceTaintRuleSpec {
-        /// Which devices.
+        /// Devices.
         device_selector: optional DeviceTaintSelector = 1,
-        /// Which taint.
+        /// Taint.
         taint: optional DeviceTaint = 2,
     }
 
-    /// What the controller says; since 1.35.
+    /// Status of the controller; since 1.35.
     pub struct DeviceTaintRuleStatus {
         /// By type.
         conditions: repeated Condition = 1,
@@ -104,7 +104,7 @@ message! {
         /// `True`, `False` or `Unknown`.
         #[prost(string, optional, tag = "2")]
         pub status: Option<String>,
-        /// What the writer had seen.
+        /// Generation that the writer had seen.
         observed_generation: optional int64 = 3,
         /// When it last changed.
         last_transition_time: optional Time = 4,

@@ -14,7 +14,7 @@ use super::context::Context;
 use super::message::message;
 use crate::model;
 
-/// Which devices a rule taints.
+/// Selector of the devices that a rule taints.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(test, derive(serde::Serialize))]
 pub struct DeviceTaintSelector {
