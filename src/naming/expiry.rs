@@ -17,7 +17,7 @@ pub enum Expiry {
     At(Timestamp),
 }
 
-/// What can be written, for messages.
+/// Accepted forms, for messages.
 const FORMS: &str = "use a duration such as 90m, 4h, 2d or 1w, a date such as 2026-12-01, or a \
      time such as 2026-12-01T18:00:00Z";
 
