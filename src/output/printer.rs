@@ -45,7 +45,7 @@ pub struct ResultWriter<'p, 'a> {
     text: String,
 }
 
-/// How many bytes are written at a time.
+/// Bytes that are written at a time.
 const PART: usize = 64 * 1024;
 
 impl Write for ResultWriter<'_, '_> {
@@ -250,7 +250,7 @@ fn locked<T>(stream: &Mutex<T>) -> MutexGuard<'_, T> {
     stream.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What kind of message a line is.
+/// Prefix of a message.
 #[derive(Clone, Copy)]
 enum Prefix {
     Error,
