@@ -1,4 +1,4 @@
-//! What a shell is told, in its own form.
+//! Completions in the form of each shell.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ impl Request {
     pub fn begin(&self, definition: clap::Command) -> Answer<'_> {
         let store = Arc::new(Store::default());
         let command = completing(definition, &store, self.typed().is_empty());
-        // What is found now lacks the names, which are not read yet.
+        // The candidates found now lack the names, which are not read yet.
         drop(self.found(command.clone()));
         Answer {
             request: self,
@@ -82,7 +82,7 @@ impl Answer<'_> {
         self.store.wanted()
     }
 
-    /// What is printed; nothing where nothing is known. Never an error: nobody asked for one.
+    /// Text to print; nothing where nothing is known. Never an error: the user did not run a command.
     #[must_use]
     pub fn finish(self, known: Known) -> String {
         self.store.know(known);
