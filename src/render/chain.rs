@@ -1,10 +1,10 @@
-//! What follows from what, indented, each line with where it stands.
+//! Chains of causes, indented, each line with its source.
 
 use super::format::Page;
 use super::lines::escaped_line;
 use crate::report::table::ChainLine;
 
-/// How wide a chain is where there is no terminal: it is for people in any case.
+/// Width of a chain where there is no terminal: it is for people in any case.
 const WIDTH: u16 = 80;
 
 /// So much of a word stands in a line however deep it is.
