@@ -1,4 +1,4 @@
-//! What the plugin's own Cargo.toml says about it.
+//! Metadata of the plugin from its Cargo.toml.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -67,7 +67,7 @@ impl Project {
         format!("{}/releases/download/v{version}/{file}", self.repository)
     }
 
-    /// What Cargo knows about the packages of the program on the released platforms, in all its depth.
+    /// Metadata of Cargo about all packages of the program on the released platforms.
     pub fn dependencies(&self) -> Result<Value> {
         let targets = platform::ALL.iter().map(|platform| platform.target);
         let arguments: Vec<&str> = targets
