@@ -110,7 +110,7 @@ impl From<ExitStatus> for ExitCode {
     }
 }
 
-/// Why a command could not do what it was asked, and what to do about it.
+/// Error of a command, with hints.
 ///
 /// Made from any error by `?`, with [`ExitStatus::Failed`]; not an error itself, since it is the
 /// end of the way.

@@ -25,7 +25,7 @@ pub struct Project {
     pub description: String,
     /// As SPDX writes it.
     pub license: String,
-    /// Where it is developed and released.
+    /// Repository of the sources and releases.
     pub repository: String,
 }
 
@@ -62,7 +62,7 @@ impl Project {
         })
     }
 
-    /// Where a file of a release can be downloaded.
+    /// Address of a file of a release.
     pub fn download(&self, version: &str, file: &str) -> String {
         format!("{}/releases/download/v{version}/{file}", self.repository)
     }

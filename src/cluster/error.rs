@@ -13,7 +13,7 @@ use crate::model::Kind;
 pub struct Server {
     /// The cluster's name in the kubeconfig, if it has one.
     pub cluster: Option<String>,
-    /// Where its API server is.
+    /// Address of its API server.
     pub url: String,
 }
 
@@ -26,7 +26,7 @@ impl fmt::Display for Server {
     }
 }
 
-/// Why a cluster gave no answer. Every text names the object; none contains a secret.
+/// Error of a request to a cluster. Every text names the object; none contains a secret.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterError {
@@ -140,7 +140,7 @@ pub enum ClusterError {
     Unresolved {
         /// Path of the object.
         path: String,
-        /// Why there was no answer, and what was found afterwards.
+        /// Reason why there was no response, and what was found afterwards.
         reason: String,
     },
     /// The server refused for another reason.

@@ -64,7 +64,7 @@ enum Effect {
     Acts,
 }
 
-/// Where the facts of a purpose may come from.
+/// Sources of a purpose's facts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sources {
     /// A cluster, or a dump, of which an answer is of use too.
@@ -137,7 +137,7 @@ purposes! {
     List: "list", Looks, OrDump, Rules, [FACTS, PODS, WATCH];
     /// Everything about rules, with events and nodes.
     Describe: "describe", Looks, OrDump, Rules, [FACTS, PODS, EVENTS, NODES];
-    /// Why it is so: pods, devices and rules, and where claims could be placed.
+    /// Explaining pods, devices and rules, and where claims could be allocated.
     Explain: "explain", Looks, OrDump, Rules, [FACTS, Need(&["get", "list"], What::Pods), Need(&["list"], What::Nodes), TEMPLATES];
     /// Waiting for what rules do.
     Wait: "wait", Acts, Live, Rules, [FACTS, PODS, WATCH, NODES];

@@ -73,7 +73,7 @@ async fn connect(path: &Path) -> io::Result<tokio::net::UnixStream> {
     tokio::net::UnixStream::connect(path).await
 }
 
-/// Where there are no such sockets, there is no kubelet to be asked either.
+/// Without such sockets, there is no kubelet either.
 #[cfg(not(unix))]
 async fn connect(_: &Path) -> io::Result<tokio::io::DuplexStream> {
     Err(ErrorKind::Unsupported.into())

@@ -18,7 +18,7 @@ use super::error::{KubeletError, KubeletErrorKind, seconds};
 use crate::model::InUse;
 use crate::wire::podresources::ListPodResourcesResponse;
 
-/// Where a kubelet listens, unless it has another root folder.
+/// Socket of a kubelet, unless it has another root folder.
 pub const SOCKET: &str = "/var/lib/kubelet/pod-resources/kubelet.sock";
 /// The longest answer that is read, as other clients of kubelets have it: a node has some hundred pods, and
 /// this is room for ten thousand.

@@ -1,4 +1,4 @@
-//! Claims: who holds which devices, and what they put up with.
+//! Claims, their allocations and tolerations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -23,7 +23,7 @@ pub struct ClusterObject {
     pub labels: BTreeMap<String, String>,
     /// Plain text and programs.
     pub annotations: BTreeMap<String, String>,
-    /// When it was deleted, if it is only there still because a finalizer holds it.
+    /// Time of deletion, if only a finalizer still holds it.
     pub deletion: Option<Timestamp>,
 }
 

@@ -30,7 +30,7 @@ impl Count {
         Self::between(number, number)
     }
 
-    /// So many or more.
+    /// A count of `number` or more.
     #[must_use]
     pub const fn at_least(number: usize) -> Self {
         Self {
@@ -107,7 +107,7 @@ impl Count {
         self.least == 0 && self.most.is_none()
     }
 
-    /// So many times as many. What is too large for a number has no limit.
+    /// Product with `factor`. A product that is too large for a number has no limit.
     #[must_use]
     pub fn times(self, factor: usize) -> Self {
         Self {

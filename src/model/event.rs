@@ -18,7 +18,7 @@ pub struct Event {
     pub reason: String,
     /// In a sentence.
     pub message: String,
-    /// When it last happened, as far as that is known.
+    /// Time of its last occurrence, as far as that is known.
     pub last: Option<Timestamp>,
 }
 

@@ -18,7 +18,7 @@ use super::affects::Affects;
 ///   Kubernetes that has it; and the first that has it no longer, where that is known
 /// - `workload`, of kinds that make or group pods alone: the function of `wire` that reads how many pods there are,
 ///   and [`PodRoles`]
-/// - `redacted`, of kinds that a redacted snapshot keeps: the fields that it keeps, which are `cluster`'s business
+/// - `redacted`, of kinds that a redacted snapshot keeps: the fields that it keeps, which `cluster` defines
 /// - `spelled`: the kind, as it is spelled in objects
 /// - `plural`: the resource, as it is spelled in URLs and permissions, with its group where another group
 ///   has one of the same name
@@ -237,7 +237,7 @@ macro_rules! for_each_kind {
                 served: MutatingPolicies, counted: Nothing,
                 without: "the tolerations that admission policies add to new claims are unknown",
             }
-            /// Where those policies act.
+            /// Binding of those policies.
             MutatingAdmissionPolicyBinding in mutating_bindings {
                 versions: [
                     "admissionregistration.k8s.io/v1", 36, None;
@@ -257,7 +257,7 @@ macro_rules! for_each_kind {
                 served: Always, counted: Nothing,
                 without: "the tolerations that admission policies reject are unknown",
             }
-            /// Where those policies act.
+            /// Binding of those policies.
             ValidatingAdmissionPolicyBinding in validating_bindings {
                 versions: [ "admissionregistration.k8s.io/v1", 30, None; ],
                 spelled: "ValidatingAdmissionPolicyBinding", plural: "validatingadmissionpolicybindings", group: "admissionregistration.k8s.io", scope: Cluster,

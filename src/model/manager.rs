@@ -13,7 +13,7 @@ pub struct FieldManager {
     pub operation: ManagerOperation,
     /// The subresource that it wrote to, such as `status`; absent for the object itself.
     pub subresource: Option<String>,
-    /// When it last added, changed or gave up a field; absent when the server did not say.
+    /// Time when it last added, changed or gave up a field; absent when the server did not say.
     pub time: Option<Timestamp>,
     /// True if it is responsible for at least one field of the spec.
     pub owns_spec: bool,

@@ -33,7 +33,7 @@ pub struct NodeCondition {
     pub status: String,
     /// Why, in one word.
     pub reason: String,
-    /// When it last changed.
+    /// Time of its last change.
     pub last_transition: Option<Timestamp>,
 }
 
@@ -46,7 +46,7 @@ pub struct NodeTaint {
     pub value: String,
     /// Such as `NoSchedule`.
     pub effect: String,
-    /// When it was added, where that is known.
+    /// Time when it was added, where that is known.
     pub time_added: Option<Timestamp>,
 }
 

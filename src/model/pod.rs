@@ -17,7 +17,7 @@ pub struct Pod {
     pub name: NamespacedName,
     /// UID of the pod, which a later pod of the same name does not have.
     pub uid: Uid,
-    /// Where it runs; absent while it is not scheduled.
+    /// Node on which it runs; absent while it is not scheduled.
     pub node: Option<NodeName>,
     /// For selecting, by key.
     //
@@ -200,7 +200,7 @@ pub struct Scheduling {
 pub struct Scheduled {
     /// True if the pod has a node.
     pub is_scheduled: bool,
-    /// When that last changed, by the scheduler's clock.
+    /// Time of its last change, by the scheduler's clock.
     pub since: Option<Timestamp>,
     /// Why, in one word, such as `Unschedulable`.
     pub reason: Arc<str>,
@@ -213,11 +213,11 @@ pub struct Scheduled {
 pub struct PodClaim {
     /// The entry's name within the pod.
     pub name: Arc<str>,
-    /// Where the claim comes from.
+    /// Source of the claim.
     pub source: ClaimSource,
 }
 
-/// Where a pod's claim comes from.
+/// Source of a pod's claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClaimSource {
     /// An existing claim, by name.
@@ -355,7 +355,7 @@ impl From<&str> for QosClass {
 /// A pod on its way out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deletion {
-    /// When its grace period ends (`deletionTimestamp`).
+    /// Time when its grace period ends (`deletionTimestamp`).
     pub at: Timestamp,
     /// The grace period that was granted, in seconds.
     pub grace_period_seconds: Option<i64>,

@@ -24,7 +24,7 @@ pub struct Rollout {
     pub updated: i32,
     /// Those that have been ready for `minReadySeconds`.
     pub available: i32,
-    /// When it was last restarted, as `kubectl rollout restart` notes it; absent where that is no time.
+    /// Time of the last restart, as `kubectl rollout restart` notes it; absent where that is no time.
     pub restarted: Option<Timestamp>,
 }
 

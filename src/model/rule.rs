@@ -67,9 +67,9 @@ pub struct RuleMetadata {
     pub labels: BTreeMap<String, String>,
     /// Plain text, such as `devicetaint.dev/reason`.
     pub annotations: BTreeMap<String, String>,
-    /// When the server first stored it; absent in objects that no server has seen.
+    /// Time of creation; absent in objects that no server has seen.
     pub created: Option<Timestamp>,
-    /// When it was deleted, if it is only there still because a finalizer holds it.
+    /// Time of deletion, if only a finalizer still holds it.
     pub deletion: Option<Timestamp>,
     /// Finalizers that delay its removal after deletion.
     pub finalizers: Vec<String>,
@@ -150,7 +150,7 @@ pub struct EvictionCondition {
     pub message: String,
     /// Generation of the rule that the controller had seen.
     pub observed_generation: i64,
-    /// When any of it last changed.
+    /// Time of the last change.
     pub last_transition: Option<Timestamp>,
 }
 
@@ -202,7 +202,7 @@ impl RuleMetadata {
         text.filter(|text| !text.is_empty())
     }
 
-    /// When the rule should be gone; absent also when the annotation is no time.
+    /// Time when the rule expires; absent also when the annotation is no time.
     #[must_use]
     pub fn expires(&self) -> Option<Timestamp> {
         self.annotation(Self::EXPIRES)?.parse().ok()

@@ -29,7 +29,7 @@ for_each_kind!(snapshot);
 pub struct Reading {
     /// The facts.
     pub snapshot: Snapshot,
-    /// Where they are from.
+    /// Source of the objects.
     pub source: Source,
     /// The cluster's time when it was read: the server's clock, or the newest time in the files.
     pub observed_at: Option<Timestamp>,
@@ -41,7 +41,7 @@ pub struct Reading {
     pub known: BTreeSet<Kind>,
     /// The state of each list, by the resource's plural; opaque.
     pub resource_versions: BTreeMap<String, String>,
-    /// Oddities, in the order in which they were met.
+    /// Warnings, in the order in which they were met.
     pub warnings: Vec<Warning>,
     /// Data that could not be read.
     pub gaps: Vec<Gap>,
@@ -67,7 +67,7 @@ impl Reading {
     }
 }
 
-/// Where a snapshot is from.
+/// Source of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A live cluster.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Where the devices of a slice can be used, and what they share.
+/// Nodes that can use the devices of a slice, and their shared counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SliceTerms {
     /// True if every node can use them.

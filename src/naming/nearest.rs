@@ -46,7 +46,7 @@ fn without_digits(name: &str) -> String {
     name.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
-/// So many names at most are told of those that there are.
+/// Maximum number of existing names that are listed.
 const TOLD: usize = 10;
 
 /// Hints where there is no `noun` of the name `wanted`: those of `known` that look like it,

@@ -11,7 +11,7 @@ use dialoguer::console::{Key, Term};
 use super::escape;
 use super::wrap::hanging;
 
-/// Why there is no answer.
+/// Reason why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum QuestionError {
     /// The user pressed Ctrl-C.
@@ -74,7 +74,7 @@ fn answer(prompt: &str, choices: &str) -> Result<String, QuestionError> {
     loop {
         wait_for_foreground(&terminal)?;
         for line in &above {
-            // A terminal that takes nothing has no answer either, which is told then.
+            // An error here is ignored: reading the answer fails then, too.
             let _ = terminal.write_line(line);
         }
         match typed(&prompt, &terminal) {
@@ -147,7 +147,7 @@ fn wait_for_foreground(terminal: &Term) -> io::Result<()> {
     let mut is_told = false;
     while is_in_background() {
         if !is_told {
-            // A terminal that takes nothing has no answer either, which is told then.
+            // An error here is ignored: reading the answer fails then, too.
             let _ =
                 terminal.write_line("waiting in the background for an answer: to answer, run `fg`");
             is_told = true;

@@ -36,8 +36,7 @@ fn head_of(table: &Table, head: &[usize]) -> Table {
     }
 }
 
-/// Lines below `row`: each column of `places` with its name, unless it is
-/// empty.
+/// Lines below `row`: each column of `places` with its name, unless it is empty.
 fn below(
     table: &Table,
     row: usize,

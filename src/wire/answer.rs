@@ -23,7 +23,7 @@ pub struct Identity {
     pub resource_version: String,
 }
 
-/// The server's own account of what became of a request (`metav1.Status`).
+/// The server's report about a request (`metav1.Status`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerStatus {
     /// True if it says `Success`; any other value is a failure.

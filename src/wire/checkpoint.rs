@@ -3,7 +3,7 @@
 //! The only place where a claim is to be seen whose pod was deleted by force while its driver was away:
 //! the kubelet leaves such pods out of what it lists, and keeps the claim until it is unprepared. It is noted
 //! before its drivers are asked, and then without devices.
-//! The format is the kubelet's own business; what is not understood is an error, and never nothing.
+//! The format is private to the kubelet; content that is not understood is an error, and never nothing.
 //!
 //! Upstream: `pkg/kubelet/cm/dra/state`.
 

@@ -32,7 +32,7 @@ pub struct Decoded {
     pub lists: Vec<ListHeader>,
     /// Number of objects by kind, including those that are of no interest.
     pub found: BTreeMap<TypeMeta, usize>,
-    /// Oddities; their order does not depend on that of the objects.
+    /// Warnings; their order does not depend on that of the objects.
     pub warnings: Vec<Warning>,
     /// The newest deletion of the objects; other times are found in their text.
     pub newest: Option<Timestamp>,

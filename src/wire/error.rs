@@ -2,7 +2,7 @@
 
 use crate::model::Kind;
 
-/// Why bytes could not be turned into facts.
+/// Error of decoding.
 ///
 /// One bad object spoils the whole input: an answer that silently leaves something out is worse
 /// than none.
@@ -32,7 +32,7 @@ pub enum DecodeError {
     /// Something is not an object, or does not say what it is.
     #[error("{object}: {problem}")]
     NotAnObject {
-        /// Where it is.
+        /// Position in the input.
         object: String,
         /// Actual content.
         problem: String,

@@ -16,7 +16,7 @@ pub(super) struct Field {
 pub(super) enum Value {
     /// A number, already counted in the header.
     Inline,
-    /// So many bytes of content.
+    /// Length of the content in bytes.
     Length(u64),
 }
 

@@ -24,9 +24,9 @@ message! {
         resource_version: optional string = 6,
         /// Raised by every change of the spec.
         generation: optional int64 = 7,
-        /// When the server first stored it.
+        /// Time of creation.
         creation_timestamp: optional Time = 8,
-        /// When the grace period of its deletion ends.
+        /// Time when the grace period of its deletion ends.
         deletion_timestamp: optional Time = 9,
         /// The grace period that was granted.
         deletion_grace_period_seconds: optional int64 = 10,
@@ -66,7 +66,7 @@ pub struct ListMeta {
     /// The state of the list; opaque, and empty in lists that kubectl made.
     #[serde(default, deserialize_with = "or_default")]
     pub resource_version: String,
-    /// Where the next page starts; empty on the last page.
+    /// Token of the next page; empty on the last page.
     #[serde(default, rename = "continue", deserialize_with = "or_default")]
     pub continue_token: String,
     /// Only in lists that this plugin saved: no server sends any.

@@ -172,7 +172,7 @@ pub(super) trait ToObject {
     /// Metadata.
     fn metadata(&self) -> Option<Cow<'_, ObjectMeta>>;
 
-    /// The fact, unless the object is of no interest. `context` hears of oddities and times.
+    /// The fact, unless the object is of no interest. Adds warnings and times to `context`.
     fn to_object(
         &self,
         metadata: &ObjectMeta,
@@ -199,7 +199,7 @@ impl Converter {
     ) -> Result<Option<Item>, DecodeError> {
         let metadata = object.metadata().unwrap_or_default();
         let metadata = metadata.as_ref();
-        // Lazy: only objects with an error or an oddity need their name as text.
+        // Lazy: only objects with an error or a warning need their name as text.
         let name = || describe(kind, metadata).unwrap_or_else(&position);
         // Before the conversion, which drops pods without claims: their times, too, show when the list was read.
         metadata.note_deletion(&mut self.context);
@@ -230,7 +230,7 @@ impl Converter {
         self.context.attribute(name);
     }
 
-    /// Oddities of the objects so far; their order does not depend on that of the objects.
+    /// Warnings about the objects so far; their order does not depend on that of the objects.
     pub(super) fn warnings(&self) -> Vec<Warning> {
         self.context.warnings()
     }

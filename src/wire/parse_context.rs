@@ -21,9 +21,9 @@ pub(super) struct ParseContext {
     /// The kinds whose objects are kept as they are written, beside the facts that they state.
     pub(super) kept: BTreeSet<Kind>,
     pub(super) pass: ParsePass,
-    /// Why the object at hand could not be decoded; serde's own errors hold nothing but text.
+    /// Error of the current object; serde's own errors hold nothing but text.
     pub(super) failure: Option<ParseFailure>,
-    /// Where the object at hand is: number of the document, then indices into lists.
+    /// Position of the current object: number of the document, then indices into lists.
     pub(super) position: Vec<usize>,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct ParseContext {
 pub(super) enum ParsePass {
     /// While they are read, where what they are is known by then. What is wrong is not found out.
     Direct,
-    /// From their fields, which are read first: whatever is odd is looked at, and told.
+    /// From their fields, which are read first: warnings are collected.
     #[default]
     Fields,
 }
@@ -79,7 +79,7 @@ pub struct ListHeader {
     pub metadata: ListMeta,
 }
 
-/// Why an object could not be decoded.
+/// Error of an object that could not be decoded.
 #[derive(Debug)]
 pub(super) enum ParseFailure {
     /// Complete, with the object's name.

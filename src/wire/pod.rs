@@ -35,7 +35,7 @@ message! {
 
     /// Desired state of a pod.
     pub struct PodSpec {
-        /// Where it keeps data.
+        /// Volumes.
         volumes: repeated Volume = 1,
         /// The containers, as far as they request extended resources.
         containers: repeated Container = 2,
@@ -45,7 +45,7 @@ message! {
         #[prost(btree_map = "string, string", tag = "7")]
         #[serde(default, deserialize_with = "unique")]
         pub node_selector: BTreeMap<String, String>,
-        /// Where it runs.
+        /// Node on which it runs.
         node_name: optional string = 10,
         /// Affinity for nodes and pods.
         affinity: optional Affinity = 18,
@@ -95,7 +95,7 @@ message! {
         name: optional string = 1,
     }
 
-    /// Where a pod keeps data, as far as that is its node.
+    /// Volume of a pod, as far as its data are on the node.
     pub struct Volume {
         /// JSON has the fields of this message where the message would be.
         #[prost(message, optional, tag = "2")]
@@ -153,7 +153,7 @@ message! {
         qos_class: optional string = 9,
         /// Statuses of init containers and sidecars.
         init_container_statuses: repeated ContainerStatus = 10,
-        /// Where the scheduler has evicted pods for it.
+        /// Node on which the scheduler has evicted pods for it.
         nominated_node_name: optional string = 11,
         /// Statuses of ephemeral containers.
         ephemeral_container_statuses: repeated ContainerStatus = 13,
@@ -171,7 +171,7 @@ message! {
         /// `True`, `False` or `Unknown`.
         #[prost(string, optional, tag = "2")]
         pub status: Option<String>,
-        /// When that last changed.
+        /// Time of its last change.
         last_transition_time: optional Time = 4,
         /// Why, in one word.
         reason: optional string = 5,

@@ -100,7 +100,7 @@ impl<R: Read> Portions<R> {
         Some(!is_end)
     }
 
-    /// Where in the unread text the first object of the list begins; `None` if the text is no list with objects.
+    /// Position in the unread text of the first object of the list; `None` if the text is no list with objects.
     fn first_item(&mut self) -> Option<usize> {
         loop {
             let text = self.unread();

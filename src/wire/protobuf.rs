@@ -65,7 +65,7 @@ pub(super) struct Unknown {
     pub(super) content_encoding: String,
 }
 
-/// Where in the body the next byte stands.
+/// Position in the body of the next byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Magic,
@@ -81,7 +81,7 @@ enum State {
 enum Step {
     /// Nothing yet: there are too few.
     Starved,
-    /// So many bytes are done with, and may have completed a fact.
+    /// Consumed bytes, which may have completed a fact.
     Done(usize, Option<Box<Item>>),
 }
 
@@ -109,7 +109,7 @@ pub struct ListEnd {
     pub metadata: ListMeta,
     /// Number of objects, including those that are of no interest.
     pub objects: usize,
-    /// Oddities; their order does not depend on that of the objects.
+    /// Warnings; their order does not depend on that of the objects.
     pub warnings: Vec<Warning>,
 }
 
@@ -344,7 +344,7 @@ impl ProtobufList {
     }
 }
 
-/// Decodes a single object, of whatever needed kind and version it says it is, with this detail.
+/// Decodes a single object of any needed kind and version, with this detail.
 ///
 /// Gives no fact for a pod that uses no claim.
 ///

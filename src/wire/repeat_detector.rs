@@ -1,6 +1,6 @@
 //! Detection of lists whose pages repeat.
 //!
-//! A list that is told without an end is refused, however long it is, as soon as it repeats itself. One object
+//! An endless list is refused, however long it is, as soon as it repeats itself. One object
 //! is remembered, a later one each time that their number has doubled, so that a circle of any length is found
 //! after a few rounds (Brent).
 

@@ -37,9 +37,9 @@ message! {
         resource_version: optional string = 6,
         /// Raised by every change of the spec.
         generation: optional int64 = 7,
-        /// When the server first stored it.
+        /// Time of creation.
         creation_timestamp: optional Time = 8,
-        /// When the grace period of its deletion ends.
+        /// Time when the grace period of its deletion ends.
         deletion_timestamp: optional Time = 9,
         /// The grace period that was granted.
         deletion_grace_period_seconds: optional int64 = 10,
@@ -106,7 +106,7 @@ message! {
         pub status: Option<String>,
         /// Generation that the writer had seen.
         observed_generation: optional int64 = 3,
-        /// When it last changed.
+        /// Time of its last change.
         last_transition_time: optional Time = 4,
         /// Why, in one word.
         reason: optional string = 5,

@@ -1,8 +1,7 @@
 //! One pass over a document: finds the objects, and decodes those of interest as what they are.
 //!
-//! An object is decoded while it is read where what it is stands before everything else, as programs write
-//! it. Where that is not so, or where something is wrong, its fields are read first, whatever the text is
-//! written in, and decoded then.
+//! An object is decoded while it is read if its type comes before everything else, as programs write
+//! it. Otherwise, or after an error, its fields are read first, in any encoding, and decoded then.
 
 use std::fmt;
 

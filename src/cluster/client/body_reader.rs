@@ -22,7 +22,7 @@ const LONGEST: usize = 32 << 20;
 ///
 /// # Errors
 ///
-/// When there are more of them than can be meant; nothing of them is kept then.
+/// When the body becomes too long; `bytes` are not kept then.
 pub(in crate::cluster) fn hold(body: &mut Vec<u8>, bytes: &[u8]) -> Result<(), AttemptFailure> {
     if bytes.len() > LONGEST.saturating_sub(body.len()) {
         let limit = LONGEST >> 20;

@@ -16,11 +16,11 @@ pub(in crate::cluster) const ATTEMPTS: u32 = 3;
 const LONGEST_QUEUE: u32 = 100;
 /// Between two attempts, when the server does not say how long to wait.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The least between two attempts, times the number of attempts so far: whatever the server says, it
+/// Minimum delay between two attempts, times the number of attempts so far: whatever the server says, it
 /// is not asked in a hot loop.
 const BREATH: Duration = Duration::from_millis(100);
 
-/// Why an attempt did not give an answer.
+/// Reason why an attempt did not give a response.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::cluster) enum AttemptFailure {
     /// Nothing was sent, and trying again would not help.

@@ -21,7 +21,7 @@ use super::preferences::Policy;
 use crate::cluster::error::ClusterError;
 use crate::cluster::observer::{Event, Observer};
 
-/// After this long the user is told what the plugin is waited for.
+/// Time after which the user is told that a credential plugin is still running.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// More than this of its output is not read: certificates and tokens take some thousand bytes.
 const LONGEST_ANSWER: u64 = 1 << 20;
@@ -217,7 +217,7 @@ impl Plugin<'_> {
 }
 
 /// The program to start for `command`, which is never one of the current directory: after a change into a foreign
-/// directory, what lies there under the name of a plugin must not run.
+/// directory, a file there with the name of a plugin must not run.
 ///
 /// Upstream: `LookPath` in Go's `os/exec`.
 fn program(command: &str, path: Option<&OsStr>) -> Option<PathBuf> {

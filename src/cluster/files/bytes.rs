@@ -13,7 +13,7 @@ use super::sources::FileSource;
 
 /// First bytes of every gzip file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
-/// Where a tar archive says that it is one, and how: in the header of its first file.
+/// Position and text of the mark of a tar archive: in the header of its first file.
 const TAR: (usize, &[u8]) = (257, b"ustar");
 /// Bytes that are read before the next check.
 const PORTION: u64 = 1 << 20;
@@ -83,7 +83,7 @@ pub(in crate::cluster) struct Bytes<'a> {
     /// True if it is neither compressed nor anything but a file: then its size is known.
     is_plain: bool,
     limits: Limits,
-    /// So many were read from the file itself, and so many came out of them.
+    /// Bytes that were read from the file itself, and bytes after decompression.
     packed: Option<Rc<Cell<u64>>>,
     unpacked: u64,
     failure: Option<InputError>,
@@ -145,7 +145,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// Why reading has failed, where `error` is all that a reader could say.
+    /// Error of a failed read, where `error` is all that a reader could say.
     pub(in crate::cluster) fn failure(&mut self, error: io::Error) -> InputError {
         self.failed().unwrap_or_else(|| InputError::Read {
             file: self.file.clone(),
@@ -153,7 +153,7 @@ impl<'a> Bytes<'a> {
         })
     }
 
-    /// Why reading has failed, if it has.
+    /// Error of the read, if it has failed.
     pub(in crate::cluster) fn failed(&mut self) -> Option<InputError> {
         self.failure.take()
     }

@@ -4,7 +4,7 @@ use std::io;
 
 use crate::wire::DecodeError;
 
-/// Why saved files could not be read. Says which file; the source says what about it.
+/// Error of a saved file. Names the file; the source names the problem.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {

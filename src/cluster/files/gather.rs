@@ -13,7 +13,7 @@ use crate::wire::Item;
 pub(in crate::cluster) struct SnapshotBuilder {
     items: Vec<Item>,
     places: BTreeMap<(Kind, String), usize>,
-    /// Oddities, in the order in which they were met.
+    /// Warnings, in the order in which they were met.
     pub(in crate::cluster) warnings: Vec<Warning>,
 }
 

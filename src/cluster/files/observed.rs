@@ -9,7 +9,7 @@ use crate::cluster::read::everything::Saved;
 use crate::model::{Kind, Minor, Saving, in_group};
 use crate::wire::{ListMeta, TypeMeta};
 
-/// When the cluster was read, in RFC 3339.
+/// Time when the cluster was read, in RFC 3339.
 const OBSERVED_AT: &str = in_group!("observed-at");
 /// The kinds that were asked for, separated by commas: there may be none of some of them.
 const KINDS: &str = in_group!("kinds");
@@ -29,7 +29,7 @@ pub(in crate::cluster) struct Notes {
 /// Metadata of a saved list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SavedNotes {
-    /// When the cluster was read, by the server's clock.
+    /// Time when the cluster was read, by the server's clock.
     pub observed_at: Option<Timestamp>,
     /// The server's own version, such as `v1.37.0`.
     pub server_version: Option<String>,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::error::InputError;
 use super::limits::Limits;
 
-/// Where saved state is: what `--from` takes.
+/// Source of saved state: the value of `--from`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileSource {
     /// A file, or a directory of files.

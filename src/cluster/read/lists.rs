@@ -23,7 +23,7 @@ use crate::wire::{Detail, Fact, Object, Version};
 
 /// Objects to a page, where a list is read in pages.
 const PAGE: u32 = 1000;
-/// So many times fewer are asked for where a page of them is longer than is held.
+/// Divisor of the page size where a page is longer than the limit.
 const FEWER: u32 = 10;
 /// More pages than this are no list of a cluster: Kubernetes stops at 150,000 pods.
 const MOST_PAGES: usize = 10_000;

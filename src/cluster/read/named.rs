@@ -36,7 +36,7 @@ pub enum PodQueryResult {
 /// Every pod, of the type by which others choose too: what reads a list is long, and made for each.
 const ALL: &(dyn Fn(&Pod) -> bool + Sync) = &|_| true;
 
-/// The pods that are meant.
+/// Pods of the query.
 ///
 /// # Errors
 ///

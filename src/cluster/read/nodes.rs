@@ -48,7 +48,7 @@ pub async fn read_nodes(
     Ok(nodes(client, served, names).await?.items)
 }
 
-/// [`read_nodes`] with what is odd about them.
+/// [`read_nodes`] with warnings about them.
 ///
 /// # Errors
 ///

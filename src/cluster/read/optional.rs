@@ -35,7 +35,7 @@ pub(super) async fn all<T: Fact>(
     reader.all::<T>().await
 }
 
-/// The reading with what came of them.
+/// The reading with their outcome.
 pub(super) fn with<T: Fact>(mut reading: Reading, outcome: Outcome<T>) -> Reading {
     let mut notes = Notes::default();
     *T::all(&mut reading.snapshot) = notes.take(T::KIND, outcome);

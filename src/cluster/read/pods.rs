@@ -84,11 +84,11 @@ pub(super) async fn list_early(
     }
 }
 
-/// Pods that have been listed already, and who is told of others.
+/// Pods that were listed already, and the recipient of others.
 pub(super) struct ArrivingPods<'a> {
     /// Pods that [`list_early`] returned; they are not read again.
     pub(super) early: Option<List<Pod>>,
-    /// Is told of each pod that is kept from a list, when it arrives.
+    /// Receives each pod that is kept from a list, when it arrives.
     pub(super) note: &'a (dyn Fn(&Pod) + Sync),
 }
 
@@ -148,7 +148,7 @@ pub(in crate::cluster) struct Reader<'a> {
     pub(in crate::cluster) client: &'a ApiClient,
     pub(in crate::cluster) version: &'static Version,
     pub(in crate::cluster) wanted: &'a ClaimConsumers,
-    /// Is told of each pod that is kept from a list, when it arrives.
+    /// Receives each pod that is kept from a list, when it arrives.
     pub(in crate::cluster) note: &'a (dyn Fn(&Pod) + Sync),
 }
 
@@ -224,7 +224,7 @@ impl Reader<'_> {
             .await
     }
 
-    /// Where a UID is wanted that no pod has that was found: the pod is gone, or has another name.
+    /// Namespaces of UIDs that none of the found pods has: the pod is gone, or has another name.
     fn astray(&self, gone: &BTreeSet<Uid>, found: &Found) -> BTreeSet<&Namespace> {
         let known: BTreeSet<&Uid> = found.pods.values().map(|pod| &pod.uid).collect();
         let wanted = self.wanted.uids();

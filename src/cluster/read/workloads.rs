@@ -231,7 +231,7 @@ async fn by_name(
     Ok(found)
 }
 
-/// Where they are: one namespace, if that is all.
+/// Selection that includes all of them: one namespace, if that is all.
 fn place(names: &BTreeSet<NamespacedName>) -> Selection {
     // Namespaces come first in the order of names.
     match (names.first(), names.last()) {

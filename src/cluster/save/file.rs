@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::cluster::files::observed::{SavedNotes, annotations};
 use crate::cluster::read::everything::Saved;
 
-/// Why a snapshot was not written; the destination is as it was before.
+/// Reason why a snapshot was not written; the destination is as it was before.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SaveError {

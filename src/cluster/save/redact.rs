@@ -6,8 +6,8 @@
 //! who uses what, how badly a taint hits, and which budget a pod counts for stays as it is. The
 //! salt differs from run to run, so that names cannot be guessed by trial.
 //!
-//! Expressions that say more than whose devices are meant become one that means nothing, and constraints
-//! lose their attributes: whether such a claim could be placed again is then not known, and said to be.
+//! Expressions with more than conditions on the driver become one without meaning, and constraints
+//! lose their attributes: reports then say that it is unknown whether such a claim could be allocated again.
 //!
 //! Kept are driver names, taints and tolerations with key, value and effect, times, counts, phases,
 //! priorities, and the names that every cluster has: `default`, `kube-…`, `system-…`, and kinds of
@@ -23,7 +23,7 @@ use super::redaction_rules::{FieldRule, Fields, kept_fields};
 use crate::cluster::read::everything::{Saved, SavedList};
 use crate::model::{Kind, Pod, REDACTED};
 
-/// Why a snapshot cannot be redacted.
+/// Reason why a snapshot cannot be redacted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RedactionError {
@@ -232,7 +232,7 @@ fn is_own(version: &str) -> bool {
     is_read || !group.contains('.') || group.ends_with(".k8s.io") || group.ends_with(".x-k8s.io")
 }
 
-/// True if an expression says nothing but which drivers' devices are meant, and whether they are shared.
+/// True if an expression tests only the driver, and `allowMultipleAllocations`.
 fn is_about_drivers(expression: &str) -> bool {
     let is_driver = |text: &str| {
         let name = text

@@ -50,7 +50,7 @@ pub(super) struct FeedSubject {
     pub(super) range: FeedScope,
 }
 
-/// Where the objects are.
+/// Scope of a feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum FeedScope {
     /// Anywhere.

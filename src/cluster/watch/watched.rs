@@ -18,7 +18,7 @@ use crate::model::kind::for_each_kind;
 use crate::model::{Kind, Pod, Reading, Snapshot, Uid};
 use crate::wire::{Change, Fact, Object, WatchEvent};
 
-/// So much news at most is taken in one go, between two looks.
+/// Maximum number of changes that are taken in one go, between two looks.
 const AT_ONCE: usize = 256;
 
 /// A reading that is kept as the cluster is.

@@ -18,7 +18,7 @@ pub(super) enum Deletion {
 ///
 /// # Errors
 ///
-/// Why it is not one of this version's kind.
+/// If it is not one of this version's kind: the reason.
 pub(super) fn object<T: Known>(version: &Version, body: &[u8]) -> Result<Stored<T>, String> {
     let object: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let kind = object["kind"].as_str().unwrap_or_default();
@@ -42,7 +42,7 @@ pub(super) fn object<T: Known>(version: &Version, body: &[u8]) -> Result<Stored<
 ///
 /// # Errors
 ///
-/// Why it is not.
+/// If it is not: the reason.
 pub(super) fn named<T: Known>(
     version: &Version,
     name: &str,

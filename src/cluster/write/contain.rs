@@ -12,7 +12,7 @@ pub(super) fn contains(found: &Value, wanted: &Value) -> bool {
     within(found, wanted, &[])
 }
 
-/// Fields that say which state a change applies to, and nothing about what is wanted.
+/// Fields that name the version that a change applies to.
 const STATE: [[&str; 2]; 2] = [["metadata", "uid"], ["metadata", "resourceVersion"]];
 
 fn within(found: &Value, wanted: &Value, path: &[&str]) -> bool {

@@ -1,4 +1,4 @@
-//! One change of one object, whatever happens meanwhile.
+//! Change of one object, with conflicts, lost responses and retries.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -193,7 +193,7 @@ impl<T: Known> Objects<T> {
         }
     }
 
-    /// Sends a change once, and finds out what became of it.
+    /// Sends a change once, and determines its outcome.
     async fn once(
         &self,
         name: &str,

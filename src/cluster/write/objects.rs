@@ -41,7 +41,7 @@ impl<T> Clone for Objects<T> {
 pub struct Listed<T> {
     /// Those that could be understood, in the server's order.
     pub objects: Vec<Stored<T>>,
-    /// Why the others could not be, each with its name.
+    /// Errors of the other objects, each with its name.
     pub odd: Vec<ClusterError>,
     /// Metadata of the list.
     pub(in crate::cluster) metadata: ListMeta,
@@ -147,7 +147,7 @@ impl<T: Known> Objects<T> {
             odd: Vec::new(),
             metadata: ListMeta::default(),
         };
-        // With all fields: what became of a change is judged on the stored object, not on its facts.
+        // With all fields: the outcome of a change is judged on the stored object, not on its decoded fields.
         let list = listing.served(|_| true).await?;
         listed.metadata = list.metadata;
         for object in list.items {

@@ -1,4 +1,4 @@
-//! A list in protobuf, however its bytes arrive and whatever happens on the way.
+//! Lists in protobuf, in chunks of any size, complete or damaged.
 
 use proptest::prelude::*;
 use prost::Message;
