@@ -32,7 +32,7 @@ pub enum ExitStatus {
     TryAgain,
     /// 130: interrupted from the keyboard (SIGINT).
     Interrupted,
-    /// 143: told to stop (SIGTERM).
+    /// 143: stopped by SIGTERM.
     Terminated,
 }
 

@@ -82,7 +82,7 @@ enum Roles {
     Dedications,
 }
 
-/// All that is known of a purpose.
+/// Properties of a purpose.
 struct Row {
     name: &'static str,
     effect: Effect,
@@ -210,7 +210,7 @@ impl Purpose {
         self.row().sources == Sources::OrDump
     }
 
-    /// All that a user must be allowed to do, whatever flags are given.
+    /// All permissions that a user needs, whatever flags are given.
     #[must_use]
     pub fn permissions(self) -> Vec<Permission> {
         let needs = self.row().needs.iter();

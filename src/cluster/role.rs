@@ -41,7 +41,7 @@ impl Role {
         Purpose::every().filter(allows).collect()
     }
 
-    /// All that it takes, in order, each once.
+    /// All permissions that it needs, in order, each once.
     #[must_use]
     pub fn permissions(self) -> BTreeSet<Permission> {
         let purposes = self.purposes().into_iter();

@@ -25,7 +25,7 @@ pub struct Answer<'a> {
 
 impl Request {
     /// Begins to answer, with the definition of the command line. The word is completed twice: the
-    /// first time tells which names are wanted, so that no others are read.
+    /// first time finds the requested names, so that no others are read.
     #[must_use]
     pub fn begin(&self, definition: clap::Command) -> Answer<'_> {
         let store = Arc::new(Store::default());
@@ -76,7 +76,7 @@ impl Request {
 }
 
 impl Answer<'_> {
-    /// The sort of names that the word can be; nothing where it is none of the cluster's.
+    /// Kind of names that the word can be; nothing where it is none of the cluster's.
     #[must_use]
     pub fn wanted(&self) -> Option<Values> {
         self.store.wanted()
@@ -94,7 +94,7 @@ impl Answer<'_> {
     }
 }
 
-/// The folder in which files are looked for.
+/// The folder in which files are searched.
 fn here() -> Option<PathBuf> {
     std::env::current_dir().ok()
 }

@@ -77,7 +77,7 @@ impl From<&str> for LabelOperator {
 /// A number of pods, or a part of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// So many.
+    /// Number of pods.
     Pods(i32),
     /// As it is written, such as `50%`.
     Part(String),

@@ -102,9 +102,9 @@ impl ConsumerReference {
 /// The owner reference with `controller: true`: what manages an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Controller {
-    /// Such as `apps/v1`.
+    /// API version, such as `apps/v1`.
     pub api_version: Arc<str>,
-    /// Such as `ReplicaSet`.
+    /// Kind, such as `ReplicaSet`.
     pub kind: Arc<str>,
     /// The owner's name.
     pub name: ObjectName,

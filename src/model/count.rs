@@ -24,7 +24,7 @@ impl Default for Count {
 }
 
 impl Count {
-    /// Exactly so many.
+    /// Exactly `number`.
     #[must_use]
     pub const fn known(number: usize) -> Self {
         Self::between(number, number)

@@ -25,7 +25,7 @@ pub struct Event {
 /// Object of an event, as its reporter names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventSubject {
-    /// Such as `Pod`.
+    /// Kind, such as `Pod`.
     pub kind: String,
     /// Its name, with the namespace; that is empty for an object of the cluster.
     pub name: NamespacedName,

@@ -27,7 +27,7 @@ pub struct Node {
 /// One thing that is said of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeCondition {
-    /// Such as `Ready`.
+    /// Type, such as `Ready`.
     pub kind: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
@@ -44,7 +44,7 @@ pub struct NodeTaint {
     pub key: String,
     /// A label value; may be empty.
     pub value: String,
-    /// Such as `NoSchedule`.
+    /// Effect, such as `NoSchedule`.
     pub effect: String,
     /// Time when it was added, where that is known.
     pub time_added: Option<Timestamp>,

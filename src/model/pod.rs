@@ -23,7 +23,7 @@ pub struct Pod {
     //
     // A list and no map: a pod has a few, and tens of thousands of pods may be kept.
     pub labels: Vec<(Arc<str>, Arc<str>)>,
-    /// Those of [`Pod::ANNOTATIONS`] that it has, by key.
+    /// Annotations of [`Pod::ANNOTATIONS`] that it has, by key.
     pub annotations: Vec<(Arc<str>, Arc<str>)>,
     /// Phase.
     pub phase: Phase,
@@ -202,9 +202,9 @@ pub struct Scheduled {
     pub is_scheduled: bool,
     /// Time of its last change, by the scheduler's clock.
     pub since: Option<Timestamp>,
-    /// Why, in one word, such as `Unschedulable`.
+    /// Reason, in one word, such as `Unschedulable`.
     pub reason: Arc<str>,
-    /// Why, in a sentence; may be empty.
+    /// Message, in a sentence; may be empty.
     pub message: Arc<str>,
 }
 

@@ -60,9 +60,9 @@ pub struct RequestTerms {
 /// Number of requested devices.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum DeviceAmount {
-    /// So many.
+    /// Exact number.
     Exactly(i64),
-    /// All that there are on the node.
+    /// All devices on the node.
     All,
     /// A mode from a newer API.
     Unknown(Arc<str>),

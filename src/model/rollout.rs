@@ -20,9 +20,9 @@ pub struct Rollout {
     pub observed_generation: i64,
     /// Pods of any template that are not terminating.
     pub total: i32,
-    /// Those of the current template.
+    /// Pods of the current template.
     pub updated: i32,
-    /// Those that have been ready for `minReadySeconds`.
+    /// Pods that have been ready for `minReadySeconds`.
     pub available: i32,
     /// Time of the last restart, as `kubectl rollout restart` notes it; absent where that is no time.
     pub restarted: Option<Timestamp>,

@@ -144,7 +144,7 @@ impl From<DeviceId> for DeviceSelector {
 pub struct EvictionCondition {
     /// `True`, `False` or `Unknown`.
     pub status: String,
-    /// Such as `PodsPendingEviction`.
+    /// Reason, such as `PodsPendingEviction`.
     pub reason: String,
     /// The controller's counts, as text.
     pub message: String,

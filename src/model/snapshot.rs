@@ -83,7 +83,7 @@ pub enum Source {
     Files,
 }
 
-/// Something odd that does not keep a question from being answered.
+/// Warning about an object, which can be used all the same.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Warning {
     /// Stable, such as `duplicate-object`.

@@ -21,13 +21,13 @@ pub struct LabelSelector {
 /// Requirement on one label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Requirement {
-    /// It is there, with one of these values.
+    /// Present, with one of these values.
     In(String, BTreeSet<String>),
     /// Holds without the label too, as upstream.
     NotIn(String, BTreeSet<String>),
-    /// It is there, with any value.
+    /// Present, with any value.
     Exists(String),
-    /// It is not there.
+    /// Absent.
     Absent(String),
 }
 

@@ -35,7 +35,7 @@ impl MarkColor {
 pub(super) fn marked(text: &str, marks: &[Mark]) -> String {
     let mut colored = String::with_capacity(text.len());
     let mut rest = text;
-    // Marks follow each other in any order, so the first of all of them is looked for each time.
+    // Marks follow each other in any order, so the first of all of them is searched each time.
     let next = |rest: &str| {
         let found = marks
             .iter()

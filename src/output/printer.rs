@@ -196,7 +196,7 @@ impl<'a> Printer<'a> {
         self.say(Prefix::Hint, text);
     }
 
-    /// Says that something is odd: `warning: …`. The same warning is said once only.
+    /// Prints a warning: `warning: …`. The same warning is printed once only.
     pub fn warn(&self, text: &str) {
         if locked(&self.shown_warnings).insert(text.to_owned()) {
             self.say(Prefix::Warning, text);

@@ -151,7 +151,7 @@ fn view(lines: &[String]) -> String {
     lines.join("\n")
 }
 
-/// The line in at most so many columns; what is left out is shown as `…`. A line that goes on in the next would make
+/// The line in at most `columns` columns; omitted text is shown as `…`. A line that goes on in the next would make
 /// the view higher than the terminal.
 fn shortened(line: &str, columns: usize) -> String {
     if display_width(line) <= columns {

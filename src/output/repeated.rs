@@ -28,9 +28,9 @@ pub struct RepeatedFlag {
 /// Owner of the commands that take a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// Those of this program alone.
+    /// Commands of this program alone.
     Program,
-    /// Those of kubectl too, all of them.
+    /// Commands of kubectl too, all of them.
     Kubectl,
 }
 

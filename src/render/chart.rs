@@ -92,7 +92,7 @@ fn percent(from: u128, part: u128, whole: u128, room: u128) -> String {
     format!("{}.{}%", tenths / 10, tenths % 10)
 }
 
-/// The picture in words, for who hears it.
+/// Description of the picture for screen readers.
 fn label(chart: &Chart) -> String {
     let moments = chart
         .moments

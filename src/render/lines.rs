@@ -11,10 +11,10 @@ use crate::report::table::{Column, Content, Table};
 /// Columns between two cells.
 const GAP: u16 = 2;
 
-/// Below so many columns, a cell of items shows one.
+/// Width below which a cell of items shows one.
 const SHORT_LINES: u16 = 100;
 
-/// A name that is cut keeps so many columns.
+/// Columns that are kept of a name that is cut.
 const SHORTEST_NAME: usize = 16;
 
 /// Columns that words need to be worth breaking.

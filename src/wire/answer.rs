@@ -13,7 +13,7 @@ use super::protobuf::{MAGIC, Named, Unknown};
 pub struct Identity {
     /// Group and version.
     pub api_version: String,
-    /// Such as `Pod` or `PodList`.
+    /// Kind, such as `Pod` or `PodList`.
     pub kind: String,
     /// Empty for objects of the cluster, and for lists.
     pub namespace: String,
@@ -30,7 +30,7 @@ pub struct ServerStatus {
     pub success: bool,
     /// HTTP status code; absent when it says none, or none that can be one.
     pub code: Option<u16>,
-    /// Such as `NotFound`; empty when it says none.
+    /// Reason, such as `NotFound`; empty when it says none.
     pub reason: String,
     /// In words; empty when it says none.
     pub message: String,
@@ -106,7 +106,7 @@ struct HeadMeta {
     resource_version: Option<String>,
 }
 
-/// `metav1.Status`, with what tells one failure from another.
+/// `metav1.Status`, with the fields that distinguish failures.
 #[derive(Clone, PartialEq, prost::Message, Deserialize)]
 struct Fields {
     #[prost(string, optional, tag = "2")]

@@ -77,7 +77,7 @@ message! {
     pub struct ResourceClaimConsumerReference {
         /// Empty for the core group.
         api_group: optional string = 1,
-        /// Such as `pods`.
+        /// Resource, such as `pods`.
         resource: optional string = 3,
         /// The consumer's name.
         name: optional string = 4,

@@ -28,7 +28,7 @@ message! {
 
     /// A condition on a device.
     pub struct DeviceSelector {
-        /// The only sort of condition that there is.
+        /// The only kind of condition that there is.
         cel: optional CelDeviceSelector = 1,
     }
 

@@ -88,7 +88,7 @@ pub enum DecodeError {
     Status {
         /// HTTP status code; absent when it says none.
         code: Option<i32>,
-        /// Such as `Expired`.
+        /// Reason, such as `Expired`.
         reason: String,
         /// In words.
         message: String,

@@ -46,9 +46,9 @@ message! {
 
     /// `metav1.OwnerReference`.
     pub struct OwnerReference {
-        /// Such as `apps/v1`.
+        /// API version, such as `apps/v1`.
         api_version: optional string = 5,
-        /// Such as `ReplicaSet`.
+        /// Kind, such as `ReplicaSet`.
         kind: optional string = 1,
         /// The owner's name.
         name: optional string = 3,

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Nothing is left out silently: one object that cannot be read is an error for all of them, and
-//! values from a newer API are kept and told as warnings.
+//! values from a newer API are kept, with warnings.
 
 mod answer;
 mod attribute;

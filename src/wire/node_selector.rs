@@ -23,7 +23,7 @@ message! {
     pub struct NodeSelectorRequirement {
         /// Label or field.
         key: optional string = 1,
-        /// Such as `In`.
+        /// Operator, such as `In`.
         operator: optional string = 2,
         /// Values that it is compared with.
         values: repeated string = 3,

@@ -42,7 +42,7 @@ pub(super) enum ParsePass {
 pub struct TypeMeta {
     /// Group and version.
     pub api_version: String,
-    /// Such as `Pod`.
+    /// Kind, such as `Pod`.
     pub kind: String,
 }
 

@@ -85,7 +85,7 @@ message! {
 
     /// Required nodes of a pod.
     pub struct NodeAffinity {
-        /// Those and no others.
+        /// Required nodes.
         required_during_scheduling_ignored_during_execution: optional NodeSelector = 1,
     }
 
@@ -165,7 +165,7 @@ message! {
 
     /// One thing that is said of a pod.
     pub struct PodCondition {
-        /// Such as `Ready`.
+        /// Type, such as `Ready`.
         #[prost(string, optional, tag = "1")]
         pub r#type: Option<String>,
         /// `True`, `False` or `Unknown`.
@@ -173,9 +173,9 @@ message! {
         pub status: Option<String>,
         /// Time of its last change.
         last_transition_time: optional Time = 4,
-        /// Why, in one word.
+        /// Reason, in one word.
         reason: optional string = 5,
-        /// Why, in a sentence.
+        /// Message, in a sentence.
         message: optional string = 6,
     }
 

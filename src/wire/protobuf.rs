@@ -71,7 +71,7 @@ enum State {
     Magic,
     /// Between the fields of the envelope.
     Envelope,
-    /// Between the fields of the list, of which so many bytes are left.
+    /// Between the fields of the list, with its remaining bytes.
     List(u64),
     /// In the middle of what the server sent in place of a list.
     Status(u64),

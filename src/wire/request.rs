@@ -50,7 +50,7 @@ message! {
         device_class_name: optional string = 1,
         /// All have to hold.
         selectors: repeated DeviceSelector = 2,
-        /// Such as `ExactCount`.
+        /// Allocation mode, such as `ExactCount`.
         allocation_mode: optional string = 3,
         /// Number of devices.
         count: optional int64 = 4,
@@ -72,7 +72,7 @@ message! {
         device_class_name: optional string = 2,
         /// All have to hold.
         selectors: repeated DeviceSelector = 3,
-        /// Such as `ExactCount`.
+        /// Allocation mode, such as `ExactCount`.
         allocation_mode: optional string = 4,
         /// Number of devices.
         count: optional int64 = 5,

@@ -98,7 +98,7 @@ message! {
 
     /// `metav1.Condition`.
     pub struct Condition {
-        /// Such as `EvictionInProgress`.
+        /// Type, such as `EvictionInProgress`.
         #[prost(string, optional, tag = "1")]
         pub r#type: Option<String>,
         /// `True`, `False` or `Unknown`.

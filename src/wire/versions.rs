@@ -61,7 +61,7 @@ pub fn versions_of(kind: Kind) -> impl Iterator<Item = &'static Version> {
 pub(super) enum Lookup {
     /// One of the kinds that answers are made from.
     Read(&'static Version),
-    /// Such a kind, at a version that is not in the table.
+    /// A kind of the table, at a version that is not in it.
     UnknownVersion(Kind),
     /// Anything else.
     NotRead,

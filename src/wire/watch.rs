@@ -1,4 +1,4 @@
-//! Watches: each change of a kind's objects as the server tells it, decoded while it arrives.
+//! Watches: each change of a kind's objects, decoded while it arrives.
 //!
 //! ```text
 //! protobuf   length (4 bytes, big-endian)  WatchEvent{ type=1  object=2{ raw=1 "k8s\0" Unknown } }  …

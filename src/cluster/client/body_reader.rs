@@ -18,7 +18,7 @@ pub(in crate::cluster) trait BodyReader {
 /// of a list that is longer is asked for in smaller ones.
 const LONGEST: usize = 32 << 20;
 
-/// Adds `bytes` to a body that is held as a whole: the one place where bytes of a server pile up.
+/// Adds `bytes` to a body that is held as a whole: the one place where bytes of a server accumulate.
 ///
 /// # Errors
 ///

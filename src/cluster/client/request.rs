@@ -32,7 +32,7 @@ pub(in crate::cluster) struct Read {
 /// Change that a request makes.
 #[derive(Clone, Debug)]
 pub(in crate::cluster) struct Change {
-    /// Such as `PATCH`.
+    /// HTTP method, such as `PATCH`.
     pub(in crate::cluster) method: Method,
     /// The encoding of the body.
     pub(in crate::cluster) content_type: &'static str,

@@ -23,7 +23,7 @@ use crate::wire::{Version, versions_of};
 #[derive(Clone, Debug, Default)]
 pub struct ServedKinds {
     kinds: BTreeMap<Kind, &'static Version>,
-    /// The server's own version, such as `v1.36.2-gke.100`, when it tells.
+    /// The server's own version, such as `v1.36.2-gke.100`, if known.
     pub git_version: Option<String>,
     /// The version as numbers, when they can be read.
     pub version: Option<Minor>,
@@ -125,7 +125,7 @@ pub async fn served_kinds(client: &ApiClient) -> Result<ServedKinds, ClusterErro
     })
 }
 
-/// The server's own version, if it tells.
+/// The server's own version, if known.
 async fn git_version(client: &ApiClient) -> Result<Option<String>, ClusterError> {
     match document::<ServerVersion>(client, "/version".to_owned()).await {
         Ok(server) => {

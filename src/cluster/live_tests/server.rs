@@ -21,9 +21,9 @@ use crate::model::Reading;
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
     Whole(u16, Vec<String>, Vec<u8>),
-    /// The body ends after so many bytes, as if that were all of it.
+    /// The body ends after this number of bytes, as if that were all of it.
     Ends(Vec<u8>, usize),
-    /// With this status, the connection ends after so many bytes of the body, in the middle of it.
+    /// With this status, the connection ends after this number of bytes of the body, in the middle of it.
     Breaks(u16, Vec<u8>, usize),
     /// The connection is reset.
     Resets,

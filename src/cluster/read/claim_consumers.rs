@@ -20,7 +20,7 @@ pub(in crate::cluster) struct ClaimConsumers {
 }
 
 impl ClaimConsumers {
-    /// Those who use a device that `selects` chooses.
+    /// Consumers of a device that `selects` chooses.
     pub(in crate::cluster) fn new(
         snapshot: &Snapshot,
         selects: impl Fn(&DeviceId) -> bool,

@@ -22,7 +22,7 @@ pub(super) enum Outcome<T> {
 }
 
 impl<T> Outcome<T> {
-    /// Tells what the user may not read, and what the server turns out not to have, from failures.
+    /// Distinguishes missing permissions and missing kinds from failures.
     pub(super) fn new(
         kind: Kind,
         result: Result<List<T>, ClusterError>,

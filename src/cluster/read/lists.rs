@@ -33,9 +33,9 @@ const MOST_PAGES: usize = 10_000;
 pub(in crate::cluster) enum Selection {
     /// All of the cluster.
     All,
-    /// Those in one namespace.
+    /// Objects in one namespace.
     Namespace(String),
-    /// Those of the cluster with these fields, as the server takes a field selector.
+    /// Objects of the cluster with these fields, as the server takes a field selector.
     Fields(String),
 }
 

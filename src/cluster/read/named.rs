@@ -14,16 +14,16 @@ use crate::wire::Detail;
 pub enum PodQuery<'a> {
     /// The one of that name.
     One(&'a NamespacedName),
-    /// Those of that name, in whatever namespace.
+    /// Pods of that name, in any namespace.
     Called(&'a ObjectName),
-    /// Those of a namespace, or of all, that are chosen.
+    /// Pods of a namespace, or of all, that the function accepts.
     Chosen(Option<&'a str>, &'a (dyn Fn(&Pod) -> bool + Sync)),
 }
 
 /// Result of the query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PodQueryResult {
-    /// Those that use a claim, with what was odd about them.
+    /// Pods that use a claim, with warnings about them.
     These(Vec<Pod>, Vec<Warning>),
     /// It is there, and uses no claim.
     WithoutClaims,

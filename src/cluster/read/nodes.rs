@@ -16,7 +16,7 @@ use crate::model::{
 };
 use crate::wire::Detail;
 
-/// Up to so many nodes are read one by one; more of them with one list, in which there are all.
+/// Maximum number of nodes that are read one by one; more of them with one list, which has all nodes.
 const ONE_BY_ONE: usize = 24;
 /// Requests at a time.
 const AT_ONCE: usize = 8;

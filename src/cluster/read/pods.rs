@@ -28,9 +28,9 @@ use crate::model::{
 };
 use crate::wire::{Detail, Version};
 
-/// Up to so many pods are read one by one.
+/// Maximum number of pods that are read one by one.
 const ONE_BY_ONE: usize = 50;
-/// Up to so many nodes' pods are read node by node.
+/// Maximum number of nodes whose pods are read node by node.
 const NODE_BY_NODE: usize = 24;
 /// Requests at a time.
 const AT_ONCE: usize = 8;

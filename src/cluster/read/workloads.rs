@@ -17,7 +17,7 @@ use crate::cluster::error::ClusterError;
 use crate::model::{Gap, Kind, NamespacedName, Pod, Reading, Snapshot};
 use crate::wire::{Detail, Object};
 
-/// Up to so many objects of a kind are read one by one; more of them with one list.
+/// Maximum number of objects of a kind that are read one by one; more of them with one list.
 pub(super) const ONE_BY_ONE: usize = 8;
 /// Requests at a time.
 const AT_ONCE: usize = 8;

@@ -19,7 +19,7 @@ pub(super) enum FieldRule {
     Kind,
     /// Labels, by key.
     Labels,
-    /// Those annotations that say whether a pod may be evicted.
+    /// Annotations that say if a pod may be evicted.
     Annotations,
     /// Something by name; the names become others.
     Map(&'static str, &'static FieldRule),

@@ -30,7 +30,7 @@ use crate::wire::{Detail, Object, Version, WatchDecoder, WatchEvent};
 /// For how long a watch is asked for at a time. The server tells its state before it ends one, so that
 /// resuming is cheap; and a connection that has died silently is noticed soon.
 const WATCH: Duration = Duration::from_secs(30);
-/// A watch that ends sooner and tells nothing counts as one that failed.
+/// A watch that ends sooner without an event counts as one that failed.
 const SHORT: Duration = Duration::from_secs(1);
 /// Between two lists, where watching is not allowed: reading them takes one part in ten of the time.
 const POLL: Duration = Duration::from_secs(1);
@@ -128,9 +128,9 @@ impl FeedSubject {
 
 struct FeedWriter {
     subject: FeedSubject,
-    /// Everything up to this state has been told.
+    /// All changes up to this version have been sent.
     state: String,
-    /// Since the server last told something.
+    /// Consecutive failures since the server's last event.
     failures: u32,
     failing_since: Option<Instant>,
     phase: Phase,

@@ -1,6 +1,6 @@
 //! Watch of the pods of selected devices.
 //!
-//! Those that use a selected device are named by the claims that hold it. These change during the watch, so that
+//! Pods that use a selected device are named by the claims that hold it. These change during the watch, so that
 //! places are watched and not names:
 //!
 //! ```text
@@ -20,7 +20,7 @@ use crate::cluster::read::claim_consumers::ClaimConsumers;
 use crate::cluster::read::pods::{Found, Reader};
 use crate::model::{DeviceId, Kind, Snapshot};
 
-/// Up to so many nodes are watched one by one.
+/// Maximum number of nodes that are watched one by one.
 const NODE_BY_NODE: usize = 24;
 /// Pods are asked for by name once in so long at most.
 const INTERVAL: Duration = Duration::from_secs(1);

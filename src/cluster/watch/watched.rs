@@ -35,7 +35,7 @@ pub struct Watched {
     pub(super) asked: Option<Instant>,
     /// Pods that are gone: no other pod is ever given their UID.
     pub(super) gone: BTreeSet<Uid>,
-    /// Pods that were told to be gone, as they were last.
+    /// Deleted pods, in their last version.
     departed: Vec<Pod>,
     /// True if some pods were listed from time to time, because they cannot be watched.
     pub(super) pods_are_polled: bool,
@@ -112,7 +112,7 @@ impl Watched {
         self
     }
 
-    /// Everything as it is, as far as the server has told.
+    /// The reading, as of the last change that the server sent.
     #[must_use]
     pub fn reading(&self) -> &Reading {
         &self.reading
@@ -225,7 +225,7 @@ impl Watched {
     }
 }
 
-/// The facts of one kind that one feed tells of.
+/// Objects of one kind from one feed.
 struct FeedObjects<'a> {
     kind: Kind,
     number: usize,

@@ -39,7 +39,7 @@ impl<T> Clone for Objects<T> {
 /// All objects that could be understood, and why others could not be.
 #[derive(Debug)]
 pub struct Listed<T> {
-    /// Those that could be understood, in the server's order.
+    /// Objects that could be decoded, in the server's order.
     pub objects: Vec<Stored<T>>,
     /// Errors of the other objects, each with its name.
     pub odd: Vec<ClusterError>,
@@ -130,7 +130,7 @@ impl<T: Known> Objects<T> {
         self.version.api_version
     }
 
-    /// All of them, in the server's order; an odd one does not keep the others from being known.
+    /// All objects, in the server's order; one that cannot be decoded does not hide the others.
     ///
     /// # Errors
     ///

@@ -38,7 +38,7 @@ impl Known for Untyped {
 /// Version of an object that a change was decided on; the server refuses the change of any other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectVersion {
-    /// Tells the object from a later one of its name.
+    /// Distinguishes the object from a later one of its name.
     pub uid: String,
     /// Version; opaque.
     pub resource_version: String,
