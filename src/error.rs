@@ -10,12 +10,12 @@ use std::process::ExitCode;
 
 use crate::output::Printer;
 
-/// How the plugin ended; the numbers are part of its interface.
+/// Exit status of the plugin; the numbers are part of its interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ExitStatus {
     /// 0: done, or nothing to do.
     Success,
-    /// 1: the request failed, by the API, a permission, a file or what somebody else has decided; the
+    /// 1: the request failed, by the API, a permission, a file or the decision of another user; the
     /// same command would fail again.
     Failed,
     /// 2: the command line was wrong.
@@ -32,7 +32,7 @@ pub enum ExitStatus {
     TryAgain,
     /// 130: interrupted from the keyboard (SIGINT).
     Interrupted,
-    /// 143: told to stop (SIGTERM).
+    /// 143: stopped by SIGTERM.
     Terminated,
 }
 
@@ -66,13 +66,13 @@ impl ExitStatus {
         }
     }
 
-    /// Whether a signal ended the program.
+    /// True if a signal ended the program.
     #[must_use]
     pub fn is_signal(self) -> bool {
         self == Self::Interrupted || self == Self::Terminated
     }
 
-    /// What the code means, in one line for `help exit-codes`.
+    /// Meaning of the code, in one line for `help exit-codes`.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
@@ -110,7 +110,7 @@ impl From<ExitStatus> for ExitCode {
     }
 }
 
-/// Why a command could not do what it was asked, and what to do about it.
+/// Error of a command, with hints.
 ///
 /// Made from any error by `?`, with [`ExitStatus::Failed`]; not an error itself, since it is the
 /// end of the way.
@@ -182,7 +182,7 @@ impl Failure {
         direct.or_else(|| self.error.chain().find_map(|cause| cause.downcast_ref()))
     }
 
-    /// How the plugin has to end.
+    /// Exit status for the error.
     #[must_use]
     pub fn status(&self) -> ExitStatus {
         self.status
@@ -200,7 +200,7 @@ impl Failure {
         &self.details
     }
 
-    /// What to do about it, most useful first.
+    /// Hints, most useful first.
     #[must_use]
     pub fn hints(&self) -> &[String] {
         &self.hints

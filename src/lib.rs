@@ -8,7 +8,7 @@
 //! ```
 //!
 //! [`decide`] holds the decisions of commands that change something, [`naming`] reads what people type, `commands` brings everything together, and ARCHITECTURE.md says
-//! who may use whom.
+//! which module may use which.
 
 #![cfg_attr(not(test), deny(clippy::expect_used, clippy::panic))]
 #![cfg_attr(

@@ -1,6 +1,6 @@
 //! An archive: the program, its licence, manual pages, completions and an example to start with.
 //!
-//! Two archives of the same files are the same bytes: entries are sorted, and nobody's name, number or
+//! Two archives of the same files are the same bytes: entries are sorted, and no user's name, number or
 //! clock is in them. Nothing stands in a folder of its own, so that krew needs to move nothing.
 
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ const FILES: [&str; 5] = [
 /// Folders of which all files go in.
 const FOLDERS: [&str; 2] = ["completions", "man"];
 
-/// What file systems agree on as the first instant: zip knows no earlier, and no time zone.
+/// First instant of all file systems: zip knows no earlier, and no time zone.
 const MOMENT: u64 = 315_532_800;
 
 const PROGRAM_MODE: u32 = 0o755;
@@ -59,7 +59,7 @@ pub fn pack(
     Ok(file)
 }
 
-/// What goes in, by its name there.
+/// Entries, by their names in the archive.
 fn entries(
     project: &Project,
     platform: &Platform,

@@ -14,9 +14,9 @@ fn files(project: &Project, release: &Option<Release>) -> Vec<(&'static str, Str
     vec![
         // For review and for krew's index, whose own name for it is the next.
         ("krew-manifest.yaml", manifest.clone()),
-        // What `kubectl krew index add` looks for in a repository.
+        // Path that `kubectl krew index add` looks for in a repository.
         ("plugins/devicetaint.yaml", manifest),
-        // What `brew tap` looks for in a repository.
+        // Path that `brew tap` looks for in a repository.
         (
             "Formula/kubectl-devicetaint.rb",
             homebrew::formula(project, release),

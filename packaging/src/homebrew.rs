@@ -46,7 +46,7 @@ end
     )
 }
 
-/// What to download on one system, for each processor.
+/// Downloads for one system, for each processor.
 fn system(project: &Project, release: &Option<Release>, block: &str, os: &str) -> String {
     let mut text = format!("  on_{block} do\n");
     for platform in platform::ALL.iter().filter(|platform| platform.os == os) {

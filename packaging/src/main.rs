@@ -81,7 +81,7 @@ fn run(arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The folder above this package, unless another is meant.
+/// The folder above this package, unless another one is given.
 fn repository() -> PathBuf {
     if let Some(named) = std::env::var_os("PACKAGING_REPOSITORY") {
         return PathBuf::from(named);

@@ -100,7 +100,7 @@ fn values(sorted: Vec<(String, Value)>) -> Vec<Value> {
     sorted.into_iter().map(|(_, value)| value).collect()
 }
 
-/// What the program is built from, by package, each with what it needs itself.
+/// Dependencies of the program, by package, each with its own dependencies.
 fn used(metadata: &Metadata) -> BTreeMap<&str, Vec<&str>> {
     let nodes: BTreeMap<&str, &Node> = metadata
         .resolve
@@ -128,7 +128,7 @@ fn used(metadata: &Metadata) -> BTreeMap<&str, Vec<&str>> {
 }
 
 impl Dependency {
-    /// Whether it is needed for more than tests.
+    /// True if it is needed for more than tests.
     fn is_built(&self) -> bool {
         let kinds = &mut self.dep_kinds.iter();
         kinds.any(|kind| kind.kind.as_deref() != Some("dev"))

@@ -1,4 +1,4 @@
-//! What is released: the table of platforms.
+//! Released platforms.
 
 use anyhow::{Context, Result};
 
@@ -9,7 +9,7 @@ pub struct Platform {
     pub os: &'static str,
     /// The processor as they call it.
     pub arch: &'static str,
-    /// What Rust calls both.
+    /// Name of both in Rust.
     pub target: &'static str,
 }
 
@@ -44,7 +44,7 @@ impl Platform {
         format!("{}-{}", self.os, self.arch)
     }
 
-    /// What the program's file is called there.
+    /// File name of the program.
     pub fn program(&self, name: &str) -> String {
         match self.os {
             "windows" => format!("{name}.exe"),

@@ -1,4 +1,4 @@
-//! What the plugin's own Cargo.toml says about it.
+//! Metadata of the plugin from its Cargo.toml.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,7 +25,7 @@ pub struct Project {
     pub description: String,
     /// As SPDX writes it.
     pub license: String,
-    /// Where it is developed and released.
+    /// Repository of the sources and releases.
     pub repository: String,
 }
 
@@ -62,12 +62,12 @@ impl Project {
         })
     }
 
-    /// Where a file of a release can be downloaded.
+    /// Address of a file of a release.
     pub fn download(&self, version: &str, file: &str) -> String {
         format!("{}/releases/download/v{version}/{file}", self.repository)
     }
 
-    /// What Cargo knows about the packages of the program on the released platforms, in all its depth.
+    /// Metadata of Cargo about all packages of the program on the released platforms.
     pub fn dependencies(&self) -> Result<Value> {
         let targets = platform::ALL.iter().map(|platform| platform.target);
         let arguments: Vec<&str> = targets

@@ -1,4 +1,4 @@
-//! What was released: the one file of data behind everything that package managers read.
+//! Release data: the one file behind everything that package managers read.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::project::Project;
 /// The file, from the root of the repository.
 pub const FILE: &str = "packaging/release.json";
 
-/// What stands where a checksum will be. No archive has it: whoever installs by it is refused.
+/// Placeholder of a checksum. No archive has it: an installation by it is refused.
 const NONE: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 /// The newest release.

@@ -1,4 +1,4 @@
-//! What can go wrong between this plugin and a cluster.
+//! Errors of requests to a cluster.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use super::permission::Permission;
 use super::purpose::Purpose;
 use crate::model::Kind;
 
-/// Which server was asked, printed `cluster "prod" (https://10.0.0.1:6443)`.
+/// Server of a request, printed `cluster "prod" (https://10.0.0.1:6443)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
     /// The cluster's name in the kubeconfig, if it has one.
     pub cluster: Option<String>,
-    /// Where its API server is.
+    /// Address of its API server.
     pub url: String,
 }
 
@@ -26,7 +26,7 @@ impl fmt::Display for Server {
     }
 }
 
-/// Why a cluster gave no answer. Every text names the object; none contains a secret.
+/// Error of a request to a cluster. Every text names the object; none contains a secret.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterError {
@@ -41,7 +41,7 @@ pub enum ClusterError {
     /// The server cannot be reached.
     #[error("cannot reach {server}: {reason}")]
     Unreachable {
-        /// Which server.
+        /// Server.
         server: Arc<Server>,
         /// The operating system's words.
         reason: String,
@@ -49,15 +49,15 @@ pub enum ClusterError {
     /// The server's certificate, or ours, was refused.
     #[error("no secure connection to {server}: {reason}")]
     Tls {
-        /// Which server.
+        /// Server.
         server: Arc<Server>,
-        /// What is wrong.
+        /// Reason.
         reason: String,
     },
     /// The server said nothing for too long.
     #[error("{server} did not respond to {path} within {}s", waited.as_secs_f64())]
     TimedOut {
-        /// Which server.
+        /// Server.
         server: Arc<Server>,
         /// Path of the request.
         path: String,
@@ -67,7 +67,7 @@ pub enum ClusterError {
     /// The server asks to come back later than the request timeout allows, or for ever.
     #[error("{server} is overloaded or not ready ({status})")]
     Busy {
-        /// Which server.
+        /// Server.
         server: Arc<Server>,
         /// HTTP status.
         status: u16,
@@ -75,27 +75,27 @@ pub enum ClusterError {
     /// The server does not know who is asking.
     #[error("{server} does not accept the credentials")]
     Unauthorized {
-        /// Which server.
+        /// Server.
         server: Arc<Server>,
     },
     /// The user may not do this.
     #[error("cannot {permission}: access denied{}", user.as_ref().map(|user| format!(" for {user}")).unwrap_or_default())]
     Forbidden {
-        /// What is not allowed.
+        /// Missing permission.
         permission: Permission,
-        /// Who asked, as far as the server says.
+        /// User, as far as the server names it.
         user: Option<String>,
-        /// What it was for, which decides what else is needed.
+        /// Purpose, which decides what else is needed.
         purpose: Option<Purpose>,
     },
     /// The server has no such kind in a version that this plugin knows.
     #[error("{server} does not serve {kind} in any version this plugin knows")]
     NotServed {
-        /// Which server.
+        /// Server.
         server: Arc<Server>,
-        /// What is missing.
+        /// Missing kind.
         kind: Kind,
-        /// How to get it, for the server's version.
+        /// Advice to get it, for the server's version.
         advice: String,
     },
     /// The object does not exist.
@@ -104,7 +104,7 @@ pub enum ClusterError {
         /// Path of the object.
         path: String,
     },
-    /// Somebody else changed the object in the meantime.
+    /// Another client changed the object in the meantime.
     #[error("{path} was changed by another client: {message}")]
     Conflict {
         /// Path of the object.
@@ -131,7 +131,7 @@ pub enum ClusterError {
     Contended {
         /// Path of the object.
         path: String,
-        /// How often it was tried.
+        /// Attempts.
         tries: u32,
     },
     /// A change was sent, its answer was lost, and looking at the object does not tell what became of
@@ -140,13 +140,13 @@ pub enum ClusterError {
     Unresolved {
         /// Path of the object.
         path: String,
-        /// Why there was no answer, and what was found afterwards.
+        /// Reason why there was no response, and what was found afterwards.
         reason: String,
     },
     /// The server refused for another reason.
     #[error("{server} responded to {path} with {status}: {message}")]
     Refused {
-        /// Which server.
+        /// Server.
         server: Arc<Server>,
         /// Path of the request.
         path: String,
@@ -158,21 +158,21 @@ pub enum ClusterError {
     /// The answer never arrived in one piece.
     #[error("no complete response to {path} from {server}: {reason}")]
     Incomplete {
-        /// Which server.
+        /// Server.
         server: Arc<Server>,
         /// Path of the request.
         path: String,
-        /// What was wrong with the last response.
+        /// Reason for the refusal of the last response.
         reason: String,
     },
     /// The answer is complete, and is not what an API server sends or what this plugin understands.
     #[error("cannot use the response of {server} to {path}: {reason}")]
     Undecodable {
-        /// Which server.
+        /// Server.
         server: Arc<Server>,
         /// Path of the request.
         path: String,
-        /// What is wrong with it.
+        /// Reason.
         reason: String,
     },
 }
@@ -242,20 +242,20 @@ impl ClusterError {
         Some(hint.to_owned())
     }
 
-    /// Whether it is not known what became of a change.
+    /// True if the outcome of a change is unknown.
     #[must_use]
     pub fn is_unknown(&self) -> bool {
         matches!(self, Self::Unresolved { .. })
     }
 
-    /// Whether the server does not accept the object, so that trying again does not help.
+    /// True if the server does not accept the object, so that trying again does not help.
     #[must_use]
     pub fn is_invalid(&self) -> bool {
         matches!(self, Self::Invalid { .. })
     }
 
-    /// Whether the server denied it to somebody whose credentials it did not know. No role helps then:
-    /// it would open the cluster to everybody.
+    /// True if the server denied it to an anonymous user. No role helps then:
+    /// it would open the cluster to all users.
     ///
     /// Upstream: `user.Anonymous` in apiserver's `pkg/authentication/user/user.go`.
     #[must_use]
@@ -267,7 +267,7 @@ impl ClusterError {
         }
     }
 
-    /// What is not allowed, when that is the reason.
+    /// Missing permission, if that is the reason.
     #[must_use]
     pub fn denied(&self) -> Option<&Permission> {
         if let Self::Forbidden { permission, .. } = self {

@@ -1,4 +1,4 @@
-//! Where facts come from: a live cluster, or saved files.
+//! Reading and writing of a cluster, and reading of saved files.
 //!
 //! ```text
 //! flags, kubeconfig ─▶ Connection ─▶ ApiClient ─▶ discover ─▶ Served ─▶ read_devices ─▶ read_pods ─┐
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Both give a [`Reading`](crate::model::Reading): the facts, their time and version as far as they
-//! show, oddities, and what is missing. Decoding is `wire`'s. Prints nothing and reads no clock; an
-//! [`Observer`] is told what happens.
+//! show, warnings, and gaps. Decoding is `wire`'s. Prints nothing and reads no clock; an
+//! [`Observer`] receives all events.
 //!
 //! A cluster is read little and fast: protobuf, decoded item by item while it arrives, and only the
 //! pods that matter. Never gives a shorter list than the server's: an answer that is not complete is

@@ -1,9 +1,9 @@
-//! What somebody may want to see while the cluster is being asked.
+//! Observer of the requests to a cluster.
 
 use std::fmt;
 use std::time::Duration;
 
-/// Told about every step; decides what to show. Called often, so it must be quick.
+/// Receives every event; decides what to show. Called often, so it must be quick.
 pub trait Observer: fmt::Debug + Send + Sync {
     /// Something happened.
     fn event(&self, event: &Event<'_>);

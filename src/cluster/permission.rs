@@ -7,7 +7,7 @@ use crate::model::Kind;
 /// Something that a user may or may not do, printed `list resourceslices.resource.k8s.io`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Permission {
-    /// Such as `list`.
+    /// Verb, such as `list`.
     pub verb: &'static str,
     /// API group; empty for the core group.
     pub group: String,
@@ -37,7 +37,7 @@ impl Permission {
         }
     }
 
-    /// Whether it is about looking, not about changing.
+    /// True if it is a permission to read.
     #[must_use]
     pub fn is_read(&self) -> bool {
         ["get", "list", "watch"].contains(&self.verb)

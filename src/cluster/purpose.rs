@@ -7,7 +7,7 @@ use crate::model::{self, Kind, Saving};
 #[derive(Clone, Copy, Debug)]
 struct Need(&'static [&'static str], What);
 
-/// What a command looks at or changes.
+/// Resources that a command reads or changes.
 #[derive(Clone, Copy, Debug)]
 enum What {
     /// Every kind that no answer can do without.
@@ -34,19 +34,19 @@ enum What {
 const FACTS: Need = Need(&["list"], What::Facts);
 const PODS: Need = Need(&["get"], What::Pods);
 const WATCH: Need = Need(&["watch"], What::Facts);
-/// Which devices a claim can be allocated.
+/// Device classes, which decide the devices that a claim can be allocated.
 const CLASSES: Need = Need(&["list"], What::Classes);
-/// Whether nodes can end their pods, of few nodes each by its name, of many all; and which nodes there
-/// are for claims to be placed on again.
+/// Nodes: their ability to end pods, and candidates for claims that are allocated again; few
+/// nodes each by its name, many in one list.
 const NODES: Need = Need(&["get", "list"], What::Nodes);
 
-/// Which budgets the loss of pods would overdraw.
+/// Budgets that the loss of pods would overdraw.
 const BUDGETS: Need = Need(&["list"], What::Budgets);
-/// What pods belong to: few each by its name, of many all.
+/// Workloads of pods: few each by its name, many in lists.
 const WORKLOADS: Need = Need(&["get", "list"], What::Workloads);
-/// Which pods were evicted, by which the history of a rule is known.
+/// Events of evicted pods, which show the history of a rule.
 const EVENTS: Need = Need(&["list"], What::Events);
-/// Which pods that are still to come put up with a taint.
+/// Templates of claims, which show the tolerations of future pods.
 const TEMPLATES: Need = Need(&["list"], What::Templates);
 /// The namespaces that dedications are for.
 const NAMESPACES: Need = Need(&["list"], What::Namespaces);
@@ -55,16 +55,16 @@ const EVICTIONS: Need = Need(&["create"], What::PodEvictions);
 /// Restarts, which note their time in the template of a Deployment.
 const RESTARTS: Need = Need(&["patch"], What::Deployments);
 
-/// What the command of a purpose does to a cluster.
+/// Effect of a command on a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effect {
-    /// It never changes anything, nor waits for a change.
+    /// Reads only, and waits for no change.
     Looks,
-    /// It does.
+    /// Changes something, or waits for a change.
     Acts,
 }
 
-/// Where the facts of a purpose may come from.
+/// Sources of a purpose's facts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sources {
     /// A cluster, or a dump, of which an answer is of use too.
@@ -73,7 +73,7 @@ enum Sources {
     Live,
 }
 
-/// What the roles of `manifests/` are about that allow a purpose.
+/// Subject of the roles in `manifests/` that allow a purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Roles {
     /// Rules.
@@ -82,7 +82,7 @@ enum Roles {
     Dedications,
 }
 
-/// All that is known of a purpose.
+/// Properties of a purpose.
 struct Row {
     name: &'static str,
     effect: Effect,
@@ -94,7 +94,7 @@ struct Row {
 /// Makes [`Purpose`] of its rows: what is known of a purpose stands in its row alone.
 macro_rules! purposes {
     ($($(#[$doc:meta])* $purpose:ident: $name:literal, $effect:ident, $sources:ident, $roles:ident, $needs:expr;)*) => {
-        /// What is done with a cluster.
+        /// Purpose of a connection.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Purpose {
             $($(#[$doc])* $purpose,)*
@@ -137,7 +137,7 @@ purposes! {
     List: "list", Looks, OrDump, Rules, [FACTS, PODS, WATCH];
     /// Everything about rules, with events and nodes.
     Describe: "describe", Looks, OrDump, Rules, [FACTS, PODS, EVENTS, NODES];
-    /// Why it is so: pods, devices and rules, and where claims could be placed.
+    /// Explaining pods, devices and rules, and where claims could be allocated.
     Explain: "explain", Looks, OrDump, Rules, [FACTS, Need(&["get", "list"], What::Pods), Need(&["list"], What::Nodes), TEMPLATES];
     /// Waiting for what rules do.
     Wait: "wait", Acts, Live, Rules, [FACTS, PODS, WATCH, NODES];
@@ -151,7 +151,7 @@ purposes! {
     Dedicate: "dedicate", Acts, Live, Dedications, [FACTS, TEMPLATES, NAMESPACES, Need(&["list"], What::DaemonSets), Need(&["create"], What::Claims), Need(&["get", "create", "patch"], What::Rules), Need(&["get", "list", "create", "patch"], What::Policies)];
     /// Removing one.
     Undedicate: "undedicate", Acts, Live, Dedications, [FACTS, Need(&["get", "delete"], What::Rules), Need(&["get", "list", "delete"], What::Policies)];
-    /// Who tolerates a taint.
+    /// Tolerations of a taint.
     Tolerations: "tolerations", Looks, OrDump, Dedications, [FACTS, TEMPLATES];
     /// Draining devices: rules, evictions and restarts.
     Drain: "drain", Acts, Live, Rules, [FACTS, Need(&["get", "list"], What::Pods), BUDGETS, WORKLOADS, NODES, WATCH, Need(&["get", "create", "patch"], What::Rules), EVICTIONS, RESTARTS];
@@ -175,13 +175,13 @@ impl Purpose {
         self.row().name
     }
 
-    /// Whether its command never changes anything, nor waits for a change.
+    /// True if its command never changes anything, nor waits for a change.
     #[must_use]
     pub fn only_reads(self) -> bool {
         self.row().effect == Effect::Looks
     }
 
-    /// Whether its command makes or removes admission policies, which act on the objects of everybody.
+    /// True if its command creates or removes admission policies, which act on the objects of all users.
     #[must_use]
     pub fn changes_policies(self) -> bool {
         let mut permissions = self.permissions().into_iter();
@@ -189,13 +189,13 @@ impl Purpose {
         permissions.any(|permission| permission.group == group && !permission.is_read())
     }
 
-    /// Whether its command makes, removes or looks at dedications, or tells who tolerates their taints.
+    /// True if its command creates, removes or reads dedications, or reports tolerations of their taints.
     #[must_use]
     pub fn is_about_dedications(self) -> bool {
         self.row().roles == Roles::Dedications
     }
 
-    /// Whether its command is of use where evictions are not predicted: it changes nothing, and says nothing of them.
+    /// True if its command is of use where evictions are not predicted: it changes nothing, and does not report them.
     #[must_use]
     pub fn works_without_predictions(self) -> bool {
         matches!(
@@ -204,13 +204,13 @@ impl Purpose {
         )
     }
 
-    /// Whether its command can answer from a dump instead, and is of use then.
+    /// True if its command can read a dump instead, and is of use then.
     #[must_use]
     pub fn reads_dumps(self) -> bool {
         self.row().sources == Sources::OrDump
     }
 
-    /// All that a user must be allowed to do, whatever flags are given.
+    /// All permissions that a user needs, whatever flags are given.
     #[must_use]
     pub fn permissions(self) -> Vec<Permission> {
         let needs = self.row().needs.iter();
@@ -261,7 +261,7 @@ impl What {
     }
 }
 
-/// Whether an answer cannot do without the kind.
+/// True if the kind is required.
 fn is_needed(kind: Kind) -> bool {
     kind.need() != model::Need::Optional
 }

@@ -1,26 +1,26 @@
-//! Whether running the same command again can succeed: a function of the error.
+//! Retryability of a command after an error.
 
 use http::StatusCode;
 
 use super::error::ClusterError;
 
-/// What to expect of the same command, run again as it is.
+/// Prospect of the same command, run again as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retryability {
-    /// What was in the way passes by itself.
+    /// The cause passes by itself.
     TryAgain,
-    /// It would fail in the same way, until somebody does something.
+    /// It would fail in the same way, until the user does something.
     Stop,
 }
 
 impl ClusterError {
-    /// What to expect after this.
+    /// Retryability after this error.
     ///
     /// Trying again is safe whatever became of a change: names of rules are made from what they taint,
     /// so the same command finds what an earlier one has made, looks at it anew, and does what is left.
-    /// That holds for a change whose outcome is not known too. A name that does not resolve and a server
-    /// that refuses connections count as passing, since a cluster that restarts looks like that; who
-    /// tries again has to stop at some time.
+    /// This holds for a change whose outcome is not known too. A name that does not resolve and a server
+    /// that refuses connections count as passing, since a cluster that restarts looks like that; the
+    /// caller has to stop trying at some time.
     #[must_use]
     pub fn retryability(&self) -> Retryability {
         match self {
@@ -45,7 +45,7 @@ impl ClusterError {
     }
 }
 
-/// What to expect after a refusal with this HTTP status.
+/// Retryability after a refusal with this HTTP status.
 fn of_status(status: u16) -> Retryability {
     // Anything below 500 is a verdict about the request, except for the two codes that are about the moment.
     let passes = status >= StatusCode::INTERNAL_SERVER_ERROR.as_u16()

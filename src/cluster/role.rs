@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::permission::Permission;
 use super::purpose::Purpose;
 
-/// A role that is granted once, to somebody who does more than one thing with this program.
+/// A role that is granted once, to a user who does more than one thing with this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Looks, waits and takes snapshots, and changes nothing.
@@ -30,7 +30,7 @@ impl Role {
         }
     }
 
-    /// What is allowed: for a reader, everything that needs no right to change anything.
+    /// Purposes that it allows: for a reader, everything that needs no right to change anything.
     #[must_use]
     pub fn purposes(self) -> Vec<Purpose> {
         let allows = |purpose: &Purpose| match self {
@@ -41,7 +41,7 @@ impl Role {
         Purpose::every().filter(allows).collect()
     }
 
-    /// All that it takes, in order, each once.
+    /// All permissions that it needs, in order, each once.
     #[must_use]
     pub fn permissions(self) -> BTreeSet<Permission> {
         let purposes = self.purposes().into_iter();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::observer::Event;
 use super::path::resource_in;
 
-/// How many bytes have arrived, by the request that is under way.
+/// Bytes that have arrived, by the request that is under way.
 #[derive(Debug, Default)]
 pub struct Traffic {
     finished: u64,
@@ -32,7 +32,7 @@ impl Traffic {
         }
     }
 
-    /// What is being read, in one line; nothing while nothing is.
+    /// Current reads in one line; nothing while there is none.
     #[must_use]
     pub fn describe(&self) -> Option<String> {
         let under_way = self.under_way.values().copied();

@@ -1,4 +1,4 @@
-//! What a shell is told, in its own form.
+//! Completions in the form of each shell.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,12 +25,12 @@ pub struct Answer<'a> {
 
 impl Request {
     /// Begins to answer, with the definition of the command line. The word is completed twice: the
-    /// first time tells which names are wanted, so that no others are read.
+    /// first time finds the requested names, so that no others are read.
     #[must_use]
     pub fn begin(&self, definition: clap::Command) -> Answer<'_> {
         let store = Arc::new(Store::default());
         let command = completing(definition, &store, self.typed().is_empty());
-        // What is found now lacks the names, which are not read yet.
+        // The candidates found now lack the names, which are not read yet.
         drop(self.found(command.clone()));
         Answer {
             request: self,
@@ -76,13 +76,13 @@ impl Request {
 }
 
 impl Answer<'_> {
-    /// The sort of names that the word can be; nothing where it is none of the cluster's.
+    /// Kind of names that the word can be; nothing where it is none of the cluster's.
     #[must_use]
     pub fn wanted(&self) -> Option<Values> {
         self.store.wanted()
     }
 
-    /// What is printed; nothing where nothing is known. Never an error: nobody asked for one.
+    /// Text to print; nothing where nothing is known. Never an error: the user did not run a command.
     #[must_use]
     pub fn finish(self, known: Known) -> String {
         self.store.know(known);
@@ -94,7 +94,7 @@ impl Answer<'_> {
     }
 }
 
-/// The folder in which files are looked for.
+/// The folder in which files are searched.
 fn here() -> Option<PathBuf> {
     std::env::current_dir().ok()
 }

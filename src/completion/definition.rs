@@ -9,7 +9,7 @@ use super::known::Known;
 use super::values::Values;
 use crate::naming::completion::Candidate;
 
-/// What is known, as far as somebody has asked for it.
+/// Known names, and those that were requested.
 #[derive(Default)]
 pub(super) struct Store {
     inside: Mutex<Inside>,

@@ -1,11 +1,11 @@
-//! What is asked: which word of which command line, and by whom.
+//! Completion request: command line, word and shell.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 /// The command through which kubectl asks.
 const COMMAND: &str = "__complete";
-/// What kubectl calls a program that completes for this plugin.
+/// Name under which kubectl calls a program that completes for this plugin.
 const KUBECTL_NAME: &str = "kubectl_complete-devicetaint";
 /// The shell that takes words apart by itself.
 const BASH: &str = "bash";
@@ -16,11 +16,11 @@ pub struct Request {
     pub(super) asker: Asker,
     /// The command line, beginning with the program.
     pub(super) words: Vec<OsString>,
-    /// Which of the words is completed.
+    /// Index of the word that is completed.
     pub(super) index: usize,
 }
 
-/// Who asks, and so in which form.
+/// Caller, which decides the form of the output.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Asker {
     Kubectl,
@@ -28,12 +28,12 @@ pub(super) enum Asker {
     Shell(String),
 }
 
-/// What a shell's script says beside the command line.
+/// Data from a shell's script beside the command line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Said<'a> {
-    /// Which shell it is; nothing where none asks.
+    /// Shell; absent where none asks.
     pub shell: Option<&'a OsStr>,
-    /// Which word is completed, in the shells that say it.
+    /// Index of the word that is completed, in the shells that give it.
     pub word: Option<&'a OsStr>,
 }
 
@@ -94,7 +94,7 @@ impl Request {
         })
     }
 
-    /// What stands before the word that is completed, beginning with the program.
+    /// Words before the one that is completed, beginning with the program.
     #[must_use]
     pub fn before(&self) -> &[OsString] {
         self.words.get(..self.index).unwrap_or_default()

@@ -25,14 +25,14 @@ use super::error::{KubeletError, KubeletErrorKind};
 
 /// The most that headers take, and trailers: a kubelet sends some hundred bytes of them.
 const LONGEST_HEADERS: u32 = 64 << 10;
-/// What may be on its way before it is asked for: an answer is read as fast as it comes.
+/// Bytes that may be sent before they are acknowledged: a response is read as fast as it comes.
 const WINDOW: u32 = 1 << 20;
 
-/// How a connection ends, which is over when nobody asks any more.
+/// End of a connection, which ends once the client is dropped.
 pub(super) struct Ended(JoinHandle<hyper::Result<()>>);
 
 impl Ended {
-    /// What was wrong with it, if anything was.
+    /// Error of the connection, if any.
     pub(super) async fn known(mut self) -> Option<hyper::Error> {
         let ended = (&mut self.0).await;
         ended.ok().and_then(Result::err)
@@ -73,7 +73,7 @@ async fn connect(path: &Path) -> io::Result<tokio::net::UnixStream> {
     tokio::net::UnixStream::connect(path).await
 }
 
-/// Where there are no such sockets, there is no kubelet to be asked either.
+/// Without such sockets, there is no kubelet either.
 #[cfg(not(unix))]
 async fn connect(_: &Path) -> io::Result<tokio::io::DuplexStream> {
     Err(ErrorKind::Unsupported.into())
@@ -108,7 +108,7 @@ pub(super) fn broken(path: &Path, why: &str) -> KubeletError {
     }
 }
 
-/// Whether the other side has hung up.
+/// True if the other side has hung up.
 pub(super) fn hung_up(error: &(dyn Error + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {

@@ -74,7 +74,7 @@ impl KubeletError {
         }
     }
 
-    /// Whether a retry may help.
+    /// True if a retry may help.
     #[must_use]
     pub fn passes(&self) -> bool {
         match self.kind {

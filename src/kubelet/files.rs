@@ -48,7 +48,7 @@ fn bounded(path: &Path) -> io::Result<Vec<u8>> {
 
 /// The current certificate, in the kubelet's root folder.
 const CERTIFICATE: &str = "pki/kubelet-client-current.pem";
-/// What stands before the name of the node.
+/// Prefix of the node's name.
 const PREFIX: &[u8] = b"system:node:";
 
 /// The node to which the certificate of the kubelet that listens at `socket` is made out; nothing where it has none,

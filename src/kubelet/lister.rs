@@ -18,12 +18,12 @@ use super::error::{KubeletError, KubeletErrorKind, seconds};
 use crate::model::InUse;
 use crate::wire::podresources::ListPodResourcesResponse;
 
-/// Where a kubelet listens, unless it has another root folder.
+/// Socket of a kubelet, unless it has another root folder.
 pub const SOCKET: &str = "/var/lib/kubelet/pod-resources/kubelet.sock";
 /// The longest answer that is read, as other clients of kubelets have it: a node has some hundred pods, and
 /// this is room for ten thousand.
 const LONGEST: usize = 16 << 20;
-/// What an answer may take once it is decoded; ten thousand pods with claims take the half of it.
+/// Maximum size of a decoded response; ten thousand pods with claims take the half of it.
 const HEAVIEST: usize = 32 << 20;
 /// For how long is waited after a refusal for asking too often.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -175,13 +175,13 @@ impl Lister {
     }
 }
 
-/// What tonic says of a message that is longer than it may be.
+/// Message of tonic for a message that is longer than allowed.
 ///
 /// Upstream: `StreamingInner::decode_chunk` in `tonic/src/codec/decode.rs`.
 const TOO_LARGE: &str = "message length too large";
 
-/// The one message of an answer, once it is known that no other follows: whoever never stops answers
-/// nothing.
+/// The one message of a response, once it is known that no other follows: an endless response is
+/// an error.
 async fn only(mut answer: Streaming<Bytes>) -> Result<Bytes, Status> {
     let missing = || Status::internal("Missing response message");
     let message = answer.message().await?.ok_or_else(missing)?;
@@ -196,7 +196,7 @@ async fn only(mut answer: Streaming<Bytes>) -> Result<Bytes, Status> {
     Ok(message)
 }
 
-/// Whether the status was made here, of what went wrong on the way, and not said by the kubelet.
+/// True if the status was made here, of a failure on the way, and not sent by the kubelet.
 fn is_transport(status: &Status) -> bool {
     // tonic uses these codes for statuses of its own, and so does a kubelet: only the text tells them apart.
     let is_ours = status.code() == Code::Internal || status.code() == Code::Unknown;

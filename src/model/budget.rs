@@ -1,4 +1,4 @@
-//! How many pods may be away at a time.
+//! PodDisruptionBudgets.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,19 +15,19 @@ pub struct PodDisruptionBudget {
     pub name: NamespacedName,
     /// Raised by every change of the spec.
     pub generation: i64,
-    /// Which pods of the namespace it is about; absent means none, and an empty one means all.
+    /// Selected pods of the namespace; absent selects none, an empty selector all.
     pub selector: Option<LabelSelector>,
-    /// How many of them have to be there.
+    /// Pods that have to be available.
     pub min_available: Option<Amount>,
-    /// How many of them may be away.
+    /// Pods that may be unavailable.
     pub max_unavailable: Option<Amount>,
-    /// Which pods that are not ready may be evicted all the same.
+    /// Policy for the eviction of pods that are not ready.
     pub unhealthy_pod_eviction_policy: UnhealthyPodEvictionPolicy,
-    /// What the disruption controller has counted; zeros before it has.
+    /// Counts of the disruption controller; zeros until it has counted.
     pub status: BudgetStatus,
 }
 
-/// Which pods have these labels; all conditions have to hold.
+/// Selector of pods by labels; all conditions have to hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSelector {
     /// Labels with their values.
@@ -41,13 +41,13 @@ pub struct LabelSelector {
 pub struct LabelRequirement {
     /// Key of the label.
     pub key: String,
-    /// What has to hold.
+    /// Operator of the condition.
     pub operator: LabelOperator,
     /// For `In` and `NotIn`.
     pub values: Vec<String>,
 }
 
-/// What has to hold for a label.
+/// Operator of a condition on a label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LabelOperator {
     /// It has one of the values.
@@ -58,7 +58,7 @@ pub enum LabelOperator {
     Exists,
     /// It is not there.
     DoesNotExist,
-    /// From a newer API; selects nobody knows what.
+    /// Operator of a newer API; its selection is unknown.
     Unknown(String),
 }
 
@@ -77,13 +77,13 @@ impl From<&str> for LabelOperator {
 /// A number of pods, or a part of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// So many.
+    /// Number of pods.
     Pods(i32),
     /// As it is written, such as `50%`.
     Part(String),
 }
 
-/// Which pods that are not ready may be evicted although the budget is used up.
+/// Policy for the eviction of pods that are not ready when the budget is used up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum UnhealthyPodEvictionPolicy {
     /// Those of a budget whose other pods are enough; the default.
@@ -91,7 +91,7 @@ pub enum UnhealthyPodEvictionPolicy {
     IfHealthyBudget,
     /// All of them.
     AlwaysAllow,
-    /// From a newer API: which of them it allows nobody here knows.
+    /// Policy of a newer API; the pods that it allows are unknown.
     Unknown(String),
 }
 
@@ -106,10 +106,10 @@ impl From<&str> for UnhealthyPodEvictionPolicy {
     }
 }
 
-/// What the disruption controller has counted.
+/// Counts of the disruption controller.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BudgetStatus {
-    /// How many more pods may be evicted now.
+    /// Pods that may still be evicted now.
     pub disruptions_allowed: i32,
     /// Pods that are ready.
     pub current_healthy: i32,
@@ -119,19 +119,19 @@ pub struct BudgetStatus {
     pub expected_pods: i32,
     /// The generation that was counted for; older than the budget's means that the counts are too.
     pub observed_generation: i64,
-    /// Why nobody could count, which allows nothing: the message of a condition `DisruptionAllowed` with
-    /// reason `SyncFailed`. Absent where all is well.
+    /// Reason why the controller could not count, which allows nothing: the message of a condition `DisruptionAllowed`
+    /// with reason `SyncFailed`. Absent where all is well.
     pub failure: Option<String>,
 }
 
 impl PodDisruptionBudget {
-    /// Whether the status is about the budget as it is now; until then the eviction API refuses.
+    /// True if the status is about the budget as it is now; until then the eviction API refuses.
     #[must_use]
     pub fn is_counted(&self) -> bool {
         self.status.observed_generation >= self.generation
     }
 
-    /// Whether it is about pods of this namespace with these labels, sorted by key; nobody knows
+    /// True if it covers pods of this namespace with these labels, sorted by key; unknown
     /// where the selector has an operator of a newer API.
     ///
     /// Upstream: `getPodDisruptionBudgets` in `pkg/registry/core/pod/storage/eviction.go`.
@@ -148,7 +148,7 @@ impl PodDisruptionBudget {
 }
 
 impl LabelSelector {
-    /// Whether an object with these labels is meant; nobody knows where an operator is unknown and
+    /// True if an object with these labels is selected; unknown where an operator is unknown and
     /// nothing else says no.
     ///
     /// Upstream: `labels.Requirement.Matches`.
@@ -169,7 +169,7 @@ impl LabelSelector {
 }
 
 impl LabelRequirement {
-    /// Whether it holds for a label with that value, or for one that is not there.
+    /// True if it holds for a label with that value, or for one that is not there.
     fn holds(&self, value: Option<&str>) -> Option<bool> {
         let among = || value.is_some_and(|value| self.values.iter().any(|wanted| wanted == value));
         match &self.operator {
@@ -215,7 +215,7 @@ mod tests {
         let (yes, no) = (Some(true), Some(false));
         for (selector, of_a, of_b, of_none) in [
             (requirement("In", &["a", "c"]), yes, no, no),
-            // Who lacks the label has none of the values.
+            // A missing label has none of the values.
             (requirement("NotIn", &["a", "c"]), no, yes, yes),
             (requirement("Exists", &[]), yes, yes, no),
             (requirement("DoesNotExist", &[]), no, no, yes),

@@ -1,4 +1,4 @@
-//! Claims: who holds which devices, and what they put up with.
+//! Claims, their allocations and tolerations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ pub struct ResourceClaim {
     pub uid: Uid,
     /// The owner that manages the claim: the pod that a claim was generated for, or a PodGroup.
     pub controller: Option<Controller>,
-    /// What it asks for, which claims from one template share; absent where nobody asked for that.
+    /// Requests of the claim, shared by claims of one template; absent where they were not read.
     pub spec: Option<Arc<ClaimSpec>>,
     /// The devices, once allocated.
     pub allocation: Option<Allocation>,
-    /// Who may use the claim now, in the API's order.
+    /// Consumers that may use the claim now, in the API's order.
     //
     // Up to 1.35 the controller stops at the first outdated entry, so that the order decides who is evicted.
     pub reserved_for: Vec<ConsumerReference>,
@@ -33,7 +33,7 @@ impl ResourceClaim {
         results.filter(|result| !result.admin_access)
     }
 
-    /// Whether it is reserved for a PodGroup.
+    /// True if it is reserved for a PodGroup.
     #[must_use]
     pub fn is_reserved_for_group(&self) -> bool {
         self.reserved_for.iter().any(ConsumerReference::is_group)
@@ -52,7 +52,7 @@ impl ResourceClaim {
     }
 }
 
-/// What was allocated for a claim; never changes until the claim is deallocated.
+/// Devices that were allocated for a claim; never changes until the claim is deallocated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allocation {
     /// One entry per allocated device or share of one.
@@ -68,13 +68,13 @@ pub struct AllocationResult {
     pub request: Arc<str>,
     /// The device; it need not be published any more.
     pub device: DeviceId,
-    /// Whether it was allocated for administration, beside other users of the device.
+    /// True if it was allocated for administration, beside other users of the device.
     pub admin_access: bool,
-    /// Which share of a device that allows several, if so.
+    /// Share of a device that allows several allocations.
     pub share_id: Option<String>,
     /// Tolerations copied from the request when it was allocated (since 1.35).
     pub tolerations: Vec<Toleration>,
-    /// How much it takes of the capacities of a device that is shared, as the quantity is written.
+    /// Capacities of a shared device that it consumes, as the quantities are written.
     pub consumed_capacity: Option<Box<BTreeMap<Arc<str>, Arc<str>>>>,
 }
 
@@ -92,7 +92,7 @@ pub struct ConsumerReference {
 }
 
 impl ConsumerReference {
-    /// Whether the consumer is a PodGroup.
+    /// True if the consumer is a PodGroup.
     #[must_use]
     pub fn is_group(&self) -> bool {
         &*self.api_group == "scheduling.k8s.io" && &*self.resource == "podgroups"
@@ -102,9 +102,9 @@ impl ConsumerReference {
 /// The owner reference with `controller: true`: what manages an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Controller {
-    /// Such as `apps/v1`.
+    /// API version, such as `apps/v1`.
     pub api_version: Arc<str>,
-    /// Such as `ReplicaSet`.
+    /// Kind, such as `ReplicaSet`.
     pub kind: Arc<str>,
     /// The owner's name.
     pub name: ObjectName,
@@ -117,6 +117,6 @@ pub struct Controller {
 pub struct ResourceClaimTemplate {
     /// Namespace and name.
     pub name: NamespacedName,
-    /// What each claim asks for.
+    /// Spec of each claim.
     pub spec: Arc<ClaimSpec>,
 }

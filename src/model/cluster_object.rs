@@ -1,7 +1,7 @@
 //! Objects of the cluster of which the name and the notes count: admission policies, and namespaces.
 //!
-//! What an admission policy says is compared field by field with what it should say, on the object as
-//! it is served; here is what tells one object from another.
+//! The content of an admission policy is compared field by field with what it should be, on the object as
+//! it is served; this module only identifies objects.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -10,20 +10,20 @@ use jiff::Timestamp;
 
 use super::ids::{ObjectName, Uid};
 
-/// Who an object is, and what is noted on it.
+/// Identity and metadata of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterObject {
     /// Unique among those of its kind.
     pub name: ObjectName,
     /// Distinguishes it from a later one of the same name; empty where nothing says it.
     pub uid: Uid,
-    /// Which state of the object this is; opaque.
+    /// Version of the object; opaque.
     pub resource_version: String,
     /// For selecting.
     pub labels: BTreeMap<String, String>,
     /// Plain text and programs.
     pub annotations: BTreeMap<String, String>,
-    /// When it was deleted, if it is only there still because a finalizer holds it.
+    /// Time of deletion, if only a finalizer still holds it.
     pub deletion: Option<Timestamp>,
 }
 

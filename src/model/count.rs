@@ -1,7 +1,7 @@
 //! Counts, exact or bounded.
 //!
-//! A number that was counted from a part of the facts is not the number. [`Count`] keeps both ends
-//! of what it may be, so that nobody takes what could not be read for zero.
+//! A count of a part of the objects is not the count of all. [`Count`] keeps the lower and the upper bound,
+//! so that unread objects are not taken for zero.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct Count {
     most: Option<usize>,
 }
 
-/// Nothing is known of it: what nobody has counted is no zero.
+/// Unknown: objects that were not counted are not zero.
 impl Default for Count {
     fn default() -> Self {
         Self::at_least(0)
@@ -24,13 +24,13 @@ impl Default for Count {
 }
 
 impl Count {
-    /// Exactly so many.
+    /// Exactly `number`.
     #[must_use]
     pub const fn known(number: usize) -> Self {
         Self::between(number, number)
     }
 
-    /// So many or more.
+    /// A count of `number` or more.
     #[must_use]
     pub const fn at_least(number: usize) -> Self {
         Self {
@@ -65,7 +65,7 @@ impl Count {
         Self { most: None, ..self }
     }
 
-    /// How many were counted, for reports, which write the bounds beside it. Nothing is decided by it.
+    /// Number that was counted, for reports, which write the bounds beside it. No decision uses it.
     #[must_use]
     pub const fn counted(self) -> usize {
         self.counted
@@ -89,25 +89,25 @@ impl Count {
         self.most.filter(|most| *most == self.least)
     }
 
-    /// Whether it is known that there is none.
+    /// True if it is known to be zero.
     #[must_use]
     pub fn is_none(self) -> bool {
         self.most == Some(0)
     }
 
-    /// Whether it is known that there is one or more.
+    /// True if it is known to be one or more.
     #[must_use]
     pub const fn is_some(self) -> bool {
         self.least > 0
     }
 
-    /// Whether nothing is known of it.
+    /// True if nothing is known of it.
     #[must_use]
     pub const fn is_unknown(self) -> bool {
         self.least == 0 && self.most.is_none()
     }
 
-    /// So many times as many. What is too large for a number has no limit.
+    /// Product with `factor`. A product that is too large for a number has no limit.
     #[must_use]
     pub fn times(self, factor: usize) -> Self {
         Self {
@@ -118,7 +118,7 @@ impl Count {
         }
     }
 
-    /// Whether it is greater than the other, if that is settled.
+    /// True if it is greater than the other, if that is settled.
     #[must_use]
     pub fn is_above(self, other: Self) -> Option<bool> {
         if other.most.is_some_and(|most| self.least > most) {
@@ -130,7 +130,7 @@ impl Count {
         }
     }
 
-    /// Whether both are the same number, if that is settled.
+    /// True if both are the same number, if that is settled.
     #[must_use]
     pub fn equals(self, other: Self) -> Option<bool> {
         if self.is_above(other) == Some(true) || other.is_above(self) == Some(true) {
@@ -204,7 +204,7 @@ mod tests {
             assert_eq!(left.is_above(right), above, "{left} > {right}");
             assert_eq!(left.equals(right), equal, "{left} = {right}");
         }
-        // How many were counted decides nothing.
+        // The counted number decides nothing.
         assert_eq!(two.having_counted(9).equals(two), Some(true));
     }
 

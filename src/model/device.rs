@@ -18,11 +18,11 @@ pub struct ResourceSlice {
     pub driver: DriverName,
     /// Pool that the slice is part of.
     pub pool: Pool,
-    /// Which nodes can use its devices.
+    /// Nodes that can use its devices.
     pub nodes: SliceNodes,
     /// The devices, in the driver's order.
     pub devices: Vec<Device>,
-    /// What the allocator looks at; absent where nobody asked for it.
+    /// Facts for the allocator; absent where they were not read.
     pub terms: Option<Box<SliceTerms>>,
 }
 
@@ -55,11 +55,11 @@ pub struct Pool {
     pub name: PoolName,
     /// Raised whenever the driver replaces the pool's slices; only slices of the highest one count.
     pub generation: i64,
-    /// How many slices of this generation make the pool complete.
+    /// Number of slices that make this generation of the pool complete.
     pub slice_count: i64,
 }
 
-/// Which nodes can use the devices of a slice.
+/// Nodes that can use the devices of a slice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SliceNodes {
     /// Exactly this one (`spec.nodeName`).
@@ -89,9 +89,9 @@ pub struct Device {
     pub attributes: Lazy<LiteMap<Arc<str>, AttributeValue>>,
     /// Capacities by name, each as the quantity is written.
     pub capacity: Lazy<LiteMap<Arc<str>, Arc<str>>>,
-    /// Whether several claims may share the device (consumable capacity).
+    /// True if several claims may share the device (consumable capacity).
     pub allow_multiple_allocations: bool,
-    /// What limits its use beside that; absent where nothing does, or where nobody asked for it.
+    /// Other limits of its use; absent where there are none, or where they were not read.
     //
     // Boxed, since most devices have none.
     pub terms: Option<Box<DeviceTerms>>,

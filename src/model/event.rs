@@ -1,4 +1,4 @@
-//! What components note about objects.
+//! Events.
 
 use jiff::Timestamp;
 
@@ -10,7 +10,7 @@ use super::ids::{NamespacedName, Uid};
 pub struct Event {
     /// Namespace and name of the event itself.
     pub name: NamespacedName,
-    /// What it is about.
+    /// Object of the event.
     pub about: EventSubject,
     /// `Normal` or `Warning`.
     pub kind: String,
@@ -18,14 +18,14 @@ pub struct Event {
     pub reason: String,
     /// In a sentence.
     pub message: String,
-    /// When it last happened, as far as that is known.
+    /// Time of its last occurrence, as far as that is known.
     pub last: Option<Timestamp>,
 }
 
-/// What an event is about, as whoever made the event says.
+/// Object of an event, as its reporter names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventSubject {
-    /// Such as `Pod`.
+    /// Kind, such as `Pod`.
     pub kind: String,
     /// Its name, with the namespace; that is empty for an object of the cluster.
     pub name: NamespacedName,

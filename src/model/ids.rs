@@ -71,7 +71,7 @@ name!(
     ObjectName
 );
 name!(
-    /// What makes an object this object and not a later one of the same name.
+    /// Identity of an object, which a later one of the same name does not share.
     Uid
 );
 

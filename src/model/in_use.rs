@@ -32,7 +32,7 @@ pub struct ContainerInUse {
 /// Devices of one resource of a device plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PluginDevices {
-    /// Such as `example.com/gpu`.
+    /// Resource name, such as `example.com/gpu`.
     pub resource: String,
     /// IDs of the plugin.
     pub ids: Vec<String>,

@@ -18,7 +18,7 @@ use super::affects::Affects;
 ///   Kubernetes that has it; and the first that has it no longer, where that is known
 /// - `workload`, of kinds that make or group pods alone: the function of `wire` that reads how many pods there are,
 ///   and [`PodRoles`]
-/// - `redacted`, of kinds that a redacted snapshot keeps: the fields that it keeps, which are `cluster`'s business
+/// - `redacted`, of kinds that a redacted snapshot keeps: the fields that it keeps, which `cluster` defines
 /// - `spelled`: the kind, as it is spelled in objects
 /// - `plural`: the resource, as it is spelled in URLs and permissions, with its group where another group
 ///   has one of the same name
@@ -97,7 +97,7 @@ macro_rules! for_each_kind {
                 served: Devices, counted: Nothing,
                 without: "it is unknown whether claims can be reallocated",
             }
-            /// What was noted about rules, and about evictions from devices.
+            /// Events about rules, and about evictions from devices.
             Event in events {
                 versions: [ "v1", 0, None; ],
                 spelled: "Event", plural: "events", group: "", scope: Namespace,
@@ -237,7 +237,7 @@ macro_rules! for_each_kind {
                 served: MutatingPolicies, counted: Nothing,
                 without: "the tolerations that admission policies add to new claims are unknown",
             }
-            /// Where those policies act.
+            /// Binding of those policies.
             MutatingAdmissionPolicyBinding in mutating_bindings {
                 versions: [
                     "admissionregistration.k8s.io/v1", 36, None;
@@ -257,7 +257,7 @@ macro_rules! for_each_kind {
                 served: Always, counted: Nothing,
                 without: "the tolerations that admission policies reject are unknown",
             }
-            /// Where those policies act.
+            /// Binding of those policies.
             ValidatingAdmissionPolicyBinding in validating_bindings {
                 versions: [ "admissionregistration.k8s.io/v1", 30, None; ],
                 spelled: "ValidatingAdmissionPolicyBinding", plural: "validatingadmissionpolicybindings", group: "admissionregistration.k8s.io", scope: Cluster,
@@ -278,7 +278,7 @@ macro_rules! for_each_kind {
 }
 pub(crate) use for_each_kind;
 
-/// Whether objects live in namespaces.
+/// Scope of a kind: namespaced, or cluster-wide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// A name is unique in the cluster.
@@ -287,18 +287,18 @@ pub enum Scope {
     Namespace,
 }
 
-/// Whether an answer can do without a kind.
+/// Need for a kind: required, or optional.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// No: where it is missing, that is a gap.
+    /// Required: where it is missing, that is a gap.
     Always,
-    /// No, but a server that does not serve it has nothing that could be missing.
+    /// Required, but a server that does not serve it has nothing that could be missing.
     WhereServed,
-    /// Yes: what uses it asks for it, and says itself that it is missing.
+    /// Optional: its users request it, and report it as missing themselves.
     Optional,
 }
 
-/// How a kind is asked for.
+/// Encoding in which a kind is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// Decoded item by item while it arrives: for what there is much of.
@@ -307,25 +307,25 @@ pub enum Encoding {
     Json,
 }
 
-/// Whether a snapshot keeps a kind.
+/// Handling of a kind in snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Saving {
-    /// All objects of it that are of interest.
+    /// Saved: all objects of it that are of interest.
     Always,
-    /// No: it is past soon, or much, and no answer about devices depends on it.
+    /// Not saved: soon past, or much, and no answer about devices depends on it.
     Never,
 }
 
-/// What the pods of a workload are to each other.
+/// Relation between the pods of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PodRoles {
-    /// They stand in for each other.
+    /// Pods that can replace each other.
     Interchangeable,
-    /// Each has work of its own.
+    /// Pods that each have work of their own.
     Distinct,
 }
 
-/// How a server comes to serve a kind.
+/// Condition under which a server serves a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Serving {
     /// Every server does.
@@ -342,7 +342,7 @@ pub enum Serving {
     ByController,
 }
 
-/// What an answer counts from a kind, so that it may be more where that was not read.
+/// Counts of an answer that may be higher where a kind was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
     /// Devices that are published, and all that follows from them.
@@ -363,7 +363,7 @@ pub enum Counted {
     Nothing,
 }
 
-/// What an optional column holds.
+/// Value of an optional column.
 macro_rules! optional {
     () => {
         None
@@ -410,31 +410,31 @@ macro_rules! kinds {
             /// The kinds of workloads, in the same order.
             pub const WORKLOADS: &'static [Self] = &[$($(of_workload!($pods: Self::$kind),)?)*];
 
-            /// What its pods are to each other; nothing for what is no workload.
+            /// Relation between its pods; absent for kinds that are no workloads.
             #[must_use]
             pub fn pod_roles(self) -> Option<PodRoles> {
                 match self { $(Self::$kind => optional!($(PodRoles::$pods)?),)* }
             }
 
-            /// Whether it is a workload whose pods stand in for each other.
+            /// True if it is a workload whose pods can replace each other.
             #[must_use]
             pub fn has_interchangeable_pods(self) -> bool {
                 self.pod_roles() == Some(PodRoles::Interchangeable)
             }
 
-            /// Whether it makes or groups pods.
+            /// True if it makes or groups pods.
             #[must_use]
             pub fn is_workload(self) -> bool {
                 self.pod_roles().is_some()
             }
 
-            /// How a server comes to serve it.
+            /// Condition under which a server serves it.
             #[must_use]
             pub fn serving(self) -> Serving {
                 match self { $(Self::$kind => Serving::$served,)* }
             }
 
-            /// Which counts of an answer depend on it.
+            /// Counts of an answer that depend on it.
             #[must_use]
             pub fn counted(self) -> Counted {
                 match self { $(Self::$kind => Counted::$counted,)* }
@@ -467,44 +467,44 @@ macro_rules! kinds {
                 match self { $(Self::$kind => $group,)* }
             }
 
-            /// Whether its objects live in namespaces.
+            /// Scope of its objects.
             #[must_use]
             pub fn scope(self) -> Scope {
                 match self { $(Self::$kind => Scope::$scope,)* }
             }
 
-            /// Whether an answer can do without it.
+            /// Need of answers for it.
             #[must_use]
             pub fn need(self) -> Need {
                 match self { $(Self::$kind => Need::$need,)* }
             }
 
-            /// How far an answer about evictions depends on it.
+            /// Parts of an answer about evictions that depend on it.
             #[must_use]
             pub fn affects(self) -> Affects {
                 match self { $(Self::$kind => Affects::$affects,)* }
             }
 
-            /// Whether commands ask for its API versions only when they use it: most never do, and should not
+            /// True if its API versions are discovered only by commands that use it: most never do, and should not
             /// pay a request for it.
             #[must_use]
             pub fn is_discovered_apart(self) -> bool {
                 self.group() == "admissionregistration.k8s.io"
             }
 
-            /// How it is requested.
+            /// Encoding in which it is requested.
             #[must_use]
             pub fn encoding(self) -> Encoding {
                 match self { $(Self::$kind => Encoding::$read,)* }
             }
 
-            /// Whether a snapshot keeps it.
+            /// Handling in snapshots.
             #[must_use]
             pub fn saving(self) -> Saving {
                 match self { $(Self::$kind => Saving::$saved,)* }
             }
 
-            /// What its absence means, to follow a reason and a colon.
+            /// Consequence of its absence, to follow a reason and a colon.
             #[must_use]
             pub fn without(self) -> &'static str {
                 match self { $(Self::$kind => $without,)* }

@@ -20,7 +20,7 @@ struct EncodedBytes<T> {
 }
 
 impl<T> Lazy<T> {
-    /// What `decode` makes of `bytes`, once somebody asks.
+    /// Result of `decode` on `bytes`, computed at the first use.
     #[must_use]
     pub fn of(bytes: &[u8], decode: fn(&[u8]) -> T) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Who wrote an object, as far as the server noted it.
+//! Field managers of an object.
 
 use jiff::Timestamp;
 
@@ -7,24 +7,24 @@ use jiff::Timestamp;
 /// Absent from objects that were saved without it, as this plugin's own snapshots are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldManager {
-    /// What the program calls itself, such as `kubectl-edit` or `argocd-controller`.
+    /// Name of the program, such as `kubectl-edit` or `argocd-controller`.
     pub name: String,
-    /// How it wrote.
+    /// Operation of the write.
     pub operation: ManagerOperation,
     /// The subresource that it wrote to, such as `status`; absent for the object itself.
     pub subresource: Option<String>,
-    /// When it last added, changed or gave up a field; absent when the server did not say.
+    /// Time when it last added, changed or gave up a field; absent when the server did not say.
     pub time: Option<Timestamp>,
-    /// Whether it is responsible for at least one field of the spec.
+    /// True if it is responsible for at least one field of the spec.
     pub owns_spec: bool,
 }
 
 impl FieldManager {
-    /// What this plugin calls itself.
+    /// Field manager of this plugin.
     pub const THIS_PLUGIN: &str = "kubectl-devicetaint";
 }
 
-/// How a program wrote an object.
+/// Operation with which a program wrote an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ManagerOperation {
     /// Server-side apply: it means to keep its fields, and conflicts with others who set them.

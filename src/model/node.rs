@@ -14,26 +14,26 @@ pub struct Node {
     pub name: NodeName,
     /// For selecting.
     pub labels: BTreeMap<String, String>,
-    /// Whether more than its metadata was read; nothing is known of the fields below where it was not.
+    /// True if more than its metadata was read; otherwise nothing is known of the fields below.
     pub is_whole: bool,
-    /// Whether the scheduler is told to place nothing more there.
+    /// True if it is cordoned.
     pub unschedulable: bool,
-    /// What its kubelet and others say of it, by type.
+    /// Conditions by type.
     pub conditions: Vec<NodeCondition>,
-    /// What keeps pods away from it.
+    /// Taints.
     pub taints: Vec<NodeTaint>,
 }
 
 /// One thing that is said of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeCondition {
-    /// Such as `Ready`.
+    /// Type, such as `Ready`.
     pub kind: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
     /// Why, in one word.
     pub reason: String,
-    /// When it last changed.
+    /// Time of its last change.
     pub last_transition: Option<Timestamp>,
 }
 
@@ -44,14 +44,14 @@ pub struct NodeTaint {
     pub key: String,
     /// A label value; may be empty.
     pub value: String,
-    /// Such as `NoSchedule`.
+    /// Effect, such as `NoSchedule`.
     pub effect: String,
-    /// When it was added, where that is known.
+    /// Time when it was added, where that is known.
     pub time_added: Option<Timestamp>,
 }
 
 impl Node {
-    /// How the nodes called `names` are, of which `nodes` are all that there are.
+    /// Health of the nodes in `names`; `nodes` are all nodes of the cluster.
     #[must_use]
     pub fn health_of(nodes: &[Self], names: &BTreeSet<NodeName>) -> BTreeMap<NodeName, NodeHealth> {
         let known: BTreeMap<&NodeName, NodeHealth> = nodes
@@ -73,7 +73,7 @@ impl Node {
             .find(|condition| condition.kind == "Ready")
     }
 
-    /// Whether it can end its pods; one that has not said anything yet cannot.
+    /// Health: whether its kubelet can end pods; a node without conditions cannot.
     #[must_use]
     pub fn health(&self) -> NodeHealth {
         match self.ready() {

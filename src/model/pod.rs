@@ -17,27 +17,27 @@ pub struct Pod {
     pub name: NamespacedName,
     /// UID of the pod, which a later pod of the same name does not have.
     pub uid: Uid,
-    /// Where it runs; absent while it is not scheduled.
+    /// Node on which it runs; absent while it is not scheduled.
     pub node: Option<NodeName>,
     /// For selecting, by key.
     //
     // A list and no map: a pod has a few, and tens of thousands of pods may be kept.
     pub labels: Vec<(Arc<str>, Arc<str>)>,
-    /// Those of [`Pod::ANNOTATIONS`] that it has, by key.
+    /// Annotations of [`Pod::ANNOTATIONS`] that it has, by key.
     pub annotations: Vec<(Arc<str>, Arc<str>)>,
-    /// How far it is.
+    /// Phase.
     pub phase: Phase,
-    /// Whether its condition `Ready` is true; false while nothing is said.
+    /// True if its condition `Ready` is true; false while it has none.
     pub is_ready: bool,
-    /// What the scheduler said of it, and has to heed; absent while it has a node and nothing is said.
+    /// Scheduling condition and constraints; absent for a scheduled pod without a condition.
     //
     // Boxed, since most pods have a node.
     pub scheduling: Option<Box<Scheduling>>,
-    /// What its kubelet last said of its containers.
+    /// Containers, as its kubelet last reported them.
     pub containers: Containers,
-    /// What its kubelet last said of its sandbox.
+    /// Sandbox, as its kubelet last reported it.
     pub sandbox: Sandbox,
-    /// Set once somebody has deleted it.
+    /// Deletion of the pod, if it was deleted.
     pub deletion: Option<Deletion>,
     /// The entries of `spec.resourceClaims`, resolved as far as the pod's status says.
     pub claims: Vec<PodClaim>,
@@ -47,7 +47,7 @@ pub struct Pod {
     pub extended_resources: Vec<(Arc<str>, i64)>,
     /// The PodGroup it is scheduled with, if any; in the pod's namespace.
     pub pod_group: Option<ObjectName>,
-    /// What manages it; absent for a bare pod.
+    /// Controller; absent for a bare pod.
     pub controller: Option<Controller>,
     /// Quality of service, when the server has said.
     pub qos_class: Option<QosClass>,
@@ -57,7 +57,7 @@ pub struct Pod {
     pub priority_class_name: Arc<str>,
     /// Seconds it gets to stop, when it is deleted without saying otherwise.
     pub grace_period_seconds: i64,
-    /// Whether it keeps data on its node that are gone with it: a volume of type `emptyDir`.
+    /// True if it keeps data on its node that are lost with it: a volume of type `emptyDir`.
     pub has_local_data: bool,
 }
 
@@ -154,7 +154,7 @@ impl Pod {
         self.scheduling.as_ref().map_or(&[], |it| &it.gates)
     }
 
-    /// What the scheduler says of the pod where it has found no node for it.
+    /// Message of the scheduler about a pod for which it has found no node.
     #[must_use]
     pub fn has_no_place(&self) -> Option<&str> {
         let said = self.scheduling.as_ref()?.said.as_ref()?;
@@ -178,18 +178,18 @@ impl Pod {
     }
 }
 
-/// What the scheduler said of a pod, and has to heed beside its claims.
+/// Scheduling condition and constraints of a pod, beside its claims.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scheduling {
-    /// What it said last.
+    /// Last condition.
     pub said: Option<Scheduled>,
     /// The node on which it has evicted pods for this one, and waits until they are gone; none once it has a node.
     //
     // `status.nominatedNodeName`.
     pub nominated: Option<NodeName>,
-    /// Who has to agree before it looks at the pod; none are left once it has a node.
+    /// Scheduling gates; none are left once it has a node.
     pub gates: Vec<Arc<str>>,
-    /// Which nodes the pod insists on, all of which have to hold.
+    /// Required node selectors, all of which have to match.
     pub nodes: Vec<NodeSelector>,
     /// The taints of nodes that it tolerates; without the default tolerations, which open no node.
     pub tolerations: Vec<Toleration>,
@@ -198,13 +198,13 @@ pub struct Scheduling {
 /// The condition `PodScheduled`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scheduled {
-    /// Whether the pod has a node.
+    /// True if the pod has a node.
     pub is_scheduled: bool,
-    /// When that last changed, by the scheduler's clock.
+    /// Time of its last change, by the scheduler's clock.
     pub since: Option<Timestamp>,
-    /// Why, in one word, such as `Unschedulable`.
+    /// Reason, in one word, such as `Unschedulable`.
     pub reason: Arc<str>,
-    /// Why, in a sentence; may be empty.
+    /// Message, in a sentence; may be empty.
     pub message: Arc<str>,
 }
 
@@ -213,11 +213,11 @@ pub struct Scheduled {
 pub struct PodClaim {
     /// The entry's name within the pod.
     pub name: Arc<str>,
-    /// Where the claim comes from.
+    /// Source of the claim.
     pub source: ClaimSource,
 }
 
-/// Where a pod's claim comes from.
+/// Source of a pod's claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClaimSource {
     /// An existing claim, by name.
@@ -234,7 +234,7 @@ pub enum ClaimSource {
     Unknown,
 }
 
-/// How far a pod is.
+/// Phase of a pod.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     /// Not all containers were started.
@@ -262,7 +262,7 @@ impl Phase {
         }
     }
 
-    /// Whether no container will run again.
+    /// True if no container will run again.
     #[must_use]
     pub fn is_terminal(&self) -> bool {
         match self {
@@ -284,7 +284,7 @@ impl From<&str> for Phase {
     }
 }
 
-/// What a kubelet last said of a pod's containers, those that prepare and debug it included.
+/// Containers of a pod as its kubelet last reported them, including init and ephemeral ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Containers {
     /// Nothing, or not of all of them.
@@ -299,7 +299,7 @@ pub enum Containers {
     },
 }
 
-/// What a kubelet last said of a pod's sandbox, which holds the pod's network: the condition
+/// Sandbox of a pod, which holds its network, as its kubelet last reported it: the condition
 /// `PodReadyToStartContainers`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sandbox {
@@ -355,15 +355,15 @@ impl From<&str> for QosClass {
 /// A pod on its way out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deletion {
-    /// When its grace period ends (`deletionTimestamp`).
+    /// Time when its grace period ends (`deletionTimestamp`).
     pub at: Timestamp,
     /// The grace period that was granted, in seconds.
     pub grace_period_seconds: Option<i64>,
-    /// Who else has to agree before it is gone.
+    /// Finalizers that delay its removal.
     pub finalizers: Vec<String>,
 }
 
-/// Whether a pod's node can end it.
+/// Ability of a pod's node to end the pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NodeHealth {
     /// Its kubelet reports that it is ready.

@@ -1,4 +1,4 @@
-//! What claims ask for; read only where a question needs it.
+//! Device requests of claims; read only for reports that use them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::ids::ObjectName;
 use super::toleration::Toleration;
 
-/// What stands in a redacted snapshot in place of an expression.
+/// Replacement of an expression in a redacted snapshot.
 pub const REDACTED: &str = "redacted";
 
 /// The spec of a claim.
@@ -14,7 +14,7 @@ pub const REDACTED: &str = "redacted";
 pub struct ClaimSpec {
     /// All have to be served, in the order of the claim.
     pub requests: Vec<DeviceRequest>,
-    /// What has to hold between the devices.
+    /// Constraints between the devices.
     pub constraints: Vec<DeviceConstraint>,
 }
 
@@ -23,11 +23,11 @@ pub struct ClaimSpec {
 pub struct DeviceRequest {
     /// Unique within the claim.
     pub name: Arc<str>,
-    /// What would do.
+    /// Kind of the request.
     pub kind: RequestKind,
 }
 
-/// What serves a request.
+/// Kind of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum RequestKind {
     /// Exactly this.
@@ -38,46 +38,46 @@ pub enum RequestKind {
     Unknown,
 }
 
-/// Which devices are asked for, and how many.
+/// Terms of a request: its devices, and their number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RequestTerms {
     /// The class that they have to be of; empty where none is named.
     pub class: ObjectName,
     /// Expressions that all have to hold.
     pub expressions: Vec<Arc<str>>,
-    /// How many.
+    /// Number of devices.
     pub amount: DeviceAmount,
-    /// Whether for administration, beside other users of the device.
+    /// True if for administration, beside other users of the device.
     pub admin_access: bool,
-    /// Which taints are put up with.
+    /// Tolerations.
     pub tolerations: Vec<Toleration>,
-    /// How much of each capacity, as the quantity is written.
+    /// Requested capacities, as the quantities are written.
     pub capacity: BTreeMap<Arc<str>, Arc<str>>,
-    /// Whether it asks for something else that this plugin does not know.
+    /// True if it has fields that this plugin does not know.
     pub is_more: bool,
 }
 
-/// How many devices are asked for.
+/// Number of requested devices.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum DeviceAmount {
-    /// So many.
+    /// Exact number.
     Exactly(i64),
-    /// All that there are on the node.
+    /// All devices on the node.
     All,
     /// A mode from a newer API.
     Unknown(Arc<str>),
 }
 
-/// What has to hold between the devices of a claim.
+/// Constraint between the devices of a claim.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DeviceConstraint {
     /// For which requests, as REQUEST or REQUEST/SUBREQUEST; all where none is named.
     pub requests: Vec<Arc<str>>,
-    /// What.
+    /// Rule of the constraint.
     pub rule: ConstraintRule,
 }
 
-/// How the devices of a claim have to be alike, or not.
+/// Rule of a constraint: attributes that have to be equal or distinct.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ConstraintRule {
     /// The attribute has to be the same everywhere.

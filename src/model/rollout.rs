@@ -1,18 +1,18 @@
-//! How a Deployment replaces its pods, and how far it is.
+//! Rollouts of Deployments.
 
 use jiff::Timestamp;
 
 use super::budget::Amount;
 
-/// How a Deployment replaces its pods, and how far it is.
+/// Strategy and progress of a Deployment's rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rollout {
-    /// Which state of the Deployment this is; opaque.
+    /// Version of the Deployment; opaque.
     pub resource_version: String,
-    /// How many pods there may be beyond those that are wanted; absent if all old pods go first, or the strategy is of a
+    /// Pods that there may be beyond the wanted ones; absent if all old pods go first, or the strategy is of a
     /// newer API.
     pub max_surge: Option<Amount>,
-    /// Whether changes of the template are not rolled out.
+    /// True if changes of the template are not rolled out.
     pub is_paused: bool,
     /// Raised by every change of the spec.
     pub generation: i64,
@@ -20,11 +20,11 @@ pub struct Rollout {
     pub observed_generation: i64,
     /// Pods of any template that are not terminating.
     pub total: i32,
-    /// Those of the current template.
+    /// Pods of the current template.
     pub updated: i32,
-    /// Those that have been ready for `minReadySeconds`.
+    /// Pods that have been ready for `minReadySeconds`.
     pub available: i32,
-    /// When it was last restarted, as `kubectl rollout restart` notes it; absent where that is no time.
+    /// Time of the last restart, as `kubectl rollout restart` notes it; absent where that is no time.
     pub restarted: Option<Timestamp>,
 }
 
@@ -34,7 +34,7 @@ impl Rollout {
     /// Upstream: `defaultObjectRestarter` of kubectl.
     pub const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 
-    /// Whether all of `replicas` pods are of the current template and available, and no others are there.
+    /// True if all of `replicas` pods are of the current template and available, and there are no others.
     ///
     /// Upstream: `DeploymentStatusViewer.Status` of kubectl.
     #[must_use]
@@ -47,7 +47,7 @@ impl Rollout {
 }
 
 impl Amount {
-    /// How many of `replicas` pods it is, where a part of a pod counts as one; absent where it is not understood.
+    /// Number of pods out of `replicas`, rounded up; absent where it is not understood.
     ///
     /// Upstream: `intstr.GetScaledValueFromIntOrPercent`.
     #[must_use]

@@ -16,26 +16,26 @@ pub struct DeviceTaintRule {
     pub name: ObjectName,
     /// Distinguishes it from a later rule of the same name.
     pub uid: Uid,
-    /// Which state of the object this is; opaque.
+    /// Version of the object; opaque.
     pub resource_version: String,
     /// Raised by every change of the spec.
     pub generation: i64,
-    /// Which devices; what an absent selector means depends on the Kubernetes version.
+    /// Selected devices; the meaning of an absent selector depends on the Kubernetes version.
     pub selector: Option<DeviceSelector>,
     /// The taint that the selected devices get.
     pub taint: Taint,
-    /// What the eviction controller last said, since 1.35.
+    /// Last condition of the eviction controller, since 1.35.
     pub condition: Option<EvictionCondition>,
-    /// What people and programs noted on it.
+    /// Labels, annotations and other metadata.
     pub metadata: RuleMetadata,
-    /// Who wrote it, as the server noted it, in its order. Every write of the controller's status
-    /// changes this, so it says nothing about whether the rule itself is as it was.
+    /// Field managers, in the server's order. Every write of the controller's status changes this, so that it
+    /// does not show whether the rule itself has changed.
     pub managers: Vec<FieldManager>,
 }
 
 impl DeviceTaintRule {
-    /// Which program made the rule, as far as the server noted it: one that is responsible for a part of it
-    /// since it is there. Who changed it later is responsible since later.
+    /// Creator of the rule, as far as the server recorded it: the program that has owned a part of it since
+    /// it was created. Programs that changed it later own fields since later.
     #[must_use]
     pub fn maker(&self) -> Option<&FieldManager> {
         let created = self.metadata.created?;
@@ -46,8 +46,8 @@ impl DeviceTaintRule {
         writers.find(|manager| manager.time.is_some_and(|time| time <= created))
     }
 
-    /// Who last wrote the rule's spec, as far as the server noted it: of the programs that are
-    /// responsible for a part of it, the one that changed something last. That may have been a
+    /// Last writer of the rule's spec, as far as the server recorded it: of the programs that own a part of
+    /// it, the one whose last change is the newest. That change may have been to a
     /// label: the server keeps one time for all fields of a program.
     #[must_use]
     pub fn last_writer(&self) -> Option<&FieldManager> {
@@ -60,24 +60,24 @@ impl DeviceTaintRule {
     }
 }
 
-/// What a rule carries beside its spec and status.
+/// Metadata of a rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuleMetadata {
     /// For selecting rules, such as `app.kubernetes.io/managed-by`.
     pub labels: BTreeMap<String, String>,
     /// Plain text, such as `devicetaint.dev/reason`.
     pub annotations: BTreeMap<String, String>,
-    /// When the server first stored it; absent in objects that no server has seen.
+    /// Time of creation; absent in objects that no server has seen.
     pub created: Option<Timestamp>,
-    /// When it was deleted, if it is only there still because a finalizer holds it.
+    /// Time of deletion, if only a finalizer still holds it.
     pub deletion: Option<Timestamp>,
-    /// Who has to agree before it is gone once it is deleted.
+    /// Finalizers that delay its removal after deletion.
     pub finalizers: Vec<String>,
     /// The objects with which it goes.
     pub owners: Vec<Uid>,
 }
 
-/// Which devices a rule taints: all that every given field equals.
+/// Selector of the devices that a rule taints: all that every given field equals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeviceSelector {
     /// Driver, byte for byte; absent means any.
@@ -91,13 +91,13 @@ pub struct DeviceSelector {
 }
 
 impl DeviceSelector {
-    /// Whether neither a driver, nor a pool, nor a device is given.
+    /// True if neither a driver, nor a pool, nor a device is given.
     #[must_use]
     pub fn selects_every_device(&self) -> bool {
         self.driver.is_none() && self.pool.is_none() && self.device.is_none()
     }
 
-    /// Whether the driver, pool and device that are given are these.
+    /// True if the driver, pool and device that are given are these.
     #[must_use]
     pub fn has_names(&self, driver: &str, pool: &str, device: &str) -> bool {
         self.driver
@@ -128,7 +128,7 @@ impl DeviceSelector {
 }
 
 impl From<DeviceId> for DeviceSelector {
-    /// That of the one device, by its names.
+    /// Selector of the one device, by its names.
     fn from(id: DeviceId) -> Self {
         Self {
             driver: Some(id.driver),
@@ -144,13 +144,13 @@ impl From<DeviceId> for DeviceSelector {
 pub struct EvictionCondition {
     /// `True`, `False` or `Unknown`.
     pub status: String,
-    /// Such as `PodsPendingEviction`.
+    /// Reason, such as `PodsPendingEviction`.
     pub reason: String,
     /// The controller's counts, as text.
     pub message: String,
     /// Generation of the rule that the controller had seen.
     pub observed_generation: i64,
-    /// When any of it last changed.
+    /// Time of the last change.
     pub last_transition: Option<Timestamp>,
 }
 
@@ -166,7 +166,7 @@ pub struct DeviceClass {
 }
 
 impl RuleMetadata {
-    /// What this plugin is called: as a value of that label, and as who writes.
+    /// Name of this plugin: the value of that label, and its field manager.
     pub const THIS_PROGRAM: &str = "kubectl-devicetaint";
     /// Label that says which program made the rule.
     pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
@@ -202,13 +202,13 @@ impl RuleMetadata {
         text.filter(|text| !text.is_empty())
     }
 
-    /// When the rule should be gone; absent also when the annotation is no time.
+    /// Time when the rule expires; absent also when the annotation is no time.
     #[must_use]
     pub fn expires(&self) -> Option<Timestamp> {
         self.annotation(Self::EXPIRES)?.parse().ok()
     }
 
-    /// Whether the rule should be gone by `now`, the server's time.
+    /// True if the rule has expired by `now`, the server's time.
     #[must_use]
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires().is_some_and(|at| at <= now)

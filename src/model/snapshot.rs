@@ -29,7 +29,7 @@ for_each_kind!(snapshot);
 pub struct Reading {
     /// The facts.
     pub snapshot: Snapshot,
-    /// Where they are from.
+    /// Source of the objects.
     pub source: Source,
     /// The cluster's time when it was read: the server's clock, or the newest time in the files.
     pub observed_at: Option<Timestamp>,
@@ -41,16 +41,16 @@ pub struct Reading {
     pub known: BTreeSet<Kind>,
     /// The state of each list, by the resource's plural; opaque.
     pub resource_versions: BTreeMap<String, String>,
-    /// Oddities, in the order in which they were met.
+    /// Warnings, in the order in which they were met.
     pub warnings: Vec<Warning>,
-    /// What could not be read.
+    /// Data that could not be read.
     pub gaps: Vec<Gap>,
 }
 
 impl Reading {
-    /// What an answer lacks that uses a kind which answers can do without, if that kind was not read.
+    /// Gap of an answer that uses an optional kind, if that kind was not read.
     ///
-    /// Of kinds that every answer needs, `gaps` tells already.
+    /// Required kinds are in `gaps` already.
     #[must_use]
     pub fn without(&self, kind: Kind) -> Option<Gap> {
         if self.known.contains(&kind) {
@@ -67,7 +67,7 @@ impl Reading {
     }
 }
 
-/// Where a snapshot is from.
+/// Source of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A live cluster.
@@ -83,34 +83,34 @@ pub enum Source {
     Files,
 }
 
-/// Something odd that does not keep a question from being answered.
+/// Warning about an object, which can be used all the same.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Warning {
     /// Stable, such as `duplicate-object`.
     pub code: &'static str,
-    /// What was found, naming the object.
+    /// Finding, naming the object.
     pub message: String,
-    /// What to do about it, if anything.
+    /// Remedy, if any.
     pub fix: Option<String>,
 }
 
 /// A part of the answer that is missing.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Gap {
-    /// What is missing, such as `pods`.
+    /// Missing data, such as `pods`.
     pub what: String,
     /// Why, and what that means for the answer.
     pub why: String,
-    /// How far the answer depends on it.
+    /// Parts of the answer that depend on it.
     pub affects: Affects,
 }
 
 impl Gap {
-    /// What is missing where something keeps it from being known whether claims could be placed again,
-    /// of all that is asked only by that question.
+    /// Missing data where the question whether claims could be allocated again has no answer, of all the data
+    /// that only this question needs.
     pub const REPLACEMENTS: &'static str = "replacements";
 
-    /// That it is not known whether claims could be placed again, for this reason.
+    /// Gap for an unknown replacement of claims, for this reason.
     #[must_use]
     pub fn of_replacements(reason: &str) -> Self {
         Self {
@@ -130,7 +130,7 @@ impl Gap {
             .find(|kind| kind.plural() == self.what)
     }
 
-    /// What is missing from an answer to files in which there is nothing of `kind`.
+    /// Gap of an answer to files without any object of `kind`.
     #[must_use]
     pub fn not_in_input(kind: Kind) -> Self {
         // Most clusters have no rule at most times, and only a list can say so.
@@ -141,7 +141,7 @@ impl Gap {
         Self::of(kind, &format!("the input contains no {kind}{remedy}"))
     }
 
-    /// What is missing from an answer without `kind`, for this reason.
+    /// Gap of an answer without `kind`, for this reason.
     #[must_use]
     pub fn of(kind: Kind, reason: &str) -> Self {
         Self {

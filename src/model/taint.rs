@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::group::in_group;
 
-/// What a taint does to pods. New effects may appear before this plugin knows them.
+/// Effect of a taint on pods. New effects may appear before this plugin knows them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
     /// Informational: never blocks, never evicts.
@@ -31,7 +31,7 @@ impl Effect {
         }
     }
 
-    /// Whether pods are driven off by it.
+    /// True if it evicts pods.
     #[must_use]
     pub fn evicts(&self) -> bool {
         match self {
@@ -65,7 +65,7 @@ pub struct Taint {
     pub key: String,
     /// A label value; empty when the taint has none.
     pub value: String,
-    /// What it does.
+    /// Effect.
     pub effect: Effect,
     /// Since when; seconds count. The API server always fills it in, so that it is absent only in
     /// objects that no server has seen.

@@ -1,27 +1,27 @@
-//! What the allocator of claims looks at beside names and taints; read only where a question needs it.
+//! Facts for the allocator beside names and taints; read only for reports that use them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Where the devices of a slice can be used, and what they share.
+/// Nodes that can use the devices of a slice, and their shared counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SliceTerms {
-    /// Whether every node can use them.
+    /// True if every node can use them.
     pub all_nodes: bool,
     /// The nodes that can use them, where a selector says so.
     pub selector: Option<NodeSelector>,
-    /// What the devices of the pool draw from together.
+    /// Counters that the devices of the pool share.
     pub counters: Vec<CounterSet>,
 }
 
-/// What limits the use of one device, beside its taints.
+/// Limits on the use of one device, beside its taints.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceTerms {
-    /// Whether every node can use it, when the slice leaves that to each device.
+    /// True if every node can use it, when the slice leaves that to each device.
     pub all_nodes: bool,
     /// The nodes that can use it, when the slice leaves that to each device.
     pub selector: Option<NodeSelector>,
-    /// What it takes of the counters of its pool while it is in use.
+    /// Counters of its pool that it consumes while it is in use.
     pub consumes: Vec<CounterUse>,
     /// In which portions its capacities are handed out, by the capacity's name.
     pub policies: BTreeMap<Arc<str>, CapacityPolicy>,
@@ -32,25 +32,25 @@ pub struct DeviceTerms {
 pub struct CounterSet {
     /// Unique within the pool.
     pub name: Arc<str>,
-    /// How much there is of each.
+    /// Value of each counter.
     pub counters: BTreeMap<Arc<str>, Arc<str>>,
 }
 
-/// What a device takes of one set of counters.
+/// Use of one counter set by a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CounterUse {
     /// The set's name.
     pub set: Arc<str>,
-    /// How much it takes of each counter, as the quantity is written.
+    /// Consumption of each counter, as the quantity is written.
     pub counters: BTreeMap<Arc<str>, Arc<str>>,
-    /// Whether only devices of the same groups may be in use beside it (alpha in 1.37, off by default).
+    /// True if only devices of the same groups may be in use beside it (alpha in 1.37, off by default).
     pub has_groups: bool,
 }
 
 /// In which portions a capacity is handed out; quantities as they are written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CapacityPolicy {
-    /// The portion of whoever asks for none.
+    /// Portion for requests without one.
     pub default: Option<Arc<str>>,
     /// The portions that there are, ascending.
     pub values: Vec<Arc<str>>,
@@ -92,6 +92,6 @@ pub struct NodeRequirement {
     pub key: Arc<str>,
     /// As it is spelled, such as `In`.
     pub operator: Arc<str>,
-    /// What it is compared with.
+    /// Values that it is compared with.
     pub values: Vec<Arc<str>>,
 }

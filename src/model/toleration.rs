@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::taint::{Effect, Taint};
 
-/// How a toleration compares values.
+/// Comparison of values by a toleration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operator {
     /// Same value; also what an absent operator means.
@@ -37,12 +37,12 @@ impl From<&str> for Operator {
     }
 }
 
-/// What a claim puts up with.
+/// Toleration of a claim.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Toleration {
     /// Key it covers; empty covers every key.
     pub key: String,
-    /// How values are compared.
+    /// Comparison of values.
     pub operator: Operator,
     /// Value it covers, for [`Operator::Equal`].
     pub value: String,

@@ -14,30 +14,30 @@ use super::pod::Pod;
 use super::rollout::Rollout;
 use super::snapshot::Snapshot;
 
-/// What makes pods, directly or through others, or groups them.
+/// Object that creates pods, directly or through others, or groups them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
     /// Namespace and name.
     pub name: NamespacedName,
     /// Distinguishes it from a later one of the same name.
     pub uid: Uid,
-    /// What manages it; absent at the top of the chain.
+    /// Controller; absent at the top of the chain.
     pub controller: Option<Controller>,
-    /// How many pods it wants; absent where it does not say, or only its metadata were read.
+    /// Desired pods; absent where the object does not say, or only its metadata was read.
     pub replicas: Option<i32>,
-    /// How many of its pods are ready, and have been for `minReadySeconds`, where it tells.
+    /// Pods that are ready, and have been for `minReadySeconds`, where it reports them.
     pub ready: Option<i32>,
-    /// How many pods have to be there at once for any of them to be of use; absent where each is of use
+    /// Minimum of pods without which none of them is of use; absent where each is of use
     /// by itself.
     pub min_members: Option<i32>,
-    /// What becomes of it when a pod fails, for a Job.
+    /// Failure policy, for a Job.
     pub failure: Option<FailurePolicy>,
-    /// How it replaces its pods, for a Deployment.
+    /// Rollout, for a Deployment.
     pub rollout: Option<Rollout>,
 }
 
 impl Workload {
-    /// Whether as many of its pods are ready as it wants, or it wants none any more; absent where it does not say.
+    /// True if as many of its pods are ready as it wants, or it wants none any more; absent where it does not say.
     #[must_use]
     pub fn has_recovered(&self) -> Option<bool> {
         let ended = self.failure.as_ref().and_then(|job| job.ended.as_ref());
@@ -49,22 +49,22 @@ impl Workload {
     }
 }
 
-/// What a Job does about pods that fail.
+/// Policy of a Job for failed pods.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailurePolicy {
-    /// How many failures it puts up with.
+    /// Tolerated failures.
     pub backoff_limit: i32,
-    /// How many failures it puts up with of each index, for a Job that counts them so.
+    /// Tolerated failures of each index, for a Job that counts them so.
     pub limit_per_index: Option<i32>,
-    /// How many there were.
+    /// Failures so far.
     pub failed: i32,
-    /// What it does about a pod with condition DisruptionTarget.
+    /// Action for a pod with condition DisruptionTarget.
     pub disruption: DisruptionAction,
-    /// How it ended; absent while it goes on.
+    /// End; absent while it goes on.
     pub ended: Option<JobEnd>,
 }
 
-/// How a Job ended, after which it makes no pods.
+/// End of a Job, after which it creates no pods.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobEnd {
     /// It has done what it was for.
@@ -73,7 +73,7 @@ pub enum JobEnd {
     Failed(String),
 }
 
-/// What a Job's `podFailurePolicy` says about a pod that was evicted: the first rule that fits.
+/// Action of a Job's `podFailurePolicy` for an evicted pod: the first rule that matches.
 ///
 /// Upstream: `matchPodFailurePolicy` in `pkg/controller/job/pod_failure_policy.go`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,8 +86,8 @@ pub enum DisruptionAction {
     FailJob,
     /// The pod's index fails.
     FailIndex,
-    /// A rule about exit codes comes first, and nobody knows yet how the pod's containers end; the
-    /// actions that are possible, as they are spelled, the first that may fit first.
+    /// A rule about exit codes comes first, and these are not known yet; the actions
+    /// that are possible, as they are spelled, the first that may match first.
     Depends(Vec<String>),
     /// A word of a newer API.
     Unknown(String),

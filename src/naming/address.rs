@@ -5,7 +5,7 @@
 pub fn parted(address: &str) -> (String, Option<&str>) {
     let start = address.find("://").map_or(0, |at| at.saturating_add(3));
     let (scheme, rest) = address.split_at(start);
-    // What comes after these may hold an `@` that ends no login.
+    // The path behind these may hold an `@` that ends no login.
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
     // The last one: a password may hold it, and a host cannot.

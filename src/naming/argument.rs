@@ -39,7 +39,7 @@ impl Targets {
             }
             match device::parse(text) {
                 Ok(selector) => targets.selectors.push(selector),
-                // Whether this is the key of a taint depends on all other arguments, also on later ones.
+                // All other arguments, also later ones, decide if this is the key of a taint.
                 Err(error @ NamingError::TwoSegments { .. }) => unclear.push((text, error)),
                 Err(error) => return Err(error),
             }

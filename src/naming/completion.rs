@@ -1,10 +1,10 @@
-//! What a word that is being typed can become.
+//! Candidates for a word that is being typed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{DeviceId, DeviceTaintRule};
 
-/// How many devices are proposed one by one; of more of them, the next part of their names.
+/// Maximum number of devices that are proposed one by one; of more, the next part of their names.
 const MANY: usize = 40;
 
 /// A word that may be meant, with what there is to say about it.
@@ -12,7 +12,7 @@ const MANY: usize = 40;
 pub struct Candidate {
     /// The whole word; one that ends with `/`, `=` or `:` goes on.
     pub word: String,
-    /// What it is, in a few words.
+    /// Description, in a few words.
     pub help: Option<String>,
 }
 

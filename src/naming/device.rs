@@ -14,7 +14,7 @@ use crate::model::{DeviceId, DeviceSelector};
 ///
 /// # Errors
 ///
-/// Two segments (which two is anybody's guess), an empty segment, nothing but `*`, or a name that
+/// Two segments (which are ambiguous), an empty segment, nothing but `*`, or a name that
 /// the API server would refuse.
 pub fn parse(text: &str) -> Result<DeviceSelector, NamingError> {
     let segments: Vec<&str> = text.split('/').collect();
@@ -81,7 +81,7 @@ pub fn format(selector: &DeviceSelector) -> String {
     format!("{driver}/{pool}/{device}{}", conditions(selector))
 }
 
-/// Whether each of driver, pool and device that the selector sets is that of the device.
+/// True if each of driver, pool and device that the selector sets is that of the device.
 #[must_use]
 pub fn names(selector: &DeviceSelector, id: &DeviceId) -> bool {
     let DeviceSelector {
@@ -95,13 +95,13 @@ pub fn names(selector: &DeviceSelector, id: &DeviceId) -> bool {
         && device.as_ref().is_none_or(|device| *device == id.device)
 }
 
-/// What the selector asks for beside driver, pool and device.
+/// Conditions of the selector beside driver, pool and device.
 #[must_use]
 pub fn conditions(selector: &DeviceSelector) -> Conditions<'_> {
     Conditions(&selector.unknown_fields)
 }
 
-/// What a selector asks for beside driver, pool and device: the names of fields that this plugin does not
+/// Conditions of a selector beside driver, pool and device: the names of fields that this plugin does not
 /// know. Shown as ` FIELD=?`, each with a blank in front, or as nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Conditions<'a>(pub &'a [String]);

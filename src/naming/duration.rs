@@ -16,7 +16,7 @@ const LONGEST: Duration = Duration::from_nanos(i64::MAX.unsigned_abs());
 pub fn parse_request_timeout(text: &str) -> Result<Option<Duration>, String> {
     let seconds = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty();
     let duration = if seconds {
-        // What is too large for this is too long, too.
+        // A number that does not fit is too long, too.
         Duration::from_secs(text.parse().unwrap_or(u64::MAX))
     } else {
         go_duration(text).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! What can be wrong with a name.
+//! Errors of names.
 
 /// An argument that is no device, taint or name that the API server would accept.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,11 +26,11 @@ pub enum NamingError {
     /// A driver, pool or device name that no driver could publish.
     #[error("{field} {value:?} is not valid: {problem}")]
     Invalid {
-        /// Which part it is, such as `driver` or `taint key`.
+        /// Part of the name, such as `driver` or `taint key`.
         field: &'static str,
-        /// What was given.
+        /// Value that was given.
         value: String,
-        /// What it has to be.
+        /// Requirement.
         problem: String,
     },
     /// No effect.

@@ -8,7 +8,7 @@ use jiff::{Span, Timestamp};
 
 use super::error::NamingError;
 
-/// When a rule should be gone, as it was typed.
+/// Expiry of a rule, as it was typed.
 #[derive(Clone, Debug)]
 pub enum Expiry {
     /// So long from now on. Days are those of UTC, and have 24 hours.
@@ -17,7 +17,7 @@ pub enum Expiry {
     At(Timestamp),
 }
 
-/// What can be written, for messages.
+/// Accepted forms, for messages.
 const FORMS: &str = "use a duration such as 90m, 4h, 2d or 1w, a date such as 2026-12-01, or a \
      time such as 2026-12-01T18:00:00Z";
 
@@ -56,7 +56,7 @@ impl FromStr for Expiry {
 const TOO_FAR: &str = "it is too far in the future";
 
 impl Expiry {
-    /// The time that is meant, if it is `now`.
+    /// Time of expiry, with `now` as the present.
     ///
     /// # Errors
     ///

@@ -12,22 +12,22 @@ use std::str::FromStr;
 use super::error::NamingError;
 use super::validate::{taint_key, taint_value};
 
-/// What the labels of an object have to be.
+/// Selector of objects by labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSelector {
     requirements: Vec<Requirement>,
 }
 
-/// What one label has to be.
+/// Requirement on one label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Requirement {
-    /// It is there, with one of these values.
+    /// Present, with one of these values.
     In(String, BTreeSet<String>),
     /// Holds without the label too, as upstream.
     NotIn(String, BTreeSet<String>),
-    /// It is there, with any value.
+    /// Present, with any value.
     Exists(String),
-    /// It is not there.
+    /// Absent.
     Absent(String),
 }
 
@@ -60,13 +60,13 @@ impl fmt::Display for LabelSelector {
 }
 
 impl LabelSelector {
-    /// What the labels have to be, one by one.
+    /// Requirements, one by one.
     #[must_use]
     pub fn requirements(&self) -> &[Requirement] {
         &self.requirements
     }
 
-    /// Whether `labels` are as they have to be.
+    /// True if `labels` meet all requirements.
     #[must_use]
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         self.requirements
@@ -165,7 +165,7 @@ fn label_value(text: &str, whole: &str) -> Result<String, NamingError> {
 ///
 /// # Errors
 ///
-/// What no label can have, or nothing at all.
+/// A value that no label can have, or an empty one.
 pub fn parse_label_value(text: &str) -> Result<String, NamingError> {
     match taint_value(text) {
         Ok(()) if !text.is_empty() => Ok(text.to_owned()),

@@ -1,4 +1,4 @@
-//! How people name devices and taints on a command line.
+//! Names of devices and taints on a command line.
 //!
 //! Takes the text of an argument and gives a selector or a taint, or says what is wrong with it and
 //! what it should look like. Knows what the API server accepts, and nothing about any cluster.
@@ -13,11 +13,11 @@
 //! | `30s`, `1h30m` | how long something may take: [`duration`] |
 //! | `drain-node-7`, `devicetaintrule.resource.k8s.io/drain-node-7` | a rule: [`rule`] |
 //!
-//! What people type for a command who know it from elsewhere is in [`words`].
+//! Names of commands in other tools are in [`words`].
 //!
-//! And the other way round: [`rule`] names rules that nobody has named, [`pod`] names pods for kubectl;
-//! [`completion`] says what a word that is being typed can become. [`age`] and [`phrase`] write lengths of time and
-//! numbers with their nouns, for all who word something.
+//! And the other way round: [`rule`] generates names of rules, [`pod`] names pods for kubectl;
+//! [`completion`] completes a word that is being typed. [`age`] and [`phrase`] write lengths of time and
+//! numbers with their nouns, for all messages.
 
 pub mod address;
 pub mod age;

@@ -1,9 +1,9 @@
 //! Did you mean …?
 
-/// How similar a name is of which another one is a misspelling.
+/// Minimum similarity of a misspelling.
 const CORRECTION: f64 = 0.8;
 
-/// How much less similar than the best a name may be.
+/// Maximum difference in similarity from the best name.
 const TOLERANCE: f64 = 0.25;
 
 /// At most three of `known` that look like `wanted`, the most similar first.
@@ -31,7 +31,7 @@ pub fn nearest(wanted: &str, known: impl IntoIterator<Item = String>) -> Vec<Str
 }
 
 /// At most three of `known` of which `wanted` is a misspelling by a few letters, without those that differ only in their
-/// numbers, such as the name of a rule for another node: whoever takes such a name for a correction changes something else.
+/// numbers, such as the name of a rule for another node: such a correction would change something else.
 #[must_use]
 pub fn corrections(wanted: &str, known: impl IntoIterator<Item = String>) -> Vec<String> {
     let is_same_text = |name: &String| without_digits(name) == without_digits(wanted);
@@ -46,10 +46,10 @@ fn without_digits(name: &str) -> String {
     name.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
 
-/// So many names at most are told of those that there are.
+/// Maximum number of existing names that are listed.
 const TOLD: usize = 10;
 
-/// What to try where there is no `noun` of the name `wanted`: those of `known` that look like them,
+/// Hints where there is no `noun` of the name `wanted`: those of `known` that look like it,
 /// and all that there are, of which a near name may hide the right one.
 #[must_use]
 pub fn hints_for(noun: &str, wanted: &str, known: &[String]) -> Vec<String> {

@@ -1,8 +1,8 @@
 //! Names of rules: as typed, and generated.
 //!
-//! A name is typed bare, or as kubectl prints it: [`parse_name`]. The name of a rule that nobody has
-//! named is a function of what it taints: a second run finds what the first one made, and whoever
-//! reads a list of rules sees driver, pool and device in the name.
+//! A name is typed bare, or as kubectl prints it: [`parse_name`]. The generated name of a rule
+//! is a function of what it taints: a second run finds what the first one made, and a list of
+//! rules shows driver, pool and device in the name.
 
 use sha2::{Digest, Sha256};
 
@@ -12,7 +12,7 @@ use crate::model::{DeviceSelector, Taint};
 
 /// The API group of rules.
 const GROUP: &str = "resource.k8s.io";
-/// What rules are called in front of `/NAME`, as a singular and as a plural.
+/// Types of rules in front of `/NAME`, as a singular and as a plural.
 const TYPES: [&str; 2] = ["devicetaintrule", "devicetaintrules"];
 
 /// Hexadecimal digits of the hash of a batch: 40 bits.
@@ -60,7 +60,7 @@ pub fn parse_name(text: &str) -> Result<String, NamingError> {
     Ok(name.to_owned())
 }
 
-/// Whether `text` is what kubectl takes for the type of rules; it does not look at case.
+/// True if `text` is what kubectl takes for the type of rules; it does not look at case.
 fn is_type(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     let (name, rest) = match text.split_once('.') {
@@ -76,7 +76,7 @@ fn is_type(text: &str) -> bool {
     TYPES.contains(&name) && rest.is_none_or(of_group)
 }
 
-/// Whether `text` looks like the version of an API, such as `v1` or `v1alpha3`.
+/// True if `text` looks like the version of an API, such as `v1` or `v1alpha3`.
 fn is_version(text: &str) -> bool {
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     text.strip_prefix('v').is_some_and(|rest| {
@@ -137,7 +137,7 @@ fn readable(first: &[&str], selector: &DeviceSelector, key: &str, whole: &[&str]
     words.join("-")
 }
 
-/// What the rules of one command have in common: a hash of the devices it was about and of its
+/// Label of all rules of one command: a hash of the devices it was about and of its
 /// taint, in no particular order. Fits into a label.
 #[must_use]
 pub fn batch(selectors: &[DeviceSelector], taint: &Taint) -> String {

@@ -1,4 +1,4 @@
-//! What can be pasted into a shell.
+//! Quoting for a shell.
 
 /// The text as one word of a shell, and of xargs: in quotes, unless it needs none.
 #[must_use]

@@ -48,7 +48,7 @@ impl Subject {
         }
     }
 
-    /// Whether the word is a type that `kubectl get` takes before a name.
+    /// True if the word is a type that `kubectl get` takes before a name.
     #[must_use]
     pub fn is_type(word: &str) -> bool {
         Self::typed(&format!("{word}/name")).is_some()

@@ -7,7 +7,7 @@ use crate::model::{DriverName, Effect, Taint};
 /// The effects that a rule can be given, as the API spells them.
 pub const EFFECTS: [&str; 3] = ["None", "NoSchedule", "NoExecute"];
 
-/// Reads a TAINT argument. The result has no time; whoever uses it knows when it is added.
+/// Reads a TAINT argument. The result has no time; the caller sets it when the taint is added.
 ///
 /// # Errors
 ///
@@ -59,7 +59,7 @@ pub(super) fn plain_key<'a, 'b>(
     (is_key && !drivers.any(|driver| driver.as_str() == prefix)).then_some(text)
 }
 
-/// Which taints are meant to go: `KEY-`, `KEY=VALUE-`, `KEY:EFFECT-` or all of it.
+/// Taints to remove: `KEY-`, `KEY=VALUE-`, `KEY:EFFECT-` or all of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaintPattern {
     /// The key.
@@ -98,7 +98,7 @@ impl TaintPattern {
         })
     }
 
-    /// Whether `taint` is one of them.
+    /// True if `taint` is one of them.
     #[must_use]
     pub fn matches(&self, taint: &Taint) -> bool {
         let value = self.value.as_ref();

@@ -1,4 +1,4 @@
-//! What the API server accepts as a name, a key or a value.
+//! Validation of names, keys and values as in the API server.
 //!
 //! Upstream: `pkg/apis/resource/validation/validation.go` and `apimachinery`'s
 //! `util/validation/validation.go`, whose wording the messages follow.
@@ -15,7 +15,7 @@ const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alpha
 const VALUE: &str = "a value must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
 const QUALIFIED: &str = "the name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
 
-/// Whether `value` can be a driver's name. Upper case is accepted, as upstream.
+/// Checks the name of a driver. Upper case is accepted, as upstream.
 ///
 /// # Errors
 ///
@@ -30,7 +30,7 @@ pub fn driver(value: &str) -> Result<(), NamingError> {
     )
 }
 
-/// Whether `value` can be a pool's name: DNS subdomains with `/` between them.
+/// Checks the name of a pool: DNS subdomains with `/` between them.
 ///
 /// # Errors
 ///
@@ -45,7 +45,7 @@ pub fn pool(value: &str) -> Result<(), NamingError> {
     )
 }
 
-/// Whether `value` can be a device's name.
+/// Checks the name of a device.
 ///
 /// # Errors
 ///
@@ -54,7 +54,7 @@ pub fn device(value: &str) -> Result<(), NamingError> {
     check("device", value, MAX_LABEL, is_label, LABEL)
 }
 
-/// Whether `value` can be a rule's name: that of any object without special rules.
+/// Checks the name of a rule: that of any object without special rules.
 ///
 /// # Errors
 ///
@@ -63,7 +63,7 @@ pub fn rule(value: &str) -> Result<(), NamingError> {
     check("rule", value, MAX_SUBDOMAIN, is_subdomain, SUBDOMAIN)
 }
 
-/// Whether `value` can be a taint's key: a label key.
+/// Checks the key of a taint: a label key.
 ///
 /// # Errors
 ///
@@ -83,7 +83,7 @@ pub fn taint_key(value: &str) -> Result<(), NamingError> {
         .map_err(|error| of_the_whole(error, value))
 }
 
-/// Whether `value` can be a taint's value: a label value, which may be empty.
+/// Checks the value of a taint: a label value, which may be empty.
 ///
 /// # Errors
 ///
@@ -151,7 +151,7 @@ fn is_qualified(text: &str) -> bool {
     )
 }
 
-/// Whether `text` starts and ends with an `edge` character and has only `inner` ones between.
+/// True if `text` starts and ends with an `edge` character and has only `inner` ones between.
 fn has_shape(text: &str, edge: impl Fn(u8) -> bool, inner: impl Fn(u8) -> bool) -> bool {
     // Bytes will do: what is not ASCII is allowed nowhere.
     let bytes = text.as_bytes();

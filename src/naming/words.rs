@@ -1,4 +1,4 @@
-//! What people call a command who know it from elsewhere.
+//! Names of commands in other tools.
 
 /// Words of other programs, and the commands that do here what they do there.
 const MEANT: [(&[&str], &[&str]); 12] = [
@@ -40,7 +40,7 @@ pub fn meant_by(word: &str) -> &'static [&'static str] {
     found.map_or(&[], |(_, commands)| commands)
 }
 
-/// What to tell whoever typed `word` for a command, if it is known from elsewhere.
+/// Advice for a user who typed `word` as a command, if another tool has it.
 #[must_use]
 pub fn advice(word: &str) -> Option<String> {
     match meant_by(word) {

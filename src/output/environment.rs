@@ -1,18 +1,18 @@
 //! Terminals and colours.
 //!
-//! Facts about the surroundings, as a value: whoever starts the program looks them up, so that
+//! Facts about the surroundings, as a value: `main` looks them up, so that
 //! everything else can be tested without them.
 
-/// What the surroundings say about the two streams.
+/// Environment of the two streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
     /// Width of the terminal that standard output goes to, in columns; absent when it is none.
     pub width: Option<u16>,
-    /// Whether standard error goes to a terminal.
+    /// True if standard error goes to a terminal.
     pub stderr_is_terminal: bool,
-    /// Whether `NO_COLOR` is set and not empty.
+    /// True if `NO_COLOR` is set and not empty.
     pub no_color: bool,
-    /// Whether `TERM` is `dumb`.
+    /// True if `TERM` is `dumb`.
     pub dumb_terminal: bool,
 }
 

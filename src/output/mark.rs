@@ -5,11 +5,11 @@
 pub struct Mark {
     /// The word, as it is printed.
     pub word: &'static str,
-    /// How it looks.
+    /// Colour.
     pub color: MarkColor,
 }
 
-/// How a word stands out.
+/// Colour of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkColor {
     /// For what hurts.
@@ -35,7 +35,7 @@ impl MarkColor {
 pub(super) fn marked(text: &str, marks: &[Mark]) -> String {
     let mut colored = String::with_capacity(text.len());
     let mut rest = text;
-    // Marks follow each other in any order, so the first of all of them is looked for each time.
+    // Marks follow each other in any order, so the first of all of them is searched each time.
     let next = |rest: &str| {
         let found = marks
             .iter()
@@ -61,7 +61,7 @@ pub(super) fn marked(text: &str, marks: &[Mark]) -> String {
     colored
 }
 
-/// Whether a character next to a word makes it a part of another one.
+/// True if a character next to a word makes it a part of another one.
 fn is_inner(character: char) -> bool {
     character.is_alphanumeric() || ['-', '.', '/', '_'].contains(&character)
 }

@@ -45,7 +45,7 @@ pub struct ResultWriter<'p, 'a> {
     text: String,
 }
 
-/// How many bytes are written at a time.
+/// Bytes that are written at a time.
 const PART: usize = 64 * 1024;
 
 impl Write for ResultWriter<'_, '_> {
@@ -196,7 +196,7 @@ impl<'a> Printer<'a> {
         self.say(Prefix::Hint, text);
     }
 
-    /// Says that something is odd: `warning: …`. The same warning is said once only.
+    /// Prints a warning: `warning: …`. The same warning is printed once only.
     pub fn warn(&self, text: &str) {
         if locked(&self.shown_warnings).insert(text.to_owned()) {
             self.say(Prefix::Warning, text);
@@ -250,7 +250,7 @@ fn locked<T>(stream: &Mutex<T>) -> MutexGuard<'_, T> {
     stream.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What kind of message a line is.
+/// Prefix of a message.
 #[derive(Clone, Copy)]
 enum Prefix {
     Error,

@@ -14,7 +14,7 @@ use super::escape;
 use super::question::columns;
 use super::wrap::hanging;
 
-/// What lasts less than this is not worth a line.
+/// Duration below which no line is shown.
 const UNNOTICED: Duration = Duration::from_millis(500);
 /// From one picture to the next.
 const PICTURE: Duration = Duration::from_millis(100);
@@ -26,7 +26,7 @@ const COLUMNS: usize = 78;
 /// A line that says what the program is busy with.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// Absent where nobody looks.
+    /// Absent where standard error is no terminal.
     bar: Option<ProgressBar>,
     state: Mutex<State>,
 }
@@ -35,9 +35,9 @@ pub struct Progress {
 struct State {
     since: Option<Instant>,
     shown: bool,
-    /// Whether a question is open, whose line must not be drawn over.
+    /// True if a question is open, whose line must not be drawn over.
     held: bool,
-    /// Whether the lines are a view, which says more than any single line that comes meanwhile.
+    /// True if the lines are a view, which says more than any single line that comes meanwhile.
     is_view: bool,
 }
 
@@ -52,7 +52,7 @@ impl Progress {
         }
     }
 
-    /// Whether anybody would see it.
+    /// True if it is visible.
     #[must_use]
     pub fn is_seen(&self) -> bool {
         self.bar.is_some()
@@ -151,7 +151,7 @@ fn view(lines: &[String]) -> String {
     lines.join("\n")
 }
 
-/// The line in at most so many columns; what is left out is shown as `…`. A line that goes on in the next would make
+/// The line in at most `columns` columns; omitted text is shown as `…`. A line that goes on in the next would make
 /// the view higher than the terminal.
 fn shortened(line: &str, columns: usize) -> String {
     if display_width(line) <= columns {

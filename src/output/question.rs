@@ -1,8 +1,8 @@
 //! Reading of answers to confirmations.
 //!
-//! Questions stand on standard error and are asked on a terminal only; whoever asks has made sure
+//! Questions stand on standard error and are asked on a terminal only; the caller has made sure
 //! that there is one. Ctrl-C breaks one off, Ctrl-D is a no, and after Ctrl-Z it is asked again. In the background
-//! nothing is asked: the terminal stops whoever reads from it there, and a stopped program does not end by SIGTERM.
+//! nothing is asked: the terminal stops a program that reads from it, and a stopped program does not end by SIGTERM.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use dialoguer::console::{Key, Term};
 use super::escape;
 use super::wrap::hanging;
 
-/// Why there is no answer.
+/// Reason why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum QuestionError {
     /// The user pressed Ctrl-C.
@@ -74,7 +74,7 @@ fn answer(prompt: &str, choices: &str) -> Result<String, QuestionError> {
     loop {
         wait_for_foreground(&terminal)?;
         for line in &above {
-            // A terminal that takes nothing has no answer either, which is told then.
+            // An error here is ignored: reading the answer fails then, too.
             let _ = terminal.write_line(line);
         }
         match typed(&prompt, &terminal) {
@@ -88,7 +88,7 @@ fn answer(prompt: &str, choices: &str) -> Result<String, QuestionError> {
     }
 }
 
-/// What becomes of a line that is typed.
+/// Outcome of a line that is typed.
 enum Typed {
     /// It was finished.
     Line(String),
@@ -96,9 +96,9 @@ enum Typed {
     Suspended,
 }
 
-/// What Ctrl-D types.
+/// Character of Ctrl-D.
 const END: char = '\u{4}';
-/// What Ctrl-Z types.
+/// Character of Ctrl-Z.
 const SUSPEND: char = '\u{1a}';
 
 /// Reads a line behind the prompt, key by key: while a key is waited for, the terminal gives Ctrl-D and
@@ -123,7 +123,7 @@ fn typed(prompt: &str, terminal: &Term) -> io::Result<Typed> {
     }
 }
 
-/// What the line comes to, if this key ends it.
+/// Outcome of the line, if this key ends it.
 fn ended(key: &Key, line: &str) -> Option<Typed> {
     if *key == Key::Enter {
         return Some(Typed::Line(line.to_owned()));
@@ -139,7 +139,7 @@ fn ended(key: &Key, line: &str) -> Option<Typed> {
 fn wait_for_foreground(terminal: &Term) -> io::Result<()> {
     use rustix::event::{Timespec, poll};
 
-    /// How long it takes to see that the shell has brought the program to the foreground.
+    /// Pause between checks that the shell has brought the program to the foreground.
     const PAUSE: Timespec = Timespec {
         tv_sec: 0,
         tv_nsec: 100_000_000,
@@ -147,7 +147,7 @@ fn wait_for_foreground(terminal: &Term) -> io::Result<()> {
     let mut is_told = false;
     while is_in_background() {
         if !is_told {
-            // A terminal that takes nothing has no answer either, which is told then.
+            // An error here is ignored: reading the answer fails then, too.
             let _ =
                 terminal.write_line("waiting in the background for an answer: to answer, run `fg`");
             is_told = true;
@@ -163,13 +163,13 @@ fn wait_for_foreground(_terminal: &Term) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether the terminal belongs to another job of the shell.
+/// True if the terminal belongs to another job of the shell.
 #[cfg(unix)]
 fn is_in_background() -> bool {
     use rustix::process::getpgrp;
     use rustix::termios::tcgetpgrp;
 
-    // What cannot be found out is left to the terminal.
+    // An error is left to the terminal.
     tcgetpgrp(io::stdin()).is_ok_and(|foreground| foreground != getpgrp())
 }
 
@@ -179,7 +179,7 @@ fn is_in_background() -> bool {
 fn suspend() {
     use rustix::process::{Signal, kill_current_process_group};
 
-    // What cannot be stopped asks again at once.
+    // A program that cannot be stopped asks again at once.
     let _ = kill_current_process_group(Signal::TSTP);
 }
 

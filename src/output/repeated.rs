@@ -6,10 +6,10 @@
 
 use std::borrow::Cow;
 
-/// How every command of this program begins where it is printed.
+/// Beginning of every command of this program where it is printed.
 const PROGRAM: &str = "kubectl devicetaint ";
 
-/// How kubectl's own commands begin, as far as any are advised.
+/// Beginnings of kubectl's own commands, as far as any are advised.
 const VERBS: [&str; 4] = ["apply", "auth whoami", "create", "get"];
 
 /// A flag of this run that other commands need too.
@@ -21,16 +21,16 @@ pub struct RepeatedFlag {
     pub words: String,
     /// The subcommands that take it.
     pub commands: Vec<String>,
-    /// Whose commands take it.
+    /// Owner of those commands.
     pub of: Owner,
 }
 
-/// Whose commands take a flag.
+/// Owner of the commands that take a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// Those of this program alone.
+    /// Commands of this program alone.
     Program,
-    /// Those of kubectl too, all of them.
+    /// Commands of kubectl too, all of them.
     Kubectl,
 }
 
@@ -48,7 +48,7 @@ impl Repeated {
         let mut parts = text.split(PROGRAM);
         let mut complete = parts.next().unwrap_or_default().to_owned();
         for part in parts {
-            // Which flags a command takes depends on its subcommand.
+            // The flags that a command takes depend on its subcommand.
             let subcommand: String = part.chars().take_while(is_of_name).collect();
             complete.push_str(PROGRAM);
             complete.push_str(&subcommand);
@@ -91,7 +91,7 @@ impl Repeated {
     }
 }
 
-/// Whether names of subcommands have this character.
+/// True if names of subcommands have this character.
 fn is_of_name(character: &char) -> bool {
     character.is_ascii_lowercase() || *character == '-'
 }

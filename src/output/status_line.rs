@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use super::printer::Printer;
 
-/// How long nothing new is worth no line of its own.
+/// Time without news after which a line is written.
 const REMINDER: Duration = Duration::from_secs(30);
 
-/// What is told of something that goes on for long: one line or one view that changes in place on a terminal;
+/// Status of something that goes on for long: one line or one view that changes in place on a terminal;
 /// elsewhere a line of its own when it has come further, and now and then as a sign of life.
 pub struct StatusLine<'a> {
     printer: &'a Printer<'static>,
-    /// How far it was when that was last told, and when that was.
+    /// Status that was last shown, and its time.
     told: Option<(String, Instant)>,
 }
 

@@ -52,7 +52,7 @@ fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     Box::new(words.into_iter())
 }
 
-/// Where the commands of a line are, each without its first letter, at which the line may be broken.
+/// Positions of the commands in a line, each without its first letter, at which the line may be broken.
 ///
 /// In backquotes a command ends with them, elsewhere with the line or a semicolon. Other mentions of kubectl are
 /// words of a sentence.

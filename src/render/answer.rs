@@ -47,8 +47,8 @@ pub fn marks<V: View>(view: &V, format: Format) -> Vec<Mark> {
         .collect()
 }
 
-/// What the format cannot say about a report that is incomplete, one line each; empty when the format
-/// has room for it, or nothing is missing from what it shows. It has to be said beside the result.
+/// Gaps of an incomplete report that the format cannot express, one line each; empty when the format
+/// has room for them, or nothing is missing from what it shows. They are printed beside the result.
 #[must_use]
 pub fn unsaid<V: View>(view: &V, format: Format) -> Vec<String> {
     if format.carries_incompleteness() {

@@ -1,13 +1,13 @@
-//! What follows from what, indented, each line with where it stands.
+//! Chains of causes, indented, each line with its source.
 
 use super::format::Page;
 use super::lines::escaped_line;
 use crate::report::table::ChainLine;
 
-/// How wide a chain is where there is no terminal: it is for people in any case.
+/// Width of a chain where there is no terminal: it is for people in any case.
 const WIDTH: u16 = 80;
 
-/// So much of a word stands in a line however deep it is.
+/// Minimum length of a word's part in a line at any depth.
 const SHORTEST: usize = 16;
 
 /// The line, broken between words; its source stands behind it where there is room, and below it
@@ -69,8 +69,8 @@ fn broken(text: &str, indent: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Where a word is best broken of which so many characters have room: before a field or behind a part of a
-/// name, or else where the room ends.
+/// Best position to break a word that is longer than `room`: before a field or behind a part of a
+/// name, or else after `room` characters.
 fn end_of_part(word: &str, room: usize) -> usize {
     // Not in the first half, where a break would leave a line that is nearly empty.
     let mut ends = word.char_indices().skip(1).take(room);

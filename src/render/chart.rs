@@ -1,11 +1,11 @@
-//! What happens when, drawn: a line of time, and below it a bar for each moment.
+//! Chart of evictions: a line of time, and below it a bar for each moment.
 
 use super::markup::text;
 use crate::report::table::{Chart, Moment};
 
-/// How high the line of time is, with what stands below it.
+/// Height of the line of time, with its labels.
 const STRIP: usize = 48;
-/// How high a bar is, with the space below it.
+/// Height of a bar, with the space below it.
 const ROW: usize = 26;
 
 /// The chart as a picture that is as wide as there is room, with letters of their own size.
@@ -92,7 +92,7 @@ fn percent(from: u128, part: u128, whole: u128, room: u128) -> String {
     format!("{}.{}%", tenths / 10, tenths % 10)
 }
 
-/// The picture in words, for who hears it.
+/// Description of the picture for screen readers.
 fn label(chart: &Chart) -> String {
     let moments = chart
         .moments

@@ -37,7 +37,7 @@ impl Format {
         Self::Name,
     ];
 
-    /// The formats of reports that nobody has made a page of.
+    /// Formats of reports without a page.
     pub const UNPAGED: [Self; 6] = [
         Self::Table,
         Self::Wide,
@@ -61,7 +61,7 @@ impl Format {
         }
     }
 
-    /// Whether somebody reads it at a terminal, who may want to know what to do next.
+    /// True if it is read at a terminal, where hints are of use.
     #[must_use]
     pub fn is_for_people(self) -> bool {
         match self {
@@ -70,7 +70,7 @@ impl Format {
         }
     }
 
-    /// Whether a result in this format can say that it is incomplete.
+    /// True if a result in this format can say that it is incomplete.
     #[must_use]
     pub fn carries_incompleteness(self) -> bool {
         match self {
@@ -117,10 +117,10 @@ impl FromStr for Format {
 )]
 pub struct UnknownFormat(pub String);
 
-/// What a report is printed on.
+/// Page on which a report is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// How the report is written.
+    /// Format of the report.
     pub format: Format,
     /// Columns of the terminal, in which tables are kept by breaking prose where that is enough;
     /// absent means that lines are as long as they need to be, as for a pipe.

@@ -4,7 +4,7 @@ use super::format::{Format, Page};
 use super::lines::{escaped_line, layout, shows, wrapped};
 use crate::report::table::{Folding, Grouped, NONE, Table};
 
-/// What stands before the rows of a group.
+/// Indentation of the rows of a group.
 const INDENT: &str = "  ";
 
 /// The lines of the table, with each group's title above its rows.
@@ -36,8 +36,7 @@ fn head_of(table: &Table, head: &[usize]) -> Table {
     }
 }
 
-/// What stands below the `row` of that place: each column of `places` with its name, as far as there is
-/// anything in it.
+/// Lines below `row`: each column of `places` with its name, unless it is empty.
 fn below(
     table: &Table,
     row: usize,

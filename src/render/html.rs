@@ -20,7 +20,7 @@ const TALL: usize = 40;
 /// A fact of more characters needs more room than a number does.
 const LONG: usize = 14;
 
-/// What browsers are allowed to do with the page, whatever foreign text may say: these two, and nothing
+/// Content security policy, whatever foreign text the page contains: this style and this script, and nothing
 /// else. The sums are those of the files, which a test compares.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
     style-src 'sha256-bzClvKJ2I3FkbcdnTyAP9qw0UaYWHLxLljWp1caDBxw='; \
@@ -149,7 +149,7 @@ fn table_of(table: &Table, tones: &[(&str, Tone)]) -> String {
     } else {
         "scroll"
     };
-    // What is scrolled has to be reached with the keyboard, too.
+    // A scrolling element has to be reached with the keyboard, too.
     format!(
         "<div class=\"{class}\" tabindex=\"0\"><table>{head}<tbody>\n{rows}</tbody></table></div>"
     )
@@ -202,7 +202,7 @@ fn list(items: &[String], tones: &[(&str, Tone)]) -> String {
     items.iter().map(item).collect()
 }
 
-/// What somebody says of whom it is said by a word that stands for itself.
+/// Tone of a word that stands alone.
 fn tone_of(word: &str, tones: &[(&str, Tone)]) -> Option<Tone> {
     let found = tones.iter().find(|(known, _)| *known == word);
     found.map(|(_, tone)| *tone)

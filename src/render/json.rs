@@ -35,13 +35,13 @@ pub fn write(value: &impl Serialize, to: &mut impl Write) -> Result<(), serde_js
     ended.map_err(serde_json::Error::io)
 }
 
-/// How many bytes are escaped and passed on at a time: the serializer writes a few bytes each time, and has millions of them.
+/// Bytes that are escaped and passed on at a time: the serializer makes millions of writes of a few bytes each.
 const PART: usize = 32 * 1024;
 
 /// Escapes what is written to it; every write has to be text, as those of the serializer are.
 struct Escaping<'w, W> {
     to: &'w mut W,
-    /// What was not passed on yet.
+    /// Bytes that were not passed on yet.
     pending: Vec<u8>,
 }
 

@@ -11,10 +11,10 @@ use crate::report::table::{Column, Content, Table};
 /// Columns between two cells.
 const GAP: u16 = 2;
 
-/// Below so many columns, a cell of items shows one.
+/// Width below which a cell of items shows one.
 const SHORT_LINES: u16 = 100;
 
-/// A name that is cut keeps so many columns.
+/// Columns that are kept of a name that is cut.
 const SHORTEST_NAME: usize = 16;
 
 /// Columns that words need to be worth breaking.
@@ -72,14 +72,14 @@ pub(super) fn layout(table: &Table, page: Page) -> comfy_table::Table {
     grid.lay_out(page.width)
 }
 
-/// What is shown of a table.
+/// Visible cells of a table.
 struct Grid {
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
 }
 
 impl Grid {
-    /// How wide the column is at its widest.
+    /// Maximum width of a column.
     fn column_width(&self, index: usize) -> usize {
         let header = self.columns.get(index).map(|column| column.header.as_ref());
         let cells = self
@@ -91,7 +91,7 @@ impl Grid {
         cells.map(display_width).max().unwrap_or_default()
     }
 
-    /// How narrow a column of words may become: a word is not broken.
+    /// Minimum width of a column of words: a word is not broken.
     fn narrowest(&self, index: usize) -> usize {
         let cells = self.rows.iter().filter_map(|row| row.get(index));
         let words = cells.flat_map(|cell| cell.split(' '));
@@ -100,7 +100,7 @@ impl Grid {
         longest.clamp(NARROWEST_PROSE, LONGEST_WORD)
     }
 
-    /// How wide the columns are beside each other, those of words as narrow as they may become.
+    /// Minimum width of all columns beside each other.
     fn least_width(&self) -> usize {
         let least = |(index, column): (usize, &Column)| {
             let width = self.column_width(index);

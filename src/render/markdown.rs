@@ -23,7 +23,7 @@ pub fn render(sections: &[Section], format: Format) -> String {
     if whole.chars().count() <= LIMIT {
         return whole;
     }
-    // What is kept grows with the rows that each part may have, so halving finds the most that fit.
+    // The text grows with the rows that each part may have, so halving finds the most that fit.
     let (mut fits, mut exceeds) = (0_usize, longest);
     while exceeds.saturating_sub(fits) > 1 {
         let middle = fits.midpoint(exceeds);
@@ -277,7 +277,7 @@ mod tests {
         ");
     }
 
-    /// A comment that is too long is refused as a whole, with the verdict that nobody sees then.
+    /// Checks the limit: a comment that is too long is refused as a whole, and its verdict is lost.
     #[test]
     fn a_document_fits_a_comment_and_says_how_many_rows_it_leaves_out() {
         let pod = |number: usize| vec![format!("namespace/pod-{number}-{}", "x".repeat(90))];

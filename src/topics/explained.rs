@@ -1,6 +1,6 @@
 //! A term and its meaning, as every topic shows them.
 
-/// How wide these texts are, for terminals as narrow as most begin.
+/// Width of these texts, for terminals as narrow as most begin.
 pub(super) const WIDTH: usize = 80;
 
 /// A term and what it means, in as many lines as that takes.

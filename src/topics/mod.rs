@@ -1,4 +1,4 @@
-//! What `help TOPIC` explains: what reports, guards and exit codes mean.
+//! Texts of `help TOPIC`: reports, guards and exit codes.
 
 mod explained;
 mod topic;

@@ -8,15 +8,15 @@ use crate::error::ExitStatus;
 /// Something that is explained, and is no command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topic {
-    /// What the program's exit codes mean.
+    /// Exit codes of the program.
     ExitCodes,
-    /// What `--abort-if` takes.
+    /// Values of `--abort-if`.
     Guards,
-    /// What the codes in the reports' column RISKS mean.
+    /// Codes in the reports' column RISKS.
     Hazards,
-    /// How devices, taints and rules are named.
+    /// Names of devices, taints and rules.
     Selectors,
-    /// What the versions of Kubernetes do differently.
+    /// Differences between versions of Kubernetes.
     Versions,
 }
 

@@ -1,4 +1,4 @@
-//! What the versions of Kubernetes do differently.
+//! Differences between versions of Kubernetes.
 
 use super::explained::explained;
 use crate::assess::defects::{releases, upstream};

@@ -8,12 +8,12 @@ use serde::Deserialize;
 
 use super::protobuf::{MAGIC, Named, Unknown};
 
-/// Which object a body is.
+/// Identity of the object in a body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     /// Group and version.
     pub api_version: String,
-    /// Such as `Pod` or `PodList`.
+    /// Kind, such as `Pod` or `PodList`.
     pub kind: String,
     /// Empty for objects of the cluster, and for lists.
     pub namespace: String,
@@ -23,14 +23,14 @@ pub struct Identity {
     pub resource_version: String,
 }
 
-/// The server's own account of what became of a request (`metav1.Status`).
+/// The server's report about a request (`metav1.Status`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerStatus {
-    /// Whether it says `Success`; whatever else it says is a failure.
+    /// True if it says `Success`; any other value is a failure.
     pub success: bool,
     /// HTTP status code; absent when it says none, or none that can be one.
     pub code: Option<u16>,
-    /// Such as `NotFound`; empty when it says none.
+    /// Reason, such as `NotFound`; empty when it says none.
     pub reason: String,
     /// In words; empty when it says none.
     pub message: String,
@@ -38,7 +38,7 @@ pub struct ServerStatus {
     pub name: String,
 }
 
-/// What `body` says it is, in either encoding; `None` when it is no Kubernetes object.
+/// Identity of `body`, in either encoding; `None` when it is no Kubernetes object.
 #[must_use]
 pub fn identity(body: &[u8]) -> Option<Identity> {
     let found = if let Some(envelope) = body.strip_prefix(MAGIC) {
@@ -106,7 +106,7 @@ struct HeadMeta {
     resource_version: Option<String>,
 }
 
-/// `metav1.Status`, with what tells one failure from another.
+/// `metav1.Status`, with the fields that distinguish failures.
 #[derive(Clone, PartialEq, prost::Message, Deserialize)]
 struct Fields {
     #[prost(string, optional, tag = "2")]

@@ -99,7 +99,7 @@ impl MapEntry for AttributeEntry {
 message! {
     /// `DeviceCapacity`.
     pub struct DeviceCapacity {
-        /// How much there is.
+        /// Amount.
         value: optional Quantity = 1,
         /// In which portions.
         request_policy: optional CapacityRequestPolicy = 2,
@@ -128,7 +128,7 @@ impl MapEntry for CapacityEntry {
     }
 }
 
-/// The attributes as facts, by name. Those of an unknown type are kept as such and told to `context`.
+/// The attributes as facts, by name. Those of an unknown type are kept as such, with a warning in `context`.
 pub(super) fn attributes(
     entries: &[AttributeEntry],
     context: &mut Context,

@@ -11,7 +11,7 @@ use super::meta::ObjectMeta;
 use super::object::Object;
 use crate::model;
 
-/// How many pods may be away at a time.
+/// PodDisruptionBudget.
 pub(super) type PodDisruptionBudget = GeneratedKind<v1::PodDisruptionBudget>;
 
 impl ToFact for v1::PodDisruptionBudget {

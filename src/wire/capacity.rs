@@ -12,7 +12,7 @@ use crate::model;
 message! {
     /// `CapacityRequestPolicy`.
     pub struct CapacityRequestPolicy {
-        /// The portion of whoever asks for none.
+        /// Portion for requests without one.
         default: optional Quantity = 1,
         /// The portions that there are.
         valid_values: repeated Quantity = 3,
@@ -32,7 +32,7 @@ message! {
 
     /// `CapacityRequirements`.
     pub struct CapacityRequirements {
-        /// How much of each.
+        /// Requested amounts.
         #[prost(btree_map = "string, message", tag = "1")]
         #[serde(default, deserialize_with = "unique")]
         pub requests: BTreeMap<String, Quantity>,

@@ -1,9 +1,9 @@
-//! What a kubelet has noted for itself about claims: its file `dra_manager_state`.
+//! Checkpoint of a kubelet about prepared claims: its file `dra_manager_state`.
 //!
 //! The only place where a claim is to be seen whose pod was deleted by force while its driver was away:
 //! the kubelet leaves such pods out of what it lists, and keeps the claim until it is unprepared. It is noted
 //! before its drivers are asked, and then without devices.
-//! The format is the kubelet's own business; what is not understood is an error, and never nothing.
+//! The format is private to the kubelet; content that is not understood is an error, and never nothing.
 //!
 //! Upstream: `pkg/kubelet/cm/dra/state`.
 
@@ -26,7 +26,7 @@ struct Checkpoint {
     data: String,
 }
 
-/// What is in it, as a text of its own.
+/// Content, as a text of its own.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Notes {
@@ -70,7 +70,7 @@ struct Device {
 ///
 /// # Errors
 ///
-/// What is wrong with the notes, in a few words: they are damaged, or of another kind.
+/// If the checkpoint is damaged, or of another kind: the reason, in a few words.
 pub fn prepared_claims(bytes: &[u8]) -> Result<Vec<PreparedClaim>, String> {
     let text = |error: serde_json::Error| error.to_string();
     let checkpoint: Checkpoint = serde_json::from_slice(bytes).map_err(text)?;

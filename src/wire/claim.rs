@@ -17,29 +17,29 @@ use super::taint::DeviceToleration;
 use crate::model;
 
 message! {
-    /// Who holds which devices.
+    /// Allocation of devices, and its consumers.
     pub struct ResourceClaim {
-        /// Who it is.
+        /// Metadata.
         metadata: optional ObjectMeta = 1,
-        /// What is asked for.
+        /// Requests.
         spec: optional ResourceClaimSpec = 2,
-        /// What was given.
+        /// Allocation and consumers.
         status: optional ResourceClaimStatus = 3,
     }
 
-    /// What was given, and to whom.
+    /// Allocation and consumers.
     pub struct ResourceClaimStatus {
         /// The devices.
         allocation: optional AllocationResult = 1,
-        /// Who may use them.
+        /// Consumers.
         reserved_for: repeated ResourceClaimConsumerReference = 2,
     }
 
-    /// What the allocator decided.
+    /// Decision of the allocator.
     pub struct AllocationResult {
         /// The devices.
         devices: optional DeviceAllocationResult = 1,
-        /// Which nodes can use them.
+        /// Nodes that can use them.
         node_selector: optional NodeSelector = 3,
     }
 
@@ -51,33 +51,33 @@ message! {
 
     /// One device or share that was given.
     pub struct DeviceRequestAllocationResult {
-        /// What it was given for.
+        /// Request that it was allocated for.
         request: optional string = 1,
-        /// Whose device.
+        /// Driver of the device.
         driver: optional string = 2,
         /// From which pool.
         pool: optional string = 3,
-        /// Which one.
+        /// Name of the device.
         device: optional string = 4,
-        /// Whether for administration.
+        /// True if for administration.
         admin_access: optional bool = 5,
-        /// What is put up with.
+        /// Tolerations.
         tolerations: repeated DeviceToleration = 6,
-        /// Which share.
+        /// Share.
         #[prost(string, optional, tag = "9")]
         #[serde(rename = "shareID")]
         pub share_id: Option<String>,
-        /// How much of a shared device.
+        /// Consumed amounts of a shared device.
         #[prost(btree_map = "string, message", tag = "10")]
         #[serde(default, deserialize_with = "unique")]
         pub consumed_capacity: BTreeMap<String, Quantity>,
     }
 
-    /// Who may use a claim.
+    /// Consumer of a claim.
     pub struct ResourceClaimConsumerReference {
         /// Empty for the core group.
         api_group: optional string = 1,
-        /// Such as `pods`.
+        /// Resource, such as `pods`.
         resource: optional string = 3,
         /// The consumer's name.
         name: optional string = 4,

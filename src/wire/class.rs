@@ -12,13 +12,13 @@ use crate::model;
 message! {
     /// A choice of devices that claims can name.
     pub struct DeviceClass {
-        /// Who it is.
+        /// Metadata.
         metadata: optional ObjectMeta = 1,
-        /// Which devices.
+        /// Devices.
         spec: optional DeviceClassSpec = 2,
     }
 
-    /// Which devices.
+    /// Devices of a class.
     pub struct DeviceClassSpec {
         /// All must hold.
         selectors: repeated DeviceSelector = 1,
@@ -28,7 +28,7 @@ message! {
 
     /// A condition on a device.
     pub struct DeviceSelector {
-        /// The only sort of condition that there is.
+        /// The only kind of condition that there is.
         cel: optional CelDeviceSelector = 1,
     }
 

@@ -1,6 +1,6 @@
 //! Admission policies, their bindings, and namespaces: metadata alone.
 //!
-//! What they say is looked at on the object as it is served.
+//! Their content is compared on the object as it is served.
 
 use std::marker::PhantomData;
 

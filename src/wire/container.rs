@@ -1,4 +1,4 @@
-//! How a pod's containers are, as far as their end goes.
+//! Statuses of containers, as far as their end goes.
 
 use serde::Deserialize;
 
@@ -7,7 +7,7 @@ use super::time::Time;
 use crate::model::Containers;
 
 message! {
-    /// How one container is; its name is not needed.
+    /// Status of one container; its name is not needed.
     pub struct ContainerStatus {
         /// Now; earlier runs are not needed.
         state: optional ContainerState = 2,
@@ -37,7 +37,7 @@ pub struct Terminated {
     pub finished_at: Option<Time>,
 }
 
-/// What the kubelet says of all of them: the pod's own, those that prepare it, and those that debug it.
+/// State of all containers of a pod, as the kubelet reports them: ordinary, init, and ephemeral ones.
 ///
 /// One that was never started has not ended: the kubelet says so of those too when it ends a pod.
 pub(super) fn containers(all: [&[ContainerStatus]; 3]) -> Containers {

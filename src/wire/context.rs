@@ -1,4 +1,4 @@
-//! What conversions share: repeated names, oddities, and the newest deletion.
+//! Shared state of conversions: interned names, warnings, and the newest deletion.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ struct Oddity {
     what: String,
 }
 
-/// Oddities of all objects, each told once however often it occurs: the first name that has it, and
+/// Warnings about all objects, each given once however often it occurs: the first name that has it, and
 /// how many have. The order in which the objects come decides nothing.
 type Oddities = BTreeMap<Oddity, (String, usize)>;
 
@@ -102,7 +102,7 @@ impl Context {
         }
     }
 
-    /// The oddities, in an order of their own.
+    /// The warnings, in an order of their own.
     pub(super) fn warnings(&self) -> Vec<Warning> {
         self.oddities
             .iter()

@@ -14,7 +14,7 @@ message! {
     pub struct CounterSet {
         /// Unique within the pool.
         name: optional string = 1,
-        /// How much there is of each.
+        /// Values by counter.
         #[prost(btree_map = "string, message", tag = "2")]
         #[serde(default, deserialize_with = "unique")]
         pub counters: BTreeMap<String, Counter>,
@@ -22,7 +22,7 @@ message! {
 
     /// `Counter`.
     pub struct Counter {
-        /// How much.
+        /// Value.
         value: optional Quantity = 1,
     }
 
@@ -30,11 +30,11 @@ message! {
     pub struct DeviceCounterConsumption {
         /// The set.
         counter_set: optional string = 1,
-        /// How much of each.
+        /// Consumption by counter.
         #[prost(btree_map = "string, message", tag = "2")]
         #[serde(default, deserialize_with = "unique")]
         pub counters: BTreeMap<String, Counter>,
-        /// What may be in use beside it.
+        /// Groups of devices that may be in use beside it.
         compatibility_groups: repeated string = 3,
     }
 }

@@ -8,9 +8,9 @@ use super::error_path::FieldsError;
 use super::object::ToObject;
 use super::unambiguous::Unambiguous;
 
-/// What the objects of a kind are decoded into.
+/// Type that the objects of a kind are decoded into.
 pub(super) trait Decode: ToObject + Sized {
-    /// Decodes the fields of an object, whatever they were written in.
+    /// Decodes the fields of an object, in any encoding.
     fn from_fields(fields: &Value) -> Result<Self, FieldsError>;
 
     /// Decodes an object while its fields are read. Kinds of which there are many do so without the way

@@ -1,13 +1,13 @@
-//! How much of each object is decoded.
+//! Detail in which objects are decoded.
 
-/// How much of each device to keep.
+/// Detail in which devices are decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
     /// Name, node and taints.
     Names,
     /// Attributes and capacities too: for selection by expression or class.
     Attributes,
-    /// What the allocator looks at too, and what claims ask for: for the question whether there is a
+    /// The facts for the allocator too, and the requests of claims: for the question whether there is a
     /// replacement.
     Terms,
 }

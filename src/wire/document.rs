@@ -23,16 +23,16 @@ pub struct Documents {
     documents: usize,
 }
 
-/// What text held, once all of it is decoded.
+/// Content of a text, once all of it is decoded.
 #[derive(Debug, Default)]
 pub struct Decoded {
     /// The facts, in the order of the text.
     pub items: Vec<Item>,
     /// The lists that were met.
     pub lists: Vec<ListHeader>,
-    /// How many objects of each kind there were, including those that are of no interest.
+    /// Number of objects by kind, including those that are of no interest.
     pub found: BTreeMap<TypeMeta, usize>,
-    /// Oddities; their order does not depend on that of the objects.
+    /// Warnings; their order does not depend on that of the objects.
     pub warnings: Vec<Warning>,
     /// The newest deletion of the objects; other times are found in their text.
     pub newest: Option<Timestamp>,
@@ -67,7 +67,7 @@ impl Documents {
         // The direct pass replaces everything found so far, so it can only be tried on the first text.
         if self.documents == 0 {
             let mut direct = Self::keeping(self.found.kept.iter().copied());
-            // What is wrong, and where, is for the second pass to say.
+            // Errors and their positions are left to the second pass.
             if direct.decode_json_directly(text).is_ok() {
                 *self = direct;
                 return Ok(());
@@ -81,7 +81,7 @@ impl Documents {
         self.decode_json_by(text)
     }
 
-    /// Whether objects of some kinds are kept as they are written.
+    /// True if objects of some kinds are kept as they are written.
     #[must_use]
     pub fn is_keeping(&self) -> bool {
         !self.found.kept.is_empty()
@@ -195,7 +195,7 @@ impl Documents {
     }
 }
 
-/// What a parser says.
+/// Message of a parser.
 struct Parsed {
     /// `JSON` or `YAML`.
     format: &'static str,

@@ -1,8 +1,8 @@
-//! What can be wrong with the bytes.
+//! Errors of decoding.
 
 use crate::model::Kind;
 
-/// Why bytes could not be turned into facts.
+/// Error of decoding.
 ///
 /// One bad object spoils the whole input: an answer that silently leaves something out is worse
 /// than none.
@@ -16,7 +16,7 @@ pub enum DecodeError {
         object: String,
         /// Path of the field, such as `spec.pool.name`.
         field: String,
-        /// What is wrong with it.
+        /// Problem.
         problem: String,
     },
     /// A needed object is at a version of its API that this plugin does not know.
@@ -24,7 +24,7 @@ pub enum DecodeError {
     Version {
         /// Kind and name, or the position when it has none.
         object: String,
-        /// What the object says.
+        /// Value in the object.
         found: String,
         /// The versions that can be read, separated by commas.
         supported: String,
@@ -32,17 +32,17 @@ pub enum DecodeError {
     /// Something is not an object, or does not say what it is.
     #[error("{object}: {problem}")]
     NotAnObject {
-        /// Where it is.
+        /// Position in the input.
         object: String,
-        /// What it is instead.
+        /// Actual content.
         problem: String,
     },
     /// A whole document is something else than an object.
     #[error("{document}: {problem}")]
     Foreign {
-        /// Which one.
+        /// Name of the document.
         document: String,
-        /// What it is instead.
+        /// Actual content.
         problem: String,
     },
     /// The text is not what it claims to be.
@@ -56,23 +56,23 @@ pub enum DecodeError {
     /// The bytes end too early.
     #[error("the {kind} list ends too early (complete objects: {items})")]
     Truncated {
-        /// What was being read.
+        /// Kind that was being read.
         kind: Kind,
-        /// How many objects were complete.
+        /// Complete objects.
         items: usize,
     },
     /// There is more after the end.
     #[error("the {kind} list is followed by other data")]
     TrailingBytes {
-        /// What was being read.
+        /// Kind that was being read.
         kind: Kind,
     },
     /// The server compressed or encrypted the objects in a way that was not asked for.
     #[error("the {kind} list has the content encoding `{encoding}`, which was not requested")]
     ContentEncoding {
-        /// What was being read.
+        /// Kind that was being read.
         kind: Kind,
-        /// What the server says.
+        /// Encoding that the server gives.
         encoding: String,
     },
     /// The bytes hold another kind than was asked for.
@@ -80,7 +80,7 @@ pub enum DecodeError {
     UnexpectedKind {
         /// Kind of list or object.
         expected: String,
-        /// What the bytes say.
+        /// Actual content.
         found: String,
     },
     /// The server reports a failure instead of objects, or after some of them.
@@ -88,7 +88,7 @@ pub enum DecodeError {
     Status {
         /// HTTP status code; absent when it says none.
         code: Option<i32>,
-        /// Such as `Expired`.
+        /// Reason, such as `Expired`.
         reason: String,
         /// In words.
         message: String,
@@ -96,7 +96,7 @@ pub enum DecodeError {
 }
 
 impl DecodeError {
-    /// Whether the text is well-formed, and has nothing to do with Kubernetes from its beginning on.
+    /// True if the text is well-formed, and has nothing to do with Kubernetes from its beginning on.
     #[must_use]
     pub fn is_foreign(&self) -> bool {
         matches!(self, Self::Foreign { document, .. } if document == FIRST_DOCUMENT)
@@ -115,15 +115,15 @@ impl DecodeError {
     }
 }
 
-/// What the first document of a text is called.
+/// Name of the first document of a text.
 const FIRST_DOCUMENT: &str = "document 1";
 
-/// What is wrong with a field, before it is known whose field it is.
+/// Error in a field, before its object is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FieldError {
     /// Path from the object, such as `spec.pool.name`.
     pub(super) path: String,
-    /// What is wrong with it.
+    /// Problem.
     pub(super) problem: String,
 }
 
@@ -155,9 +155,9 @@ impl FieldError {
     }
 }
 
-/// What `convert` makes of each entry of the list `field`.
+/// Results of `convert` for each entry of the list `field`.
 ///
-/// Takes no more memory than that: what is collected from fallible steps has a capacity of four, and
+/// Takes no more memory than that: a collection of fallible steps has a capacity of four, and
 /// most lists of a cluster have one entry.
 pub(super) fn each<T, U>(
     entries: &[T],

@@ -6,14 +6,14 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_path_to_error::{Path, Segment};
 
-/// Why the fields of an object cannot be decoded, and where.
+/// Error in the fields of an object, with its path.
 #[derive(Debug)]
 pub(super) struct FieldsError {
     /// Path of the field, such as `spec.devices[0].name`; `.` for the object itself.
     pub(super) path: String,
     /// The path as a JSON Pointer (RFC 6901).
     pub(super) pointer: String,
-    /// What is wrong with the value.
+    /// Problem with the value.
     pub(super) problem: String,
 }
 

@@ -12,7 +12,7 @@ use crate::model;
 /// Something that a component noted about an object.
 pub(super) type Event = GeneratedKind<v1::Event>;
 
-/// What the device-taint-eviction controller gives as its reason, whatever it did.
+/// Reason in all events of the device-taint-eviction controller.
 ///
 /// Upstream: `emitPodDeletionEvent` and `emitCancelPodDeletionEvent` in `device_taint_eviction.go`.
 const EVICTION: &str = "DeviceTaintManagerEviction";

@@ -6,17 +6,17 @@ use super::error::DecodeError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Field {
     pub(super) number: u64,
-    /// How many bytes the field takes without the content of [`Value::Length`].
+    /// Bytes of the field without the content of [`Value::Length`].
     pub(super) header: usize,
     pub(super) value: Value,
 }
 
-/// What follows a field's number.
+/// Value behind a field's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Value {
     /// A number, already counted in the header.
     Inline,
-    /// So many bytes of content.
+    /// Length of the content in bytes.
     Length(u64),
 }
 

@@ -1,7 +1,7 @@
 //! Objects of kinds that need no decoder of our own: as k8s-openapi describes them.
 //!
 //! They are few, or read seldom, and always JSON or YAML. A time that this plugin cannot represent is
-//! told as an oddity and counts as the last one that it can; everything else is read as it is, or is an
+//! reported with a warning and counts as the last one that it can; everything else is read as it is, or is an
 //! error that names the object.
 
 use std::borrow::Cow;
@@ -20,7 +20,7 @@ use super::object::{Object, ToObject};
 use super::time::Time;
 use super::unambiguous::Unambiguous;
 
-/// So many times beyond what can be represented are replaced; an object with more is refused.
+/// Maximum number of unrepresentable times that are replaced; an object with more is refused.
 // Each replacement decodes the object again, so an object full of such times would take quadratic time.
 const MOST: usize = 100;
 
@@ -34,7 +34,7 @@ pub(super) trait ToFact: DeserializeOwned {
     ) -> Result<Option<Object>, FieldError>;
 }
 
-/// Who an object is.
+/// Metadata of an object.
 #[derive(serde::Deserialize)]
 struct Metadata {
     metadata: Option<ObjectMeta>,

@@ -1,8 +1,8 @@
-//! What many claims ask for in the same bytes is decoded once.
+//! Specs of claims, decoded once for all claims with the same bytes.
 //!
-//! Most claims are made from a few templates, and what they ask for is most of their bytes. For live
-//! reads, which are protobuf. Nothing is told of a spec beside what it says, see
-//! [`request`](super::request), so that it does not matter whose it was first.
+//! Most claims are made from a few templates, and the spec is most of their bytes. For live
+//! reads, which are protobuf. A spec causes no warnings of its own, see
+//! [`request`](super::request), so that it does not matter which claim came first.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use crate::model::{ClaimSpec, Kind};
 /// The number of `spec` in a `ResourceClaim`.
 const SPEC: u64 = 2;
 
-/// What claims ask for, by the bytes that say so.
+/// Specs of claims by their bytes.
 #[derive(Debug, Default)]
 pub(super) struct InternedSpecs {
     known: HashMap<Box<[u8]>, Arc<ClaimSpec>>,
 }
 
 impl InternedSpecs {
-    /// What these bytes say, if it is known.
+    /// Spec of these bytes, if it is known.
     pub(super) fn get(&self, spec: &[u8]) -> Option<Arc<ClaimSpec>> {
         self.known.get(spec).map(Arc::clone)
     }

@@ -14,7 +14,7 @@ message! {
         manager: optional string = 1,
         /// `Apply` or `Update`.
         operation: optional string = 2,
-        /// When it last changed which fields it has, or their values.
+        /// Time of the last change of its fields, or their values.
         time: optional Time = 4,
         /// The fields.
         fields_v1: optional FieldsV1 = 7,
@@ -49,7 +49,7 @@ impl serde::Serialize for FieldsV1 {
     }
 }
 
-/// The branch of the tree that is told apart.
+/// The only branch of the tree that is read.
 #[derive(Default, Deserialize)]
 struct Branches {
     #[serde(default, rename = "f:spec")]

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-/// What a struct may hold as its parameter.
+/// Parameter of a generic message.
 pub trait Part: prost::Message + Default + Debug {}
 
 impl<T: prost::Message + Default + Debug> Part for T {}

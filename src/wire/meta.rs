@@ -1,4 +1,4 @@
-//! What every object and every list carries.
+//! Metadata of objects and lists.
 
 use std::collections::BTreeMap;
 
@@ -24,9 +24,9 @@ message! {
         resource_version: optional string = 6,
         /// Raised by every change of the spec.
         generation: optional int64 = 7,
-        /// When the server first stored it.
+        /// Time of creation.
         creation_timestamp: optional Time = 8,
-        /// When the grace period of its deletion ends.
+        /// Time when the grace period of its deletion ends.
         deletion_timestamp: optional Time = 9,
         /// The grace period that was granted.
         deletion_grace_period_seconds: optional int64 = 10,
@@ -38,35 +38,35 @@ message! {
         #[prost(btree_map = "string, string", tag = "12")]
         #[serde(default, deserialize_with = "unique")]
         pub annotations: BTreeMap<String, String>,
-        /// Who has to go before it goes.
+        /// Owners.
         owner_references: repeated OwnerReference = 13,
-        /// Who has to agree before a deleted object is gone.
+        /// Finalizers that delay its removal.
         finalizers: repeated string = 14,
     }
 
     /// `metav1.OwnerReference`.
     pub struct OwnerReference {
-        /// Such as `apps/v1`.
+        /// API version, such as `apps/v1`.
         api_version: optional string = 5,
-        /// Such as `ReplicaSet`.
+        /// Kind, such as `ReplicaSet`.
         kind: optional string = 1,
         /// The owner's name.
         name: optional string = 3,
         /// The owner's identity.
         uid: optional string = 4,
-        /// Whether this owner manages the object; at most one does.
+        /// True if this owner manages the object; at most one does.
         controller: optional bool = 6,
     }
 }
 
-/// What a list says about itself.
+/// Metadata of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListMeta {
     /// The state of the list; opaque, and empty in lists that kubectl made.
     #[serde(default, deserialize_with = "or_default")]
     pub resource_version: String,
-    /// Where the next page starts; empty on the last page.
+    /// Token of the next page; empty on the last page.
     #[serde(default, rename = "continue", deserialize_with = "or_default")]
     pub continue_token: String,
     /// Only in lists that this plugin saved: no server sends any.
@@ -117,7 +117,7 @@ impl ObjectMeta {
         })
     }
 
-    /// When the object is going to be gone, if somebody has deleted it.
+    /// Deletion of the object, with its time, if it was deleted.
     pub(super) fn deletion(&self, context: &mut Context) -> Option<model::Deletion> {
         let at = self.deletion_timestamp;
         let at = Time::to_timestamp(at, "metadata.deletionTimestamp", context)?;

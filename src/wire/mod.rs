@@ -2,7 +2,7 @@
 //!
 //! Takes JSON, YAML or protobuf and gives [`model`](crate::model) values. One struct per kind
 //! carries both encodings, with only the fields that are used; `versions` is the one table of API
-//! versions. Talks to nobody and reads no clock.
+//! versions. Sends no requests and reads no clock.
 //!
 //! ```text
 //! protobuf list, as it arrives ─▶ ProtobufList ─┐
@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Nothing is left out silently: one object that cannot be read is an error for all of them, and
-//! values from a newer API are kept and told as warnings.
+//! values from a newer API are kept, with warnings.
 
 mod answer;
 mod attribute;

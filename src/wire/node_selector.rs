@@ -23,9 +23,9 @@ message! {
     pub struct NodeSelectorRequirement {
         /// Label or field.
         key: optional string = 1,
-        /// Such as `In`.
+        /// Operator, such as `In`.
         operator: optional string = 2,
-        /// What it is compared with.
+        /// Values that it is compared with.
         values: repeated string = 3,
     }
 }
@@ -51,8 +51,8 @@ impl NodeSelector {
         }
     }
 
-    /// The node that it names, by name or by host name, if it asks for nothing else. The label says the name where
-    /// nobody has given the machine another one.
+    /// The node that it names, by name or by host name, if it asks for nothing else. The label is the node's name
+    /// unless it was changed.
     pub(super) fn named_node(&self) -> Option<model::NodeName> {
         const HOST_NAME: &str = "kubernetes.io/hostname";
         let [term] = &self.node_selector_terms[..] else {

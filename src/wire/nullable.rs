@@ -1,4 +1,4 @@
-//! What Go accepts as JSON and serde does not.
+//! Deserialization of JSON that Go accepts and serde does not.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -62,7 +62,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for UniqueVisitor<T> {
 
 /// A map entry, which protobuf writes as a message of its own.
 pub(super) trait MapEntry {
-    /// What the key leads to.
+    /// Type of the key's value.
     type Value;
 
     /// Joins a key and its value.

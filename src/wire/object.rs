@@ -102,7 +102,7 @@ pub trait Fact: Sized {
     fn all(snapshot: &mut Snapshot) -> &mut Vec<Self>;
 }
 
-/// What facts are called.
+/// Name of a fact.
 trait Name {
     fn key(&self) -> (&str, &str);
 }
@@ -130,14 +130,14 @@ impl Name for NamespacedName {
 pub struct Item {
     /// The fact.
     pub object: Object,
-    /// Which state of the object it is; opaque, but a growing number in practice.
+    /// Version of the object; opaque, but a growing number in practice.
     pub resource_version: String,
     /// The object with all its fields, where it is kept as it is written.
     pub written: Option<Box<Value>>,
 }
 
 impl Item {
-    /// What the claim asks for, where it is one and that is known.
+    /// Spec of a claim; absent for other objects, or where it is unknown.
     pub(super) fn asks_for(&self) -> Option<&Arc<ClaimSpec>> {
         if let Object::ResourceClaim(claim) = &self.object {
             claim.spec.as_ref()
@@ -169,10 +169,10 @@ impl Item {
 
 /// A wire object that can become a fact.
 pub(super) trait ToObject {
-    /// Who it is.
+    /// Metadata.
     fn metadata(&self) -> Option<Cow<'_, ObjectMeta>>;
 
-    /// The fact, unless the object is of no interest. `context` hears of oddities and times.
+    /// The fact, unless the object is of no interest. Adds warnings and times to `context`.
     fn to_object(
         &self,
         metadata: &ObjectMeta,
@@ -199,7 +199,7 @@ impl Converter {
     ) -> Result<Option<Item>, DecodeError> {
         let metadata = object.metadata().unwrap_or_default();
         let metadata = metadata.as_ref();
-        // Lazy: only objects with an error or an oddity need their name as text.
+        // Lazy: only objects with an error or a warning need their name as text.
         let name = || describe(kind, metadata).unwrap_or_else(&position);
         // Before the conversion, which drops pods without claims: their times, too, show when the list was read.
         metadata.note_deletion(&mut self.context);
@@ -218,7 +218,7 @@ impl Converter {
         }))
     }
 
-    /// What claims ask for.
+    /// Specs of claims so far.
     pub(super) fn specs(&mut self) -> &mut InternedSpecs {
         &mut self.specs
     }
@@ -230,7 +230,7 @@ impl Converter {
         self.context.attribute(name);
     }
 
-    /// Oddities of the objects so far; their order does not depend on that of the objects.
+    /// Warnings about the objects so far; their order does not depend on that of the objects.
     pub(super) fn warnings(&self) -> Vec<Warning> {
         self.context.warnings()
     }

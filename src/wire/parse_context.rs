@@ -1,4 +1,4 @@
-//! What has been found in text so far, and where.
+//! Objects that were found in text so far, and their positions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,18 +21,18 @@ pub(super) struct ParseContext {
     /// The kinds whose objects are kept as they are written, beside the facts that they state.
     pub(super) kept: BTreeSet<Kind>,
     pub(super) pass: ParsePass,
-    /// Why the object at hand could not be decoded; serde's own errors hold nothing but text.
+    /// Error of the current object; serde's own errors hold nothing but text.
     pub(super) failure: Option<ParseFailure>,
-    /// Where the object at hand is: number of the document, then indices into lists.
+    /// Position of the current object: number of the document, then indices into lists.
     pub(super) position: Vec<usize>,
 }
 
-/// How objects are decoded.
+/// Way in which objects are decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum ParsePass {
     /// While they are read, where what they are is known by then. What is wrong is not found out.
     Direct,
-    /// From their fields, which are read first: whatever is odd is looked at, and told.
+    /// From their fields, which are read first: warnings are collected.
     #[default]
     Fields,
 }
@@ -42,17 +42,17 @@ pub(super) enum ParsePass {
 pub struct TypeMeta {
     /// Group and version.
     pub api_version: String,
-    /// Such as `Pod`.
+    /// Kind, such as `Pod`.
     pub kind: String,
 }
 
 impl TypeMeta {
-    /// Whether it is a list, of one kind or of any.
+    /// True if it is a list, of one kind or of any.
     pub(super) fn is_list(&self) -> bool {
         is_list(&self.kind)
     }
 
-    /// What the objects of a typed list are; nothing for a `List` of any kinds.
+    /// Type of the objects of a typed list; nothing for a `List` of any kinds.
     pub(super) fn of_items(&self) -> Option<Self> {
         let kind = self
             .kind
@@ -65,12 +65,12 @@ impl TypeMeta {
     }
 }
 
-/// Whether objects of that kind are lists.
+/// True if objects of that kind are lists.
 pub(super) fn is_list(kind: &str) -> bool {
     kind.ends_with("List")
 }
 
-/// What a list says about itself.
+/// Metadata of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListHeader {
     /// `List`, or such as `PodList`.
@@ -79,7 +79,7 @@ pub struct ListHeader {
     pub metadata: ListMeta,
 }
 
-/// Why an object could not be decoded.
+/// Error of an object that could not be decoded.
 #[derive(Debug)]
 pub(super) enum ParseFailure {
     /// Complete, with the object's name.
@@ -97,12 +97,12 @@ pub(super) struct UndecodableObject {
     name: Option<String>,
     /// Path of the field, such as `spec.pool.name`.
     pub(super) field: String,
-    /// What is wrong with it.
+    /// Problem.
     pub(super) problem: String,
 }
 
 impl UndecodableObject {
-    /// What `error` says about the fields of an object.
+    /// Error with the object's name, from `error` about the fields of an object.
     pub(super) fn new(kind: Kind, fields: &Value, error: FieldsError) -> Self {
         let text = |key| {
             let value = fields.get("metadata")?.get(key)?;

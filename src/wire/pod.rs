@@ -19,35 +19,35 @@ use super::taint::DeviceToleration;
 use super::time::Time;
 use crate::model::{self, ClaimSource, PodClaim};
 
-/// What the server assumes when a pod does not say.
+/// Default of the server for a pod without a grace period.
 const DEFAULT_GRACE_PERIOD_SECONDS: i64 = 30;
 
 message! {
     /// Something that runs on a node and may use devices.
     pub struct Pod {
-        /// Who it is.
+        /// Metadata.
         metadata: optional ObjectMeta = 1,
-        /// What it wants.
+        /// Desired state.
         spec: optional PodSpec = 2,
-        /// What it got.
+        /// Actual state.
         status: optional PodStatus = 3,
     }
 
-    /// What a pod wants.
+    /// Desired state of a pod.
     pub struct PodSpec {
-        /// Where it keeps data.
+        /// Volumes.
         volumes: repeated Volume = 1,
         /// The containers, as far as they request extended resources.
         containers: repeated Container = 2,
-        /// How long it gets to stop.
+        /// Time that it gets to stop.
         termination_grace_period_seconds: optional int64 = 4,
         /// Labels that its node has to have.
         #[prost(btree_map = "string, string", tag = "7")]
         #[serde(default, deserialize_with = "unique")]
         pub node_selector: BTreeMap<String, String>,
-        /// Where it runs.
+        /// Node on which it runs.
         node_name: optional string = 10,
-        /// Which nodes it wants, and beside whom.
+        /// Affinity for nodes and pods.
         affinity: optional Affinity = 18,
         /// Taints of nodes that it tolerates: written as those of devices.
         tolerations: repeated DeviceToleration = 22,
@@ -55,11 +55,11 @@ message! {
         priority_class_name: optional string = 24,
         /// Filled in by the server.
         priority: optional int32 = 25,
-        /// Who has to agree before it is scheduled.
+        /// Gates that delay its scheduling.
         scheduling_gates: repeated PodSchedulingGate = 38,
-        /// What it uses.
+        /// Claims that it uses.
         resource_claims: repeated PodResourceClaim = 39,
-        /// With whom it is scheduled; since 1.36, behind a feature gate.
+        /// Scheduling group; since 1.36, behind a feature gate.
         scheduling_group: optional PodSchedulingGroup = 43,
     }
 
@@ -77,25 +77,25 @@ message! {
         pub requests: BTreeMap<String, Quantity>,
     }
 
-    /// Which nodes a pod wants; beside whom it wants to be is not needed.
+    /// Affinity of a pod for nodes; that for pods is not needed.
     pub struct Affinity {
         /// By what the nodes are.
         node_affinity: optional NodeAffinity = 1,
     }
 
-    /// Which nodes a pod wants, as far as it insists.
+    /// Required nodes of a pod.
     pub struct NodeAffinity {
-        /// Those and no others.
+        /// Required nodes.
         required_during_scheduling_ignored_during_execution: optional NodeSelector = 1,
     }
 
-    /// Somebody who has to agree before a pod is scheduled.
+    /// Gate that delays the scheduling of a pod.
     pub struct PodSchedulingGate {
         /// Its name.
         name: optional string = 1,
     }
 
-    /// Where a pod keeps data, as far as that is its node.
+    /// Volume of a pod, as far as its data are on the node.
     pub struct Volume {
         /// JSON has the fields of this message where the message would be.
         #[prost(message, optional, tag = "2")]
@@ -105,7 +105,7 @@ message! {
     }
 }
 
-/// What a volume is.
+/// Source of a volume.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct VolumeSource {
     /// A folder that is gone with the pod.
@@ -125,37 +125,37 @@ fn empty_dir<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<VolumeS
 }
 
 message! {
-    /// What a pod uses: one of the two names is set.
+    /// Claim that a pod uses: one of the two names is set.
     pub struct PodResourceClaim {
         /// Unique within the pod.
         name: optional string = 1,
         /// An existing claim.
         resource_claim_name: optional string = 3,
-        /// What to make a claim from.
+        /// Template of the claim.
         resource_claim_template_name: optional string = 4,
     }
 
-    /// With whom a pod is scheduled.
+    /// Scheduling group of a pod.
     pub struct PodSchedulingGroup {
         /// In the pod's namespace.
         pod_group_name: optional string = 1,
     }
 
-    /// What a pod got.
+    /// Actual state of a pod.
     pub struct PodStatus {
-        /// How far it is.
+        /// Phase.
         phase: optional string = 1,
-        /// What else is said of it.
+        /// Conditions.
         conditions: repeated PodCondition = 2,
-        /// How its containers are.
+        /// Statuses of containers.
         container_statuses: repeated ContainerStatus = 8,
         /// Quality of service.
         qos_class: optional string = 9,
-        /// How those are that prepare it, or run beside it.
+        /// Statuses of init containers and sidecars.
         init_container_statuses: repeated ContainerStatus = 10,
-        /// Where the scheduler has evicted pods for it.
+        /// Node on which the scheduler has evicted pods for it.
         nominated_node_name: optional string = 11,
-        /// How those are that were added to look into it.
+        /// Statuses of ephemeral containers.
         ephemeral_container_statuses: repeated ContainerStatus = 13,
         /// Names of generated claims.
         resource_claim_statuses: repeated PodResourceClaimStatus = 15,
@@ -165,23 +165,23 @@ message! {
 
     /// One thing that is said of a pod.
     pub struct PodCondition {
-        /// Such as `Ready`.
+        /// Type, such as `Ready`.
         #[prost(string, optional, tag = "1")]
         pub r#type: Option<String>,
         /// `True`, `False` or `Unknown`.
         #[prost(string, optional, tag = "2")]
         pub status: Option<String>,
-        /// When that last changed.
+        /// Time of its last change.
         last_transition_time: optional Time = 4,
-        /// Why, in one word.
+        /// Reason, in one word.
         reason: optional string = 5,
-        /// Why, in a sentence.
+        /// Message, in a sentence.
         message: optional string = 6,
     }
 
     /// Name of a generated claim.
     pub struct PodResourceClaimStatus {
-        /// Which entry of the spec it is for.
+        /// Name of its entry in the spec.
         name: optional string = 1,
         /// Absent when no claim was needed.
         resource_claim_name: optional string = 2,
@@ -355,8 +355,8 @@ fn annotations(metadata: &ObjectMeta, context: &mut Context) -> Vec<(Arc<str>, A
         .collect()
 }
 
-/// What the scheduler has said, and what it has to heed: for a pod that waits, and for one that is created again once it
-/// is evicted.
+/// Scheduling condition and constraints: for a pod that waits, and for one that is created again after its
+/// eviction.
 fn scheduling(
     spec: &PodSpec,
     status: Option<&PodStatus>,
@@ -406,7 +406,7 @@ fn scheduling(
     })
 }
 
-/// Whether the toleration is one of the two that nearly all pods have. It opens no node for a pod: a node with these taints
+/// True if the toleration is one of the two that nearly all pods have. It opens no node: a node with these taints
 /// has them with effect NoSchedule, too.
 ///
 /// Upstream: the admission plugin `DefaultTolerationSeconds`; `TaintNodesByCondition` for the taints.

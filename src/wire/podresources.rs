@@ -46,13 +46,13 @@ const POD: Shape = Shape {
 };
 
 impl ListPodResourcesResponse {
-    /// What it takes in memory, and whether it is one.
+    /// Shape, from which the memory that a response needs is computed.
     pub const SHAPE: Shape = Shape {
         size: size_of::<Self>(),
         messages: &[(1, &POD)],
     };
 
-    /// What in it no kubelet says: the messages of another call decode too.
+    /// First content that no kubelet sends: the messages of another call decode too.
     #[must_use]
     pub fn oddity(&self) -> Option<String> {
         no_pod(&self.pod_resources)
@@ -98,10 +98,10 @@ pub struct ContainerResources {
 /// Devices of one resource.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ContainerDevices {
-    /// Which resource.
+    /// Resource name.
     #[prost(string, tag = "1")]
     pub resource_name: String,
-    /// Which devices.
+    /// Devices.
     #[prost(string, repeated, tag = "2")]
     pub device_ids: Vec<String>,
 }
@@ -135,7 +135,7 @@ pub struct ClaimResource {
 }
 
 impl ListPodResourcesResponse {
-    /// What is in use.
+    /// Devices in use.
     #[must_use]
     pub fn into_facts(self) -> InUse {
         let mut pods: Vec<PodInUse> = self

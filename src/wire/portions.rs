@@ -18,7 +18,7 @@ use super::shape::WireObject;
 use super::versions::{Lookup, Version, lookup};
 use super::walk::{Head, is_of_no_interest};
 
-/// How many bytes are read at a time, unless one object is longer.
+/// Bytes that are read at a time, unless one object is longer.
 const PORTION: usize = 1 << 20;
 /// Most bytes that may follow the objects of a list.
 const MOST_BEHIND: usize = 4 << 20;
@@ -67,7 +67,7 @@ struct Portions<R> {
     reader: R,
     portion: usize,
     text: String,
-    /// How much of the text is done with, in bytes.
+    /// Bytes of the text that were consumed.
     taken: usize,
     /// The first bytes of a character whose others were not read yet.
     incomplete: Vec<u8>,
@@ -100,7 +100,7 @@ impl<R: Read> Portions<R> {
         Some(!is_end)
     }
 
-    /// Where in the unread text the first object of the list begins; `None` if the text is no list with objects.
+    /// Position in the unread text of the first object of the list; `None` if the text is no list with objects.
     fn first_item(&mut self) -> Option<usize> {
         loop {
             let text = self.unread();

@@ -1,8 +1,8 @@
 //! Attributes and capacities of devices, kept as the bytes in which they came.
 //!
-//! They are most of the bytes of slices, and an answer asks for those of a few devices: they are decoded
-//! when somebody does, see [`Lazy`]. For live reads, which are protobuf. What is not as every server
-//! writes it, or has to be told, is left to the decoder of whole slices.
+//! They are most of the bytes of slices, and an answer needs those of a few devices: they are decoded
+//! on first use, see [`Lazy`]. For live reads, which are protobuf. Unusual encodings, and content
+//! that needs a warning, are left to the decoder of whole slices.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ const DEVICES: u64 = 6;
 const ATTRIBUTES: u64 = 2;
 const CAPACITY: u64 = 3;
 
-/// What one device has.
+/// Attributes and capacities of one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Properties<'b> {
     attributes: &'b [u8],
@@ -59,8 +59,8 @@ fn kept<T: Default>(bytes: &[u8], decode: fn(&[u8]) -> T) -> Lazy<T> {
     }
 }
 
-/// What each device has, in the order of the slice, if `bytes` are a slice that is decoded with it and
-/// nothing of it has to be told.
+/// Attributes and capacities by device, in the order of the slice, if `bytes` are a slice that is decoded with
+/// it and needs no warning.
 pub(super) fn properties_of<'b>(
     version: &Version,
     detail: Detail,

@@ -23,11 +23,11 @@ use super::status::Status;
 use super::versions::{Lookup, Version, lookup, supported};
 use crate::model::Warning;
 
-/// What every protobuf body of Kubernetes begins with.
+/// First bytes of every protobuf body of Kubernetes.
 pub(super) const MAGIC: &[u8] = b"k8s\0";
 /// Larger objects are not believed: the database behind the API takes a few megabytes at most.
 const LARGEST_FIELD: u64 = 16 << 20;
-/// How much is taken from a large chunk at a time, so that it is not held twice.
+/// Bytes that are taken from a large chunk at a time, so that it is not held twice.
 const PORTION: usize = 64 << 10;
 
 /// `runtime.TypeMeta`, whose numbers differ from those in `metav1`.
@@ -65,23 +65,23 @@ pub(super) struct Unknown {
     pub(super) content_encoding: String,
 }
 
-/// Where in the body the next byte stands.
+/// Position in the body of the next byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Magic,
     /// Between the fields of the envelope.
     Envelope,
-    /// Between the fields of the list, of which so many bytes are left.
+    /// Between the fields of the list, with its remaining bytes.
     List(u64),
     /// In the middle of what the server sent in place of a list.
     Status(u64),
 }
 
-/// What a look at the buffered bytes led to.
+/// Result of parsing the buffered bytes.
 enum Step {
     /// Nothing yet: there are too few.
     Starved,
-    /// So many bytes are done with, and may have completed a fact.
+    /// Consumed bytes, which may have completed a fact.
     Done(usize, Option<Box<Item>>),
 }
 
@@ -102,14 +102,14 @@ pub struct ProtobufList {
     metadata: ListMeta,
 }
 
-/// What a list said about itself, and what was odd in it.
+/// Metadata of a list, and warnings about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListEnd {
     /// Its state, and where the next page starts.
     pub metadata: ListMeta,
-    /// How many objects it had, including those that are of no interest.
+    /// Number of objects, including those that are of no interest.
     pub objects: usize,
-    /// Oddities; their order does not depend on that of the objects.
+    /// Warnings; their order does not depend on that of the objects.
     pub warnings: Vec<Warning>,
 }
 
@@ -344,7 +344,7 @@ impl ProtobufList {
     }
 }
 
-/// Decodes a single object, of whatever needed kind and version it says it is, with this detail.
+/// Decodes a single object of any needed kind and version, with this detail.
 ///
 /// Gives no fact for a pod that uses no claim.
 ///

@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 #[cfg_attr(test, derive(serde::Serialize), serde(transparent))]
 pub struct Quantity {
-    /// Such as `80Gi`; not normalised.
+    /// Text, such as `80Gi`; not normalised.
     #[prost(string, optional, tag = "1")]
     pub text: Option<String>,
 }

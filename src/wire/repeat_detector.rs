@@ -1,13 +1,13 @@
 //! Detection of lists whose pages repeat.
 //!
-//! A list that is told without an end is refused, however long it is, as soon as it repeats itself. One object
+//! An endless list is refused, however long it is, as soon as it repeats itself. One object
 //! is remembered, a later one each time that their number has doubled, so that a circle of any length is found
 //! after a few rounds (Brent).
 
 /// A list has so many copies of an object only when it goes in a circle.
 const ROUNDS: u32 = 10;
 
-/// What is remembered of the objects of a list.
+/// Objects of a list that are remembered.
 #[derive(Debug, Default)]
 pub(super) struct RepeatDetector {
     known: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What claims ask for, as every version since `resource.k8s.io/v1beta2` writes it.
+//! Device requests of claims, as every version since `resource.k8s.io/v1beta2` writes them.
 
 use serde::Deserialize;
 
@@ -12,7 +12,7 @@ use crate::model;
 message! {
     /// `ResourceClaimSpec`.
     pub struct ResourceClaimSpec {
-        /// What is asked for.
+        /// Requested devices.
         devices: optional DeviceClaim = 1,
     }
 
@@ -20,7 +20,7 @@ message! {
     pub struct DeviceClaim {
         /// All have to be served.
         requests: repeated DeviceRequest = 1,
-        /// What has to hold between the devices.
+        /// Constraints between the devices.
         constraints: repeated DeviceConstraint = 2,
     }
 
@@ -38,7 +38,7 @@ message! {
     pub struct DeviceRequest {
         /// Unique within the claim.
         name: optional string = 1,
-        /// What is asked for.
+        /// Requested devices.
         exactly: optional ExactDeviceRequest = 2,
         /// Or the first of these.
         first_available: repeated DeviceSubRequest = 3,
@@ -50,15 +50,15 @@ message! {
         device_class_name: optional string = 1,
         /// All have to hold.
         selectors: repeated DeviceSelector = 2,
-        /// Such as `ExactCount`.
+        /// Allocation mode, such as `ExactCount`.
         allocation_mode: optional string = 3,
-        /// How many.
+        /// Number of devices.
         count: optional int64 = 4,
-        /// Whether for administration.
+        /// True if for administration.
         admin_access: optional bool = 5,
-        /// What is put up with.
+        /// Tolerations.
         tolerations: repeated DeviceToleration = 6,
-        /// How much of a device.
+        /// Requested capacity of a device.
         capacity: optional CapacityRequirements = 7,
         /// Attributes that the scheduler works out; alpha in 1.37.
         derived_attributes: repeated DerivedAttribute = 8,
@@ -72,13 +72,13 @@ message! {
         device_class_name: optional string = 2,
         /// All have to hold.
         selectors: repeated DeviceSelector = 3,
-        /// Such as `ExactCount`.
+        /// Allocation mode, such as `ExactCount`.
         allocation_mode: optional string = 4,
-        /// How many.
+        /// Number of devices.
         count: optional int64 = 5,
-        /// What is put up with.
+        /// Tolerations.
         tolerations: repeated DeviceToleration = 6,
-        /// How much of a device.
+        /// Requested capacity of a device.
         capacity: optional CapacityRequirements = 7,
         /// Attributes that the scheduler works out; alpha in 1.37.
         derived_attributes: repeated DerivedAttribute = 8,
@@ -170,7 +170,7 @@ impl ExactDeviceRequest {
             .filter_map(|one| one.cel.as_ref())
             .map(|cel| cel.expression.as_deref().unwrap_or_default());
         let requests = self.capacity.as_ref().map(|capacity| &capacity.requests);
-        // What is odd about a toleration is told where it is in force: in the allocation result.
+        // Warnings about a toleration are given where it is in force: in the allocation result.
         let mut unheard = Context::default();
         model::RequestTerms {
             class: context.intern(self.device_class_name.as_deref().unwrap_or_default()),

@@ -1,4 +1,4 @@
-//! How a Deployment replaces its pods: the fields of its spec that say so.
+//! Rollouts of Deployments: the fields of the spec.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ pub(super) fn max_surge(strategy: Option<&Strategy>) -> Option<Amount> {
     Some(max_surge.map_or_else(|| Amount::Part(DEFAULT_PART.to_owned()), amount))
 }
 
-/// When it was last restarted. What is no time says nothing: people may write anything there.
+/// Time of the last restart. Text that is no time is ignored: people may write anything there.
 pub(super) fn restarted(template: &Template) -> Option<Timestamp> {
     let annotations = template.metadata.as_ref()?.annotations.as_ref()?;
     annotations.get(Rollout::RESTARTED_AT)?.parse().ok()

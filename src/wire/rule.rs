@@ -18,11 +18,11 @@ use crate::model;
 message! {
     /// One taint for many devices.
     pub struct DeviceTaintRule {
-        /// Who it is.
+        /// Metadata.
         metadata: optional RuleMeta = 1,
-        /// What it wants.
+        /// Desired state.
         spec: optional DeviceTaintRuleSpec = 2,
-        /// What the controller says.
+        /// Status of the controller.
         status: optional DeviceTaintRuleStatus = 3,
     }
 
@@ -37,9 +37,9 @@ message! {
         resource_version: optional string = 6,
         /// Raised by every change of the spec.
         generation: optional int64 = 7,
-        /// When the server first stored it.
+        /// Time of creation.
         creation_timestamp: optional Time = 8,
-        /// When the grace period of its deletion ends.
+        /// Time when the grace period of its deletion ends.
         deletion_timestamp: optional Time = 9,
         /// The grace period that was granted.
         deletion_grace_period_seconds: optional int64 = 10,
@@ -53,15 +53,15 @@ message! {
         pub annotations: BTreeMap<String, String>,
         /// With which objects it goes.
         owner_references: repeated OwnerReference = 13,
-        /// Who has to agree before it is gone once it is deleted.
+        /// Finalizers that delay its removal after deletion.
         finalizers: repeated string = 14,
-        /// Who wrote it; absent from objects that were saved without it.
+        /// Field managers; absent from objects that were saved without them.
         managed_fields: repeated ManagedFieldsEntry = 17,
     }
 }
 
 impl RuleMeta {
-    /// What every object carries.
+    /// Metadata that every object has.
     fn common(&self) -> ObjectMeta {
         ObjectMeta {
             name: self.name.clone(),
@@ -82,15 +82,15 @@ impl RuleMeta {
 }
 
 message! {
-    /// Which devices get which taint.
+    /// Devices and their taint.
     pub struct DeviceTaintRuleSpec {
-        /// Which devices.
+        /// Devices.
         device_selector: optional DeviceTaintSelector = 1,
-        /// Which taint.
+        /// Taint.
         taint: optional DeviceTaint = 2,
     }
 
-    /// What the controller says; since 1.35.
+    /// Status of the controller; since 1.35.
     pub struct DeviceTaintRuleStatus {
         /// By type.
         conditions: repeated Condition = 1,
@@ -98,15 +98,15 @@ message! {
 
     /// `metav1.Condition`.
     pub struct Condition {
-        /// Such as `EvictionInProgress`.
+        /// Type, such as `EvictionInProgress`.
         #[prost(string, optional, tag = "1")]
         pub r#type: Option<String>,
         /// `True`, `False` or `Unknown`.
         #[prost(string, optional, tag = "2")]
         pub status: Option<String>,
-        /// What the writer had seen.
+        /// Generation that the writer had seen.
         observed_generation: optional int64 = 3,
-        /// When it last changed.
+        /// Time of its last change.
         last_transition_time: optional Time = 4,
         /// Why, in one word.
         reason: optional string = 5,

@@ -14,7 +14,7 @@ use super::context::Context;
 use super::message::message;
 use crate::model;
 
-/// Which devices a rule taints.
+/// Selector of the devices that a rule taints.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(test, derive(serde::Serialize))]
 pub struct DeviceTaintSelector {
@@ -41,7 +41,7 @@ message! {
 const KNOWN_NAMES: [&str; 3] = ["driver", "pool", "device"];
 
 impl DeviceTaintSelector {
-    /// The selector as a fact. `context` hears of the unknown fields.
+    /// The selector as a fact. Unknown fields are warnings in `context`.
     pub(super) fn to_model(&self, context: &mut Context) -> model::DeviceSelector {
         for field in &self.unknown {
             let what = format!(

@@ -1,4 +1,4 @@
-//! Which struct an object is decoded into.
+//! Structs that objects are decoded into.
 
 use prost::Message;
 use serde::de::{Deserialize, Deserializer};

@@ -18,32 +18,32 @@ use crate::model;
 message! {
     /// Devices that a driver publishes.
     pub struct ResourceSlice<D = Device> {
-        /// Who it is.
+        /// Metadata.
         metadata: optional ObjectMeta = 1,
-        /// What is published.
+        /// Published devices.
         #[prost(message, optional, tag = "2")]
         pub spec: Option<ResourceSliceSpec<D>>,
     }
 
-    /// What is published.
+    /// Published devices.
     pub struct ResourceSliceSpec<D = Device> {
-        /// Who publishes.
+        /// Driver that publishes them.
         driver: optional string = 1,
-        /// What the slice is part of.
+        /// Pool that the slice is a part of.
         pool: optional ResourcePool = 2,
         /// The one node that can use the devices.
         node_name: optional string = 3,
         /// The nodes that can use them.
         node_selector: optional NodeSelector = 4,
-        /// Whether all nodes can.
+        /// True if all nodes can use them.
         all_nodes: optional bool = 5,
         /// The devices.
         #[prost(message, repeated, tag = "6")]
         #[serde(default, deserialize_with = "or_default", bound(deserialize = "D: serde::Deserialize<'de>"))]
         pub devices: Vec<D>,
-        /// Whether each device says which nodes can use it.
+        /// True if each device says which nodes can use it.
         per_device_node_selection: optional bool = 7,
-        /// What the devices of the pool draw from.
+        /// Counters that the devices of the pool share.
         shared_counters: repeated CounterSet = 8,
     }
 
@@ -53,7 +53,7 @@ message! {
         name: optional string = 1,
         /// Raised when the slices are replaced.
         generation: optional int64 = 2,
-        /// How many slices of this generation there will be.
+        /// Number of slices of this generation.
         resource_slice_count: optional int64 = 3,
     }
 
@@ -71,17 +71,17 @@ message! {
         #[serde(default, deserialize_with = "entries")]
         #[cfg_attr(test, serde(serialize_with = "super::testing::capacity"))]
         pub capacity: Vec<CapacityEntry>,
-        /// What it takes of the pool's counters.
+        /// Consumption of the pool's counters.
         consumes_counters: repeated DeviceCounterConsumption = 4,
         /// The one node that can use it.
         node_name: optional string = 5,
         /// The nodes that can use it.
         node_selector: optional NodeSelector = 6,
-        /// Whether all nodes can.
+        /// True if all nodes can use it.
         all_nodes: optional bool = 7,
         /// The driver's taints.
         taints: repeated DeviceTaint = 8,
-        /// Whether several claims can share it.
+        /// True if several claims can share it.
         allow_multiple_allocations: optional bool = 12,
     }
 }

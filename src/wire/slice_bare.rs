@@ -1,6 +1,6 @@
 //! Devices of a `ResourceSlice` without attributes and capacities, which are most of its bytes.
 //!
-//! They are decoded for those devices alone for which somebody asks, see
+//! These are decoded on first use, for single devices, see
 //! [`properties`](super::properties). For live reads, which are protobuf: a decoder that does not know a
 //! field passes over it.
 
@@ -9,7 +9,7 @@ use super::node_selector::NodeSelector;
 use super::slice;
 use super::taint::DeviceTaint;
 
-/// What is left of [`slice::Device`].
+/// Fields of [`slice::Device`] without those.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Device {
     #[prost(string, optional, tag = "1")]

@@ -10,7 +10,7 @@ pub(super) struct Status {
     /// In words.
     #[prost(string, optional, tag = "3")]
     pub(super) message: Option<String>,
-    /// Such as `Expired`.
+    /// Reason, such as `Expired`.
     #[prost(string, optional, tag = "4")]
     pub(super) reason: Option<String>,
     /// HTTP status code.

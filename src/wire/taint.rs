@@ -13,7 +13,7 @@ message! {
         key: optional string = 1,
         /// A label value.
         value: optional string = 2,
-        /// Such as `NoExecute`.
+        /// Effect, such as `NoExecute`.
         effect: optional string = 3,
         /// Filled in by the server when it is absent.
         time_added: optional Time = 4,
@@ -21,7 +21,7 @@ message! {
 }
 
 impl DeviceTaint {
-    /// The taint as a fact. `context` hears of unknown effects.
+    /// The taint as a fact. Unknown effects are warnings in `context`.
     pub(super) fn to_model(&self, context: &mut Context) -> Result<model::Taint, FieldError> {
         let time_added = Time::to_timestamp(self.time_added, "timeAdded", context);
         Ok(model::Taint {
@@ -50,7 +50,7 @@ message! {
 }
 
 impl DeviceToleration {
-    /// The toleration as a fact. `context` hears of unknown effects and operators.
+    /// The toleration as a fact. Unknown effects and operators are warnings in `context`.
     pub(super) fn to_model(&self, context: &mut Context) -> model::Toleration {
         let operator = model::Operator::from(self.operator.as_deref().unwrap_or_default());
         if let model::Operator::Unknown(text) = &operator {

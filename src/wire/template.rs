@@ -11,17 +11,17 @@ use super::request::ResourceClaimSpec;
 use crate::model;
 
 message! {
-    /// What the claims of pods ask for that are still to come.
+    /// Template of the claims of pods that are still to come.
     pub struct ResourceClaimTemplate {
-        /// Who it is.
+        /// Metadata.
         metadata: optional ObjectMeta = 1,
-        /// What each claim is made from.
+        /// Template of each claim.
         spec: optional ResourceClaimTemplateSpec = 2,
     }
 
-    /// What a claim is made from.
+    /// Template of a claim.
     pub struct ResourceClaimTemplateSpec {
-        /// What it asks for.
+        /// Spec of the claim.
         spec: optional ResourceClaimSpec = 2,
     }
 }

@@ -42,8 +42,8 @@ impl Time {
         }))
     }
 
-    /// What stands for the time that `text` is, where that is beyond what can be calculated with;
-    /// `None` for any other text. `context` hears of it.
+    /// Replacement of the time in `text`, where that is beyond the supported range;
+    /// `None` for any other text. Adds a warning to `context`.
     pub(super) fn replaced(text: &str, field: &str, context: &mut Context) -> Option<String> {
         let limit = nearest(beyond(text)?);
         tell(field, limit, context);
@@ -81,7 +81,7 @@ fn beyond(text: &str) -> Option<i64> {
         5.. => "2000",
         _ => return None,
     };
-    // What is left must be right in a year that is known, leap or not.
+    // The rest must be right in a year that is known, leap or not.
     let right = format!("{twin}-{rest}").parse::<Timestamp>().is_ok();
     (numeric && right && text.parse::<Timestamp>().is_err()).then_some(limit)
 }

@@ -12,7 +12,7 @@ use crate::model::kind::for_each_kind;
 /// A version of one kind's API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
-    /// What is served.
+    /// Kind that is served.
     pub kind: Kind,
     /// Group and version, as in objects.
     pub api_version: &'static str,
@@ -43,7 +43,7 @@ macro_rules! versions {
 for_each_kind!(versions);
 
 impl Version {
-    /// Whether servers that have it offer it without configuration: new beta APIs are off by
+    /// True if servers that have it offer it without configuration: new beta APIs are off by
     /// default since Kubernetes 1.24, alpha APIs always were.
     #[must_use]
     pub fn is_served_by_default(&self) -> bool {
@@ -56,12 +56,12 @@ pub fn versions_of(kind: Kind) -> impl Iterator<Item = &'static Version> {
     VERSIONS.iter().filter(move |version| version.kind == kind)
 }
 
-/// What an object's `apiVersion` and `kind` mean to this plugin.
+/// Meaning of an object's `apiVersion` and `kind` to this plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lookup {
     /// One of the kinds that answers are made from.
     Read(&'static Version),
-    /// Such a kind, at a version that is not in the table.
+    /// A kind of the table, at a version that is not in it.
     UnknownVersion(Kind),
     /// Anything else.
     NotRead,

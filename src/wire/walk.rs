@@ -1,8 +1,7 @@
 //! One pass over a document: finds the objects, and decodes those of interest as what they are.
 //!
-//! An object is decoded while it is read where what it is stands before everything else, as programs write
-//! it. Where that is not so, or where something is wrong, its fields are read first, whatever the text is
-//! written in, and decoded then.
+//! An object is decoded while it is read if its type comes before everything else, as programs write
+//! it. Otherwise, or after an error, its fields are read first, in any encoding, and decoded then.
 
 use std::fmt;
 
@@ -32,7 +31,7 @@ type Fields = Map<String, Value>;
 /// Gives back the fields of an object that does not say what it is, because only its list does.
 pub(super) struct ObjectSeed<'a> {
     found: &'a mut ParseContext,
-    /// What the object is, where the list has said so for all of its objects.
+    /// Type of the object, where the list gives it for all of its objects.
     inherited: Option<&'a TypeMeta>,
 }
 
@@ -123,7 +122,7 @@ impl<'de> Visitor<'de> for ObjectSeed<'_> {
     }
 }
 
-/// What has been read of an object.
+/// Fields of an object that were read so far.
 #[derive(Default)]
 pub(super) struct Head {
     api_version: Option<String>,
@@ -164,7 +163,7 @@ impl Head {
         Ok(())
     }
 
-    /// Passes over all other fields of an object that nobody asked for; it may not become another one.
+    /// Skips all other fields of an object; it may not become another one.
     pub(super) fn skip_rest<'de, A: MapAccess<'de>>(
         &mut self,
         map: &mut A,
@@ -195,13 +194,13 @@ impl Head {
         })
     }
 
-    /// Whether `items` are a list's: they are, unless the object is known to be something else.
+    /// True if `items` are a list's: they are, unless the object is known to be something else.
     fn may_be_list(&self) -> bool {
         self.kind.as_deref().is_none_or(is_list)
     }
 }
 
-/// Whether an object that says so is passed over.
+/// True if an object of this type is skipped.
 pub(super) fn is_of_no_interest(api_version: &str, kind: &str) -> bool {
     !is_list(kind)
         && !is_status(api_version, kind)
@@ -237,13 +236,13 @@ fn slice_of_v1beta1(type_meta: TypeMeta, mut fields: Fields) -> (TypeMeta, Field
     )
 }
 
-/// Whether it is a list of any kinds, or of one that is read.
+/// True if it is a list of any kinds, or of one that is read.
 fn is_known_list(list: &TypeMeta) -> bool {
     list.of_items()
         .is_none_or(|items| !matches!(lookup(&items.api_version, &items.kind), Lookup::NotRead))
 }
 
-/// Whether it is a server's account of a failure.
+/// True if it is a server's report of a failure.
 fn is_status(api_version: &str, kind: &str) -> bool {
     kind == "Status" && api_version == "v1"
 }
@@ -464,7 +463,7 @@ impl<'de> Visitor<'de> for ItemsSeed<'_> {
         formatter.write_str("a list of objects")
     }
 
-    /// What Go writes for a list that was never filled.
+    /// Null, which Go writes for a list that was never filled.
     fn visit_unit<E: Error>(self) -> Result<Vec<Untyped>, E> {
         Ok(Vec::new())
     }

@@ -1,4 +1,4 @@
-//! Watches: each change of a kind's objects as the server tells it, decoded while it arrives.
+//! Watches: each change of a kind's objects, decoded while it arrives.
 //!
 //! ```text
 //! protobuf   length (4 bytes, big-endian)  WatchEvent{ type=1  object=2{ raw=1 "k8s\0" Unknown } }  …
@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Of the bytes, at most one event is held. A frame that is cut off when the watch ends is dropped:
-//! whoever resumes from the last complete event is told of it again.
+//! a watch that resumes from the last complete event receives it again.
 //!
 //! Upstream: `k8s.io/apimachinery/pkg/util/framer`, `pkg/watch`, and
 //! `k8s.io/apiserver/pkg/endpoints/handlers/watch.go`.
@@ -32,16 +32,16 @@ const TOO_LARGE: &str =
 /// The length of a frame's length.
 const PREFIX: usize = 4;
 
-/// What a watch tells, and up to which state of the list everything has been told by then.
+/// Event of a watch, and the version of the list up to which all events have been sent by then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchEvent {
-    /// What has changed.
+    /// Change.
     pub change: Change,
     /// The state from which to resume after this event; opaque.
     pub resource_version: String,
 }
 
-/// What has changed.
+/// Change of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The object is there, and is so now.

@@ -1,4 +1,4 @@
-//! How much memory a protobuf message of the podresources API takes once it is decoded, before it is.
+//! Memory of a decoded protobuf message of the podresources API, computed before it is decoded.
 //!
 //! An empty message is two bytes on the wire and a hundred in memory, so that a limit of bytes alone is none.
 
@@ -12,14 +12,14 @@ pub struct Shape {
     pub messages: &'static [(u32, &'static Shape)],
 }
 
-/// What any field takes that is text or a list, beside its bytes.
+/// Size of any field that is text or a list, beside its bytes.
 // Pointer, capacity and length of a `String` or `Vec`.
 const FIELD: usize = 24;
-/// What a number takes.
+/// Size of a number.
 const NUMBER: usize = 8;
 
 impl Shape {
-    /// What a message of this shape takes at most, or `None` where the bytes are none.
+    /// Maximum size of a message of this shape, or `None` where the bytes are none.
     #[must_use]
     pub fn weight(&self, message: &[u8]) -> Option<usize> {
         let mut rest = message;

@@ -18,7 +18,7 @@ use crate::model::{self, DisruptionAction, FailurePolicy, JobEnd};
 
 /// The number of pods where a workload does not say, as the server fills it in.
 const ONE: i32 = 1;
-/// What a Job puts up with where it does not say.
+/// Default failures that a Job tolerates.
 const DEFAULT_BACKOFF_LIMIT: i32 = 6;
 
 /// A workload on the wire, which becomes a fact of the kind `K`.
@@ -130,7 +130,7 @@ struct StatusCondition {
     reason: Option<String>,
 }
 
-/// How the fields of one kind are read.
+/// Reader of the fields of one kind.
 pub(super) trait Scale: Sized {
     /// The fact as one of its kind.
     fn object(workload: model::Workload) -> Object;
@@ -155,7 +155,7 @@ impl<K: Scale> ToFact for Scaled<K> {
             failure: None,
             rollout: None,
         };
-        // Who reads metadata alone learns nothing of numbers.
+        // Metadata alone contains no numbers.
         if let Some(spec) = &self.plain.spec {
             let status = self.plain.status.unwrap_or_default();
             K::fill(spec, &status, &mut workload);
@@ -181,7 +181,7 @@ fn replicated(spec: &Spec, status: &Status, workload: &mut model::Workload) {
     });
 }
 
-/// What is said of the object itself, such as its generation, is filled in behind this.
+/// Fills in the fields of a Deployment; its metadata, such as its generation, is added later.
 fn deployment(spec: &Spec, status: &Status, workload: &mut model::Workload) {
     replicated(spec, status, workload);
     workload.rollout = Some(model::Rollout {
@@ -221,7 +221,7 @@ fn job(spec: &Spec, status: &Status, workload: &mut model::Workload) {
     });
 }
 
-/// How many pods a Job wants at work: no more than have to succeed still, and none while it is suspended.
+/// Pods that a Job wants at work: no more than have to succeed still, and none while it is suspended.
 ///
 /// Upstream: `manageJob` in `pkg/controller/job/job_controller.go`.
 fn active_wanted(spec: &Spec, status: &Status) -> i32 {
@@ -238,7 +238,7 @@ fn active_wanted(spec: &Spec, status: &Status) -> i32 {
     }
 }
 
-/// How a Job ended, by its conditions.
+/// End of a Job, by its conditions.
 ///
 /// Upstream: `IsJobFinished` in `pkg/controller/job/utils.go`.
 fn ended(conditions: &[StatusCondition]) -> Option<JobEnd> {
@@ -277,7 +277,7 @@ fn coscheduled(spec: &Spec, _: &Status, workload: &mut model::Workload) {
 /// Neither makes pods itself.
 fn none(_: &Spec, _: &Status, _: &mut model::Workload) {}
 
-/// What the first rule that fits does about a pod with condition DisruptionTarget.
+/// Action of the first rule that matches, for a pod with condition DisruptionTarget.
 ///
 /// Upstream: `matchPodFailurePolicy` in `pkg/controller/job/pod_failure_policy.go`.
 fn disruption(policy: Option<&PodFailurePolicy>) -> DisruptionAction {

@@ -5,7 +5,7 @@ use serde_yaml::{Deserializer, Error};
 
 /// Deepest nesting that is read; Kubernetes objects stay far below, and the parser is recursive.
 const MAX_DEPTH: usize = 64;
-/// How many values aliases may repeat; kubectl writes none.
+/// Maximum number of values that aliases may repeat; kubectl writes none.
 const MAX_REPEATED: usize = 100_000;
 
 /// One document of a YAML text.
@@ -46,13 +46,13 @@ pub(super) fn documents(text: &str) -> Vec<Document<'_>> {
     documents
 }
 
-/// Whether `text` begins with the line that begins a document.
+/// True if `text` begins with the line that begins a document.
 fn is_marker(text: &str) -> bool {
     text.strip_prefix("---")
         .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']))
 }
 
-/// Whether there is more than directives, comments and blank lines.
+/// True if there is more than directives, comments and blank lines.
 fn has_content(text: &str) -> bool {
     text.lines()
         .any(|line| !line.trim_start().is_empty() && !line.starts_with(['%', '#']))
@@ -86,7 +86,7 @@ pub(super) fn with_deserializer<'de, T>(
     serde_yaml::with_deserializer_from_str_with_options(text, options, read)
 }
 
-/// Whether `error` is about the YAML itself and not about what it stands for.
+/// True if `error` is about the YAML itself and not about its content.
 pub(super) fn is_syntax(error: &Error) -> bool {
     !matches!(
         innermost(error),
@@ -104,7 +104,7 @@ pub(super) fn describe(error: &Error, lines: usize) -> String {
     of_document(&in_words(innermost(error)), lines)
 }
 
-/// What is said about a document before which there were so many `lines` of the whole text.
+/// Message about a document after `lines` lines of the whole text.
 pub(super) fn of_document(text: &str, lines: usize) -> String {
     match lines {
         0 => text.to_owned(),
@@ -148,7 +148,7 @@ fn in_words(error: &Error) -> String {
 
 const TOO_MANY_ALIASES: &str = "its anchors and aliases expand to too much data";
 
-/// What there is too much of.
+/// Message about the exceeded limit.
 fn excess(breach: &BudgetBreach) -> String {
     if matches!(breach, BudgetBreach::Depth { .. }) {
         format!("it is nested deeper than {MAX_DEPTH} levels")

@@ -64,7 +64,7 @@ impl ApiClient {
         })
     }
 
-    /// Which server is asked.
+    /// Server of the requests.
     #[must_use]
     pub fn server(&self) -> &Arc<Server> {
         &self.shared.server
@@ -99,18 +99,18 @@ impl ApiClient {
         self.observations(|observations| observations.time)
     }
 
-    /// What the server warned of, each text once, in the order of arrival.
+    /// Warnings of the server, each text once, in the order of arrival.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         self.observations(|observations| observations.warnings.clone())
     }
 
-    /// Whether an answer of it was an API server's.
+    /// True if one of its responses was an API server's.
     pub(in crate::cluster) fn is_api_server(&self) -> bool {
         self.observations(|observations| observations.is_api_server)
     }
 
-    /// What is done with the cluster, if that was said.
+    /// Purpose of the connection, if it was given.
     #[must_use]
     pub fn purpose(&self) -> Option<Purpose> {
         self.shared.purpose
@@ -150,7 +150,7 @@ impl ApiClient {
         }
     }
 
-    /// What it means to the user that `read` failed for good.
+    /// Error for the user after `read` failed for good.
     pub(in crate::cluster) fn error(&self, read: &Read, failure: AttemptFailure) -> ClusterError {
         let server = Arc::clone(&self.shared.server);
         let path = read.path.clone();

@@ -1,10 +1,10 @@
-//! What becomes of a body while it arrives.
+//! Consumers of a body while it arrives.
 
 use super::retry::AttemptFailure;
 
 /// Takes a body while it arrives.
 pub(in crate::cluster) trait BodyReader {
-    /// What it makes of the body.
+    /// Result made of the body.
     type Output;
 
     /// Takes the next bytes.
@@ -18,11 +18,11 @@ pub(in crate::cluster) trait BodyReader {
 /// of a list that is longer is asked for in smaller ones.
 const LONGEST: usize = 32 << 20;
 
-/// Adds `bytes` to a body that is held as a whole: the one place where bytes of a server pile up.
+/// Adds `bytes` to a body that is held as a whole: the one place where bytes of a server accumulate.
 ///
 /// # Errors
 ///
-/// When there are more of them than can be meant; nothing of them is kept then.
+/// When the body becomes too long; `bytes` are not kept then.
 pub(in crate::cluster) fn hold(body: &mut Vec<u8>, bytes: &[u8]) -> Result<(), AttemptFailure> {
     if bytes.len() > LONGEST.saturating_sub(body.len()) {
         let limit = LONGEST >> 20;

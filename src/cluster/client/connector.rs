@@ -88,7 +88,7 @@ fn secured<C>(config: &Config, connector: C) -> Result<HttpsConnector<C>, kube::
     let name = config.tls_server_name.clone().map(ServerName::try_from);
     let builder = match name {
         Some(Ok(name)) => builder.with_server_name_resolver(FixedServerNameResolver::new(name)),
-        // What is no name is refused when the kubeconfig is loaded.
+        // An invalid name is refused when the kubeconfig is loaded.
         Some(Err(_)) | None => builder,
     };
     // HTTP/1.1 alone: servers from 1.33 to 1.37 send large bodies faster over it than over HTTP/2.

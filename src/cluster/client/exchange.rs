@@ -18,12 +18,12 @@ use super::transport::Access;
 use crate::cluster::error::ClusterError;
 use crate::cluster::observer::Event;
 
-/// After this long without a sign of the server, the user is told whom the plugin waits for.
+/// Silence of the server after which the user is told which server the plugin waits for.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// More than this of a refusal is not read.
 const LONGEST_REFUSAL: usize = 1 << 20;
 
-/// How far an answer has come: its HTTP status, and bytes of the body, uncompressed.
+/// Progress of a response: its HTTP status, and bytes of the body, uncompressed.
 #[derive(Debug, Default)]
 struct Progress {
     status: Option<u16>,

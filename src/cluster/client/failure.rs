@@ -12,13 +12,13 @@ use kube::client::AuthError;
 use super::retry::AttemptFailure;
 use crate::cluster::error::{ClusterError, Server};
 
-/// What it means that a client could not be made.
+/// Error for a client that could not be created.
 pub(super) fn unusable(server: &Server, error: &kube::Error) -> ClusterError {
     let reason = innermost(error);
     ClusterError::configuration(format!("cannot connect to {server}: {reason}"))
 }
 
-/// What it means that a request got no answer: what failed before there was a connection was not
+/// Failure of a request without response: one that failed before there was a connection was not
 /// sent, everything else may have been.
 pub(super) fn unanswered(server: &Arc<Server>, error: &kube::Error) -> AttemptFailure {
     if find::<AuthError>(error).is_some() {
@@ -53,7 +53,7 @@ pub(super) fn unanswered(server: &Arc<Server>, error: &kube::Error) -> AttemptFa
     }
 }
 
-/// What broke while a body arrived.
+/// Failure while a body arrived.
 pub(super) fn interrupted(error: &kube::Error) -> AttemptFailure {
     AttemptFailure::Broken(innermost(error))
 }

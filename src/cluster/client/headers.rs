@@ -1,4 +1,4 @@
-//! What the headers of answers say, over the life of a client.
+//! Headers of responses, collected over the life of a client.
 
 use std::time::Duration;
 
@@ -64,7 +64,7 @@ fn server_time(headers: &HeaderMap) -> Option<Timestamp> {
         .then(|| time.timestamp())
 }
 
-/// How long the server asks to wait before the request is sent again; API servers say it in seconds.
+/// Delay that the server requests before a retry; API servers give it in seconds.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     seconds.parse().ok().map(Duration::from_secs)

@@ -98,7 +98,7 @@ impl ServerCertVerifier for Pinned {
     }
 }
 
-/// Whether that the certificate is an authority's is all that webpki has against it. It looks at that
+/// True if webpki's only objection is that the certificate is an authority's. It checks that
 /// after the time, so that one that has expired is still refused.
 fn is_only_an_authority(reason: &OtherError) -> bool {
     // Compared as text, because `webpki` is not a direct dependency and its error type cannot be named.

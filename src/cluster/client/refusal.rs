@@ -22,23 +22,23 @@ use crate::cluster::permission::Permission;
 use crate::cluster::purpose::Purpose;
 use crate::wire::{ServerStatus, server_status};
 
-/// What an API server says about a path that it does not know.
+/// Body with which an API server answers an unknown path.
 ///
 /// Upstream: `http.NotFound`, through `NotFoundHandler` in `apiserver/pkg/util/notfoundhandler`.
 const UNKNOWN_PATH: &[u8] = b"404 page not found\n";
-/// What an API server says when it is too busy to look at a request.
+/// Body with which an API server refuses a request when it is too busy.
 ///
 /// Upstream: `tooManyRequests` in `apiserver/pkg/server/filters/maxinflight.go`.
 const TOO_BUSY: &[u8] = b"Too many requests, please try again later.\n";
 
-/// What was asked of whom, and for what.
+/// Request that was refused: its server, target and purpose.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestContext<'a> {
     pub(super) server: &'a Arc<Server>,
     pub(super) read: &'a Read,
     /// The change that was asked for, if any.
     pub(super) change: Option<&'a Change>,
-    /// Whether another answer of the server was an API server's.
+    /// True if another response of the server was an API server's.
     pub(super) is_api_server: bool,
     pub(super) purpose: Option<Purpose>,
 }
@@ -49,7 +49,7 @@ pub(super) struct Refusal {
     status: StatusCode,
     retry_after: Option<Duration>,
     body: Vec<u8>,
-    /// Whether the body did not break off.
+    /// True if the body did not break off.
     is_whole: bool,
     account: Option<ServerStatus>,
 }
@@ -69,17 +69,17 @@ impl Refusal {
         }
     }
 
-    /// Whether an API server said it, as far as the form shows.
+    /// True if it came from an API server, as far as its form shows.
     pub(super) fn is_of_api_server(&self) -> bool {
         self.account.is_some()
     }
 
-    /// Whether the server does not know who asks.
+    /// True if the server does not know the user.
     pub(super) fn is_unauthorized(&self) -> bool {
         self.status == StatusCode::UNAUTHORIZED
     }
 
-    /// What it means for the request: whether to retry, and the error otherwise.
+    /// Consequence for the request: a retry, or the error.
     pub(super) fn classify(self, asked: &RequestContext<'_>) -> AttemptFailure {
         // For an eviction, 429 with a Status is what a budget says; asking again at once would not change it.
         let is_of_budget = self.status == StatusCode::TOO_MANY_REQUESTS
@@ -130,13 +130,13 @@ impl Refusal {
     }
 }
 
-/// Whether the path is that of a pod's eviction.
+/// True if the path is that of a pod's eviction.
 fn is_eviction(path: &str) -> bool {
     let path = path.split('?').next().unwrap_or_default();
     path.ends_with("/eviction") && path.contains("/pods/")
 }
 
-/// What it means when the server explains itself.
+/// Failure with the server's own explanation.
 fn explained(
     asked: &RequestContext<'_>,
     status: StatusCode,
@@ -183,14 +183,14 @@ fn explained(
     })
 }
 
-/// Whether `name`, of the object that is not found, is of none that the answer to this request can be about.
+/// True if `name`, of the object that was not found, cannot belong to a response to this request.
 fn is_of_another(asked: &RequestContext<'_>, name: &str) -> bool {
     let path = asked.read.path.split('?').next().unwrap_or_default();
     let is_other = match Target::of(path) {
         Target::Object(_) => unescaped(path.rsplit('/').next().unwrap_or_default()) != name,
-        // Whoever makes an object may be missing its namespace; no list is missing because of an object.
+        // Creating an object may fail because its namespace is missing; no list is missing because of an object.
         Target::Collection(_) => asked.change.is_none(),
-        // What a server serves is not missing because of an object either.
+        // Discovery does not depend on an object either.
         Target::Discovery(_) | Target::Version => true,
         // A subresource may be missing something else.
         Target::Other => false,
@@ -198,7 +198,7 @@ fn is_of_another(asked: &RequestContext<'_>, name: &str) -> bool {
     is_other && !name.is_empty()
 }
 
-/// Whether an object is refused that its user may make: `… is forbidden: violates PodSecurity …`. No role helps then.
+/// True if admission refuses an authorized user: `… is forbidden: violates PodSecurity …`. No role helps then.
 ///
 /// Upstream: `NewForbidden` of admission plugins in `apiserver/pkg/admission/errors.go`; authorizers name the user.
 fn is_of_admission(message: &str) -> bool {
@@ -236,7 +236,7 @@ mod tests {
         meaning(path, refused(status, body, true), true)
     }
 
-    /// What it means that this came of an answer, and then nothing.
+    /// Failure for a response that broke off after this part.
     fn judge_part(status: u16, body: &str) -> String {
         meaning(RULE, refused(status, body, false), true)
     }
@@ -293,7 +293,7 @@ mod tests {
         for code in [400, 404, 409, 500] {
             assert_eq!(judge_part(code, half), "Broken");
         }
-        // What says who said it has arrived.
+        // The part that arrived identifies the sender.
         let kind = status(
             404,
             "NotFound",

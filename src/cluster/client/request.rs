@@ -1,4 +1,4 @@
-//! What is asked of a server.
+//! Requests to a server.
 
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{Method, Request};
@@ -7,7 +7,7 @@ use kube::client::Body;
 use super::retry::AttemptFailure;
 use crate::cluster::permission::Permission;
 
-/// What the API server calls its compact encoding.
+/// Media type of the API server's compact encoding.
 pub(in crate::cluster) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 /// The encoding that every resource has.
 pub(in crate::cluster) const JSON: &str = "application/json";
@@ -25,18 +25,18 @@ pub(in crate::cluster) struct Read {
     pub(in crate::cluster) path: String,
     /// The encoding to ask for.
     pub(in crate::cluster) accept: &'static str,
-    /// What the user must be allowed to do.
+    /// Permission that the user needs.
     pub(in crate::cluster) permission: Permission,
 }
 
-/// What a request wants to be changed.
+/// Change that a request makes.
 #[derive(Clone, Debug)]
 pub(in crate::cluster) struct Change {
-    /// Such as `PATCH`.
+    /// HTTP method, such as `PATCH`.
     pub(in crate::cluster) method: Method,
     /// The encoding of the body.
     pub(in crate::cluster) content_type: &'static str,
-    /// What is sent.
+    /// Body that is sent.
     pub(in crate::cluster) body: Vec<u8>,
 }
 

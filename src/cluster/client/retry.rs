@@ -10,17 +10,17 @@ use http::StatusCode;
 
 use crate::cluster::error::ClusterError;
 
-/// How often a read is sent at most when its answer keeps breaking off.
+/// Maximum number of attempts of a read whose response keeps breaking off.
 pub(in crate::cluster) const ATTEMPTS: u32 = 3;
-/// How often a busy server is asked at most, where the user has set no limit of time.
+/// Maximum number of requests to a busy server, without a time limit of the user.
 const LONGEST_QUEUE: u32 = 100;
 /// Between two attempts, when the server does not say how long to wait.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The least between two attempts, times the number of attempts so far: whatever the server says, it
+/// Minimum delay between two attempts, times the number of attempts so far: whatever the server says, it
 /// is not asked in a hot loop.
 const BREATH: Duration = Duration::from_millis(100);
 
-/// Why an attempt did not give an answer.
+/// Reason why an attempt did not give a response.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::cluster) enum AttemptFailure {
     /// Nothing was sent, and trying again would not help.
@@ -52,7 +52,7 @@ pub(in crate::cluster) enum AttemptFailure {
 }
 
 impl AttemptFailure {
-    /// Whether it is a complete response of a server that refuses.
+    /// True if it is a complete response of a server that refuses.
     pub(super) fn is_refusal(&self) -> bool {
         matches!(self, Self::Final(_) | Self::Busy { .. } | Self::Expired)
     }
@@ -64,7 +64,7 @@ impl From<ClusterError> for AttemptFailure {
     }
 }
 
-/// Whether a status says "not now".
+/// True if a status says "not now".
 ///
 /// Upstream: `checkWait` in `client-go/rest/request.go`.
 pub(in crate::cluster) fn is_busy(status: StatusCode, retry_after: Option<Duration>) -> bool {
@@ -73,7 +73,7 @@ pub(in crate::cluster) fn is_busy(status: StatusCode, retry_after: Option<Durati
         || (status.is_server_error() && retry_after.is_some())
 }
 
-/// What one request has put up with so far.
+/// Retries that one request has used so far.
 #[derive(Debug)]
 pub(in crate::cluster) struct RetryBudget {
     limit: Option<Duration>,
@@ -94,7 +94,7 @@ impl RetryBudget {
         }
     }
 
-    /// How long to wait before the next attempt, or `None` to give up; `elapsed` is the time since
+    /// Delay before the next attempt, or `None` to give up; `elapsed` is the time since
     /// the first attempt began.
     pub(in crate::cluster) fn next(
         &mut self,

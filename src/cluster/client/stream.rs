@@ -61,7 +61,7 @@ impl Stream {
 pub(super) async fn next_bytes(body: &mut Body) -> Result<Option<Bytes>, AttemptFailure> {
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| failure::interrupted(&error))?;
-        // What is not data are trailers, which API servers do not send.
+        // Frames without data are trailers, which API servers do not send.
         if let Ok(bytes) = frame.into_data() {
             return Ok(Some(bytes));
         }

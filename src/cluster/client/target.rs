@@ -9,7 +9,7 @@ use http::Method;
 use super::request::{Change, Read};
 use crate::wire::{identity, server_status};
 
-/// What a path leads to.
+/// Target of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::cluster) enum Target {
     /// One object of a resource.
@@ -29,7 +29,7 @@ pub(in crate::cluster) enum Target {
 pub(in crate::cluster) struct Resource(String, pub(in crate::cluster) String);
 
 impl Target {
-    /// What `path`, with or without a query, leads to.
+    /// Target of `path`, with or without a query.
     pub(in crate::cluster) fn of(path: &str) -> Self {
         let path = path.split('?').next().unwrap_or_default();
         let parts: Vec<&str> = path.split('/').skip(1).collect();
@@ -55,7 +55,7 @@ impl Target {
 }
 
 impl Resource {
-    /// Whether objects of `kind` are what this resource holds.
+    /// True if this resource holds objects of `kind`.
     ///
     /// Upstream: `UnsafeGuessKindToResource` in `apimachinery/pkg/api/meta`, which is right for every
     /// kind of Kubernetes but `Endpoints`.
@@ -72,7 +72,7 @@ impl Resource {
     }
 }
 
-/// Whether `body`, which came with success, answers `read` with its `change`.
+/// True if `body`, which came with success, answers `read` with its `change`.
 pub(super) fn answers(read: &Read, change: Option<&Change>, body: &[u8]) -> bool {
     let method = change.map(|change| &change.method);
     let found = identity(body).unwrap_or_default();

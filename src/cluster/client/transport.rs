@@ -30,7 +30,7 @@ pub(super) struct Transport {
 #[derive(Clone)]
 pub(super) struct Access {
     pub(super) client: kube::Client,
-    /// How often they were renewed before.
+    /// Number of earlier renewals.
     generation: u32,
     /// The server has accepted them.
     accepted: bool,
@@ -51,7 +51,7 @@ impl Transport {
         })
     }
 
-    /// What requests are sent with at the moment.
+    /// Current credentials and connection for requests.
     pub(super) fn access(&self) -> Access {
         self.current().clone()
     }

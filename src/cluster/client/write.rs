@@ -14,7 +14,7 @@ use super::request::{Change, Read};
 use super::retry::{AttemptFailure, RetryBudget};
 use crate::cluster::error::ClusterError;
 
-/// What became of a write.
+/// Outcome of a write.
 #[derive(Debug)]
 pub(in crate::cluster) enum WriteOutcome {
     /// It was carried out; the JSON that the server answered with.
@@ -27,16 +27,16 @@ pub(in crate::cluster) enum WriteOutcome {
     Lost(ClusterError),
 }
 
-/// What became of a write, and how often it was sent.
+/// Outcome of a write, and of earlier attempts.
 #[derive(Debug)]
 pub(in crate::cluster) struct WriteResult {
-    /// What became of it, by the last answer.
+    /// Outcome, by the last response.
     pub(in crate::cluster) outcome: WriteOutcome,
-    /// Whether a server was asked before that said that it had not looked at it.
+    /// True if a server was asked before that said that it had not looked at it.
     pub(in crate::cluster) was_sent_before: bool,
 }
 
-/// What an answer proves about a change.
+/// Proof of a response about a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WriteProof {
     /// It was not made.
@@ -97,7 +97,7 @@ impl ApiClient {
     }
 }
 
-/// What an attempt proves that failed so.
+/// Proof of a failed attempt.
 fn proof(failure: &AttemptFailure) -> WriteProof {
     match failure {
         AttemptFailure::Unsent(_) => WriteProof::Unmade,
@@ -106,7 +106,7 @@ fn proof(failure: &AttemptFailure) -> WriteProof {
         | AttemptFailure::Broken(_)
         | AttemptFailure::Unreadable(_)
         | AttemptFailure::TooLong(_) => WriteProof::Nothing,
-        // Who asks, and whether they may, is looked at before anything is done.
+        // Authentication and authorization come before any change.
         AttemptFailure::Final(
             ClusterError::Unauthorized { .. } | ClusterError::Forbidden { .. },
         ) => WriteProof::Unmade,

@@ -16,7 +16,7 @@ use crate::cluster::bounded;
 use crate::cluster::error::ClusterError;
 use crate::cluster::observer::Observer;
 
-/// How to get credentials again when they have expired: from a file that is replaced, or from a plugin.
+/// Renewal of expired credentials: from a file that is replaced, or from a plugin.
 #[derive(Clone, Debug)]
 pub(in crate::cluster) struct Renewal {
     chosen: Chosen,

@@ -26,7 +26,7 @@ pub(super) struct Chosen {
     pub(super) user_name: Option<String>,
     pub(super) user: AuthInfo,
     pub(super) namespace: Option<String>,
-    /// Which credential plugins may be run.
+    /// Credential plugins that may be run.
     pub(super) policy: Policy,
     /// The files that all this is from, for messages.
     pub(super) files: String,

@@ -1,6 +1,6 @@
 //! A connection: the cluster and the user that were chosen, with flags applied, as kube's `Config`.
 //!
-//! What cannot be loaded is said here, in one line that names the file and the object, before any request is made.
+//! Errors are reported here, in one line that names the file and the object, before any request is made.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct Connection {
     pub(in crate::cluster) config: Config,
     /// For credentials that expire.
     pub(in crate::cluster) renewal: Option<Renewal>,
-    /// Which server it leads to.
+    /// Server.
     pub server: Arc<Server>,
     /// The kubeconfig context, if one was used.
     pub context: Option<String>,
@@ -33,7 +33,7 @@ pub struct Connection {
     pub namespace: String,
     /// For how long the server may be silent; absent for no limit.
     pub request_timeout: Option<Duration>,
-    /// What is done with the cluster.
+    /// Purpose of the connection.
     pub purpose: Option<Purpose>,
 }
 

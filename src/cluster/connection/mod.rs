@@ -1,4 +1,4 @@
-//! Which server, which user, and how to get there.
+//! Connection to a cluster: server, user, credentials and proxy.
 //!
 //! Takes kubectl's flags, the kubeconfig and the environment as values, and gives a [`Connection`].
 //!

@@ -1,4 +1,4 @@
-//! What the user and the environment say about the connection.
+//! Connection settings of the user and the environment.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::cluster::purpose::Purpose;
 
-/// How long a server may be silent when nothing is said.
+/// Maximum silence of a server by default.
 pub const DEFAULT_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// kubectl's connection flags, as they were given.
@@ -56,7 +56,7 @@ pub struct ConnectionOptions {
     pub proxy_url: Option<String>,
     /// `--kuberc`: kubectl's preferences, which say what credential plugins may be run.
     pub kuberc: Option<PathBuf>,
-    /// What is done with the cluster, which decides which role is shown to somebody who may not.
+    /// Purpose of the connection, which decides the role that is shown when a permission is missing.
     pub purpose: Option<Purpose>,
 }
 
@@ -115,9 +115,9 @@ pub struct Environment {
     pub service_host: Option<String>,
     /// `KUBERNETES_SERVICE_PORT`, set in pods.
     pub service_port: Option<String>,
-    /// Whether somebody can answer the questions of a credential plugin.
+    /// True if the user can answer the prompts of a credential plugin.
     pub stdin_is_terminal: bool,
-    /// Whether nobody must be disturbed, as while a shell completes a word: credential plugins say
+    /// True if the user must not be disturbed, as while a shell completes a word: credential plugins print
     /// nothing then.
     pub is_silent: bool,
 }

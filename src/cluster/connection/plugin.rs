@@ -21,7 +21,7 @@ use super::preferences::Policy;
 use crate::cluster::error::ClusterError;
 use crate::cluster::observer::{Event, Observer};
 
-/// After this long the user is told what the plugin is waited for.
+/// Time after which the user is told that a credential plugin is still running.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// More than this of its output is not read: certificates and tokens take some thousand bytes.
 const LONGEST_ANSWER: u64 = 1 << 20;
@@ -31,7 +31,7 @@ const VERSIONS: [&str; 2] = [
     "client.authentication.k8s.io/v1beta1",
 ];
 
-/// What a plugin may answer with; certificate and key are PEM, not base64.
+/// Credentials from a plugin; certificate and key are PEM, not base64.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Credentials {
@@ -80,7 +80,7 @@ impl Plugin<'_> {
         self.parse(&output?)
     }
 
-    /// What the plugin prints until it ends well.
+    /// Output of the plugin, once it ends with success.
     async fn output(&self, command: &mut Command) -> Result<Vec<u8>, ClusterError> {
         let failed = |error: io::Error| self.start_error(&error);
         let mut child = command.spawn().map_err(failed)?;
@@ -217,7 +217,7 @@ impl Plugin<'_> {
 }
 
 /// The program to start for `command`, which is never one of the current directory: after a change into a foreign
-/// directory, what lies there under the name of a plugin must not run.
+/// directory, a file there with the name of a plugin must not run.
 ///
 /// Upstream: `LookPath` in Go's `os/exec`.
 fn program(command: &str, path: Option<&OsStr>) -> Option<PathBuf> {

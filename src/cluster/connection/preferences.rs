@@ -15,7 +15,7 @@ use super::options::{ConnectionOptions, Environment};
 use crate::cluster::bounded;
 use crate::cluster::error::ClusterError;
 
-/// Which credential plugins may be run.
+/// Policy for credential plugins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Policy {
     /// Whatever the kubeconfig names.
@@ -43,7 +43,7 @@ struct Entry {
 }
 
 impl Policy {
-    /// Whether `command` may be run; `find` gives the program that a name or a path leads to.
+    /// True if `command` may be run; `find` gives the program that a name or a path leads to.
     pub(super) fn allows(&self, command: &str, find: impl Fn(&str) -> Option<PathBuf>) -> bool {
         let list = match self {
             Self::AllowAll => return true,
@@ -65,7 +65,7 @@ fn shortest(path: &Path) -> PathBuf {
     path.components().collect()
 }
 
-/// What the preferences say about credential plugins.
+/// Policy of the preferences for credential plugins.
 ///
 /// # Errors
 ///
@@ -98,7 +98,7 @@ fn read(path: &Path) -> Result<Policy, ClusterError> {
     })
 }
 
-/// That of the first preferences in the file, which may hold them in several versions.
+/// Policy of the first preferences in the file, which may hold them in several versions.
 fn policy_in(text: &str) -> Result<Policy, String> {
     let documents: Vec<Value> =
         serde_yaml::from_multiple(text).map_err(|_| "it is not YAML".to_owned())?;

@@ -19,15 +19,15 @@ use crate::cluster::path::path_of;
 use crate::model::{Kind, Minor, Warning};
 use crate::wire::{Version, versions_of};
 
-/// What a server has.
+/// Kinds and versions that a server serves.
 #[derive(Clone, Debug, Default)]
 pub struct ServedKinds {
     kinds: BTreeMap<Kind, &'static Version>,
-    /// The server's own version, such as `v1.36.2-gke.100`, when it tells.
+    /// The server's own version, such as `v1.36.2-gke.100`, if known.
     pub git_version: Option<String>,
     /// The version as numbers, when they can be read.
     pub version: Option<Minor>,
-    /// What is missing and yet no reason to give up, such as rules.
+    /// Missing kinds that are no reason to give up, such as rules.
     pub findings: Vec<Warning>,
 }
 
@@ -76,12 +76,12 @@ pub async fn discover(client: &ApiClient) -> Result<ServedKinds, ClusterError> {
     Ok(served)
 }
 
-/// Whether there is anything that answers about devices could be made from.
+/// True if the server serves anything that reports about devices could be made from.
 fn has_devices(kinds: &BTreeMap<Kind, &'static Version>) -> bool {
     kinds.contains_key(&Kind::ResourceSlice) || kinds.contains_key(&Kind::ResourceClaim)
 }
 
-/// What a server has, with the versions of admission policies, which most commands never ask for.
+/// Kinds and versions that a server serves, including admission policies, which most commands never ask for.
 ///
 /// # Errors
 ///
@@ -125,7 +125,7 @@ pub async fn served_kinds(client: &ApiClient) -> Result<ServedKinds, ClusterErro
     })
 }
 
-/// The server's own version, if it tells.
+/// The server's own version, if known.
 async fn git_version(client: &ApiClient) -> Result<Option<String>, ClusterError> {
     match document::<ServerVersion>(client, "/version".to_owned()).await {
         Ok(server) => {

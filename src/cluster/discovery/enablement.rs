@@ -5,7 +5,7 @@
 
 use crate::model::{Kind, Minor, Serving};
 
-/// How to get a kind from a server of version `minor` that does not serve it.
+/// Advice to get a kind from a server of version `minor` that does not serve it.
 pub(in crate::cluster) fn how_to_serve(kind: Kind, minor: Option<Minor>) -> String {
     match kind.serving() {
         Serving::Rules => how_to_serve_rules(minor),
@@ -26,7 +26,7 @@ pub(in crate::cluster) fn how_to_serve(kind: Kind, minor: Option<Minor>) -> Stri
     }
 }
 
-/// How to get slices and claims from a server of version `minor` that has none.
+/// Advice to get slices and claims from a server of version `minor` that has none.
 pub(in crate::cluster) fn how_to_serve_devices(minor: Option<Minor>) -> String {
     match minor {
         Some(found) if found.minor < 34 => unsupported(found.minor),
@@ -36,12 +36,12 @@ pub(in crate::cluster) fn how_to_serve_devices(minor: Option<Minor>) -> String {
     }
 }
 
-/// What to do about a version that is not supported.
+/// Advice for a version that is not supported.
 fn unsupported(minor: u32) -> String {
     format!("upgrade the cluster: Kubernetes 1.{minor} is not supported, 1.35 and later are")
 }
 
-/// How to get rules from a server of version `minor` that has devices and no rules.
+/// Advice to get rules from a server of version `minor` that has devices and no rules.
 pub(in crate::cluster) fn how_to_serve_rules(minor: Option<Minor>) -> String {
     let (version, gates) = match minor.map(|found| found.minor) {
         Some(minor @ 0..=34) => return unsupported(minor),
@@ -60,7 +60,7 @@ pub(in crate::cluster) fn how_to_serve_rules(minor: Option<Minor>) -> String {
     )
 }
 
-/// How to get policies that change objects from a server of version `minor` that has none.
+/// Advice to get mutating admission policies from a server of version `minor` that has none.
 fn how_to_serve_mutating_policies(minor: Option<Minor>) -> String {
     if minor.is_some_and(|found| found.minor == 35) {
         "start kube-apiserver with --runtime-config=admissionregistration.k8s.io/v1beta1=true and the feature \

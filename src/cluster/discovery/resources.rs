@@ -23,14 +23,14 @@ struct Resource {
 }
 
 impl Resources {
-    /// Whether all objects of the resource can be asked for.
+    /// True if all objects of the resource can be listed.
     pub(super) fn can_list(&self, plural: &str) -> bool {
         let mut resources = self.resources.iter();
         resources.any(|found| found.name == plural && found.verbs.iter().any(|verb| verb == "list"))
     }
 }
 
-/// What the server says that a version has; nothing when it does not have the version.
+/// Resources of a version, as the server lists them; nothing when it does not have the version.
 ///
 /// # Errors
 ///

@@ -11,14 +11,14 @@ use super::error::InputError;
 use super::limits::Limits;
 use super::sources::FileSource;
 
-/// What every gzip file begins with.
+/// First bytes of every gzip file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
-/// Where a tar archive says that it is one, and how: in the header of its first file.
+/// Position and text of the mark of a tar archive: in the header of its first file.
 const TAR: (usize, &[u8]) = (257, b"ustar");
-/// How much is read before the next look at it.
+/// Bytes that are read before the next check.
 const PORTION: u64 = 1 << 20;
 
-/// What a file holds.
+/// Content of a file.
 pub(in crate::cluster) enum Content<'a> {
     /// All of it.
     Text(String),
@@ -80,10 +80,10 @@ pub(in crate::cluster) fn long_file(source: &FileSource, limits: &Limits) -> Opt
 pub(in crate::cluster) struct Bytes<'a> {
     file: String,
     reader: Box<dyn Read + 'a>,
-    /// Whether it is neither compressed nor anything but a file: then it is as large as it looks.
+    /// True if it is neither compressed nor anything but a file: then its size is known.
     is_plain: bool,
     limits: Limits,
-    /// So many were read from the file itself, and so many came out of them.
+    /// Bytes that were read from the file itself, and bytes after decompression.
     packed: Option<Rc<Cell<u64>>>,
     unpacked: u64,
     failure: Option<InputError>,
@@ -145,7 +145,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// Why reading has failed, where `error` is all that a reader could say.
+    /// Error of a failed read, where `error` is all that a reader could say.
     pub(in crate::cluster) fn failure(&mut self, error: io::Error) -> InputError {
         self.failed().unwrap_or_else(|| InputError::Read {
             file: self.file.clone(),
@@ -153,7 +153,7 @@ impl<'a> Bytes<'a> {
         })
     }
 
-    /// Why reading has failed, if it has.
+    /// Error of the read, if it has failed.
     pub(in crate::cluster) fn failed(&mut self) -> Option<InputError> {
         self.failure.take()
     }
@@ -230,12 +230,12 @@ impl<R: Read> Read for Counting<R> {
     }
 }
 
-/// What begins with `head` and goes on with `rest`, as a parser wants to read it.
+/// Reader of `head` followed by `rest`, for a parser.
 pub(in crate::cluster) fn joined<'a>(head: Vec<u8>, rest: impl Read + 'a) -> impl Read + 'a {
     BufReader::with_capacity(1 << 16, Cursor::new(head).chain(rest))
 }
 
-/// Whether `bytes` begin as an archive of files does.
+/// True if `bytes` begin as an archive of files does.
 fn is_tar(bytes: &[u8]) -> bool {
     let (place, mark) = TAR;
     bytes

@@ -1,10 +1,10 @@
-//! What can be wrong with files.
+//! Errors of files.
 
 use std::io;
 
 use crate::wire::DecodeError;
 
-/// Why saved files could not be read. Says which file; the source says what about it.
+/// Error of a saved file. Names the file; the source names the problem.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
@@ -28,7 +28,7 @@ pub enum InputError {
     NotText {
         /// As given, or as found in a directory.
         file: String,
-        /// What it is instead.
+        /// Actual content.
         problem: String,
     },
     /// A file is an archive of files.
@@ -42,7 +42,7 @@ pub enum InputError {
     TooLarge {
         /// As given, or as found in a directory.
         file: String,
-        /// How much it holds and how much is read.
+        /// Actual and allowed amount.
         problem: String,
     },
     /// A file is text, but not objects that can be read.
@@ -67,7 +67,7 @@ pub enum InputError {
     NothingNeeded {
         /// The files, as given.
         files: String,
-        /// What there is instead.
+        /// Actual content.
         found: String,
     },
     /// No manifest holds a rule.
@@ -85,7 +85,7 @@ pub enum InputError {
         rule: String,
         /// Path of the field, with dots.
         field: String,
-        /// What is wrong with it.
+        /// Problem.
         problem: String,
     },
     /// A saved list carries a note that is not what it should be.
@@ -95,16 +95,16 @@ pub enum InputError {
         file: String,
         /// Name of the annotation.
         annotation: &'static str,
-        /// What it says.
+        /// Value in the file.
         value: String,
-        /// What it should be.
+        /// Expected value.
         expected: &'static str,
     },
 }
 
 impl InputError {
-    /// Whether the file holds something else than objects of Kubernetes, and is whole: a text or data
-    /// for another purpose, as the folders of programs have them. What is cut off or damaged may have
+    /// True if the file is complete and holds something else than Kubernetes objects: a text or data
+    /// for another purpose, as the folders of programs have them. A truncated or damaged file may have
     /// held objects.
     pub(in crate::cluster) fn is_no_manifest(&self) -> bool {
         match self {
@@ -129,7 +129,7 @@ impl InputError {
         }
     }
 
-    /// What to do about it, if there is something: the command that makes a proper dump.
+    /// Remedy, if there is one: the command that makes a proper dump.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {

@@ -13,7 +13,7 @@ use crate::wire::Item;
 pub(in crate::cluster) struct SnapshotBuilder {
     items: Vec<Item>,
     places: BTreeMap<(Kind, String), usize>,
-    /// Oddities, in the order in which they were met.
+    /// Warnings, in the order in which they were met.
     pub(in crate::cluster) warnings: Vec<Warning>,
 }
 
@@ -65,8 +65,8 @@ pub(in crate::cluster) struct SerializedObject {
     pub(in crate::cluster) object: Value,
 }
 
-/// Whether two objects of one name are the same state of it: then either will do, and nobody has to
-/// hear of it. Folders that programs make hold many such pairs.
+/// True if two objects of one name are the same version: then either will do, without a
+/// warning. Folders that programs make hold many such pairs.
 fn is_same_state(one: &Item, other: &Item) -> bool {
     // Manifests that were never applied have no resourceVersion, so only their facts can be compared.
     if one.resource_version.is_empty() && other.resource_version.is_empty() {
@@ -110,8 +110,8 @@ fn shown(version: &str) -> &str {
     }
 }
 
-/// What is missing from every answer, because a kind that it needs was nowhere in the input. What
-/// answers can do without is asked for by those that use it: see [`Reading::without`].
+/// Gaps of every answer, because a required kind was nowhere in the input. Optional
+/// kinds are requested by their users: see [`Reading::without`].
 ///
 /// [`Reading::without`]: crate::model::Reading::without
 pub(in crate::cluster) fn gaps(present: &BTreeSet<Kind>) -> Vec<Gap> {
@@ -123,13 +123,13 @@ pub(in crate::cluster) fn gaps(present: &BTreeSet<Kind>) -> Vec<Gap> {
             Need::Optional => false,
         })
         // `kubectl get a,b -o json` puts all objects into one list, which says nothing about a kind
-        // of which there is none: whether there is none, or nobody was allowed to see it.
+        // of which there is none: either it has no objects, or the user was not allowed to list it.
         .map(Gap::not_in_input)
         .collect()
 }
 
-/// What is missing where claims are reserved for pods that are not there: the pods of some namespaces
-/// alone were saved, as by a must-gather. Only a moment ago may the cluster have lost such a pod.
+/// Gap where claims are reserved for pods that are not there: only the pods of some namespaces
+/// were saved, as by a must-gather. The cluster may have lost such a pod only a moment ago.
 pub(in crate::cluster) fn missing_pods(snapshot: &Snapshot) -> Option<Gap> {
     let known: BTreeSet<_> = snapshot.pods.iter().map(|pod| &pod.uid).collect();
     let missing: BTreeSet<String> = snapshot

@@ -1,7 +1,7 @@
 //! Limits on how much is read from files.
 
-/// How much is read before it is called too much. Counted as it is read, so that nothing is ever taken
-/// in to be found too large afterwards.
+/// Limits on input. Counted while it is read, so that oversized input is never taken
+/// in as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Most bytes of one file, unpacked.

@@ -1,4 +1,4 @@
-//! Reads rules that somebody wrote: `-f FILE`.
+//! Manifests of rules: `-f FILE`.
 
 use std::io::Read;
 

@@ -1,4 +1,4 @@
-//! What saved files show about when, and by which Kubernetes version, they were made.
+//! Time and Kubernetes version of saved files.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use crate::cluster::read::everything::Saved;
 use crate::model::{Kind, Minor, Saving, in_group};
 use crate::wire::{ListMeta, TypeMeta};
 
-/// When the cluster was read, in RFC 3339.
+/// Time when the cluster was read, in RFC 3339.
 const OBSERVED_AT: &str = in_group!("observed-at");
 /// The kinds that were asked for, separated by commas: there may be none of some of them.
 const KINDS: &str = in_group!("kinds");
 /// The server's own version, such as `v1.37.0`.
 const SERVER_VERSION: &str = in_group!("server-version");
 
-/// What the annotations of a saved list say.
+/// Annotations of a saved list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::cluster) struct Notes {
     pub(in crate::cluster) observed_at: Option<Timestamp>,
@@ -26,10 +26,10 @@ pub(in crate::cluster) struct Notes {
     pub(in crate::cluster) server_version: Option<String>,
 }
 
-/// What a saved list says about itself.
+/// Metadata of a saved list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SavedNotes {
-    /// When the cluster was read, by the server's clock.
+    /// Time when the cluster was read, by the server's clock.
     pub observed_at: Option<Timestamp>,
     /// The server's own version, such as `v1.37.0`.
     pub server_version: Option<String>,

@@ -83,7 +83,7 @@ fn saved(reading: Reading, written: Vec<SerializedObject>) -> Saved {
     let mut lists: BTreeMap<(Kind, &'static str), Vec<Box<RawValue>>> = BTreeMap::new();
     for SerializedObject { kind, object, .. } in written {
         let version = versions_of(kind).find(|version| object["apiVersion"] == version.api_version);
-        // What was decoded is at one of the versions, and is JSON.
+        // A decoded object is at one of the versions, and is JSON.
         if let (Some(version), Ok(item)) = (version, to_raw_value(&without_managers(object))) {
             let list = lists.entry((kind, version.api_version)).or_default();
             list.push(item);
@@ -96,7 +96,7 @@ fn saved(reading: Reading, written: Vec<SerializedObject>) -> Saved {
         resource_version: resource_version(kind).cloned().unwrap_or_default(),
         items,
     };
-    // What answers can do without is no gap of theirs, but one of a file that says what it has.
+    // Optional kinds are no gaps of their users, but of a file that says what it has.
     let mut gaps = reading.gaps.clone();
     let named = reading.snapshot.named_workloads();
     let kinds = Kind::ALL.into_iter();
@@ -174,14 +174,14 @@ pub(in crate::cluster) fn decode_file(
         }
         Content::Json(head, mut rest) => {
             let decoded = documents.decode_json_from(newest.of(bytes::joined(head, &mut rest)));
-            // What the parser calls an error may be one of reading.
+            // The parser's error may be one of reading.
             decoded.map_err(|error| rest.failed().unwrap_or_else(|| failed(error)))?;
         }
     }
     Ok(with_newest(documents, &newest))
 }
 
-/// What was decoded, with the newest time of the whole text.
+/// Decoded objects, with the newest time of the whole text.
 fn with_newest(documents: Documents, newest: &NewestTime) -> Decoded {
     let decoded = documents.finish();
     Decoded {
@@ -339,7 +339,7 @@ fn read_kind(kind: &str, type_meta: &TypeMeta) -> Option<Kind> {
     version.map(|version| version.kind)
 }
 
-/// Whether there has to be a pod: claims are reserved for none but those that exist, apart from the
+/// True if there has to be a pod: claims are reserved for existing pods only, apart from the
 /// moment when one goes.
 fn are_reserved_for_pods(claims: &[ResourceClaim]) -> bool {
     let mut consumers = claims.iter().flat_map(|claim| &claim.reserved_for);
@@ -362,7 +362,7 @@ fn left_out_warning(first: String, count: usize) -> Warning {
     }
 }
 
-/// What there is, such as "only 2 × Node, 1 × Secret".
+/// Objects that were found, such as "only 2 × Node, 1 × Secret".
 fn in_words(found: &BTreeMap<TypeMeta, usize>) -> String {
     if found.is_empty() {
         return "no objects".to_owned();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::error::InputError;
 use super::limits::Limits;
 
-/// Where saved state is: what `--from` takes.
+/// Source of saved state: the value of `--from`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileSource {
     /// A file, or a directory of files.
@@ -33,20 +33,20 @@ pub(in crate::cluster) struct InputFile {
     pub(in crate::cluster) way: InputOrigin,
 }
 
-/// How a file has come to be read.
+/// Origin of a file in the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cluster) enum InputOrigin {
-    /// Somebody has named it: it has to hold objects.
+    /// Named by the user: it has to hold objects.
     Named,
-    /// It stands in a directory that was named: it may be something else.
+    /// Found in a named directory: it may be something else.
     Listed,
 }
 
-/// What the files of a directory are called; as for kubectl, and gzip.
+/// File extensions that are read from a directory; as for kubectl, and gzip.
 const EXTENSIONS: [&str; 3] = ["json", "yaml", "yml"];
-/// What is compressed in a directory and no manifest, by the extension before `.gz`.
+/// Extensions before `.gz` of compressed files in a directory that are no manifests.
 const OTHERS: [&str; 4] = ["csv", "log", "tar", "txt"];
-/// How many directories may stand in each other.
+/// Maximum depth of nested directories.
 const DEEPEST: usize = 64;
 
 impl FileSource {
@@ -152,7 +152,7 @@ impl Listing {
     }
 }
 
-/// Whether a file is called like one that holds objects, in upper or lower case.
+/// True if the file's extension is one of manifests, in upper or lower case.
 fn is_manifest(path: &Path) -> bool {
     let Some(name) = path.file_name() else {
         return false;

@@ -62,7 +62,7 @@ async fn credentials_are_never_sent_in_the_open() {
         discover(&client).await.expect("an answer");
         let heads = server.heads().concat();
         assert!(!heads.contains("authorization"), "{user}: {heads}");
-        // Whom to impersonate is no secret, and kubectl says it, too.
+        // The impersonated user is no secret, and kubectl prints it, too.
         assert!(heads.contains("impersonate-user: eve"), "{heads}");
         assert!(!runs.exists(), "the plugin is not asked");
         let told = notices.texts();

@@ -1,4 +1,4 @@
-//! What a server has, and what a user may see of it.
+//! Discovery, and permissions of users.
 
 use super::server::{Answer, CLAIMS, RULES, SLICES, Server, resources};
 use crate::cluster::{ClusterError, Detail, discover, read_devices, with_admission};

@@ -95,7 +95,7 @@ fn pods(items: &[Vec<u8>]) -> Answer {
     Answer::ok(encode::list("v1", "Pod", items, ""))
 }
 
-/// Which pods of claim-1 and claim-2 are there if all were listed before claims, and what was requested of pods.
+/// Pods of claim-1 and claim-2 if all were listed before claims, and the requests for pods.
 async fn with_early_pods(early: Answer) -> (Vec<String>, Vec<String>) {
     let server = server().await;
     server.answer(PODS, [early]);

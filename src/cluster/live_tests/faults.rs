@@ -20,7 +20,7 @@ fn sizes(reading: &Reading) -> (usize, usize, usize) {
     )
 }
 
-/// Why devices cannot be read by somebody who waits for so long.
+/// Error of reading devices within this timeout.
 async fn failure_within(server: &Server, request_timeout: Duration) -> ClusterError {
     let mut options = server.options();
     options.request_timeout = Some(request_timeout);

@@ -1,4 +1,4 @@
-//! Which cluster, user and namespace are meant: kubectl's rules, case by case.
+//! Selection of cluster, user and namespace: kubectl's rules, case by case.
 
 use std::path::PathBuf;
 

@@ -137,7 +137,7 @@ async fn events_are_read_in_pages_and_survive_any_time() {
     let (client, _) = server.client().await;
     let served = discover(&client).await.expect("discovery");
     let events = eviction_events(&client, &served).await.expect("events");
-    // What is odd about them is not lost on the way.
+    // Warnings about them are not lost on the way.
     let odd: Vec<&str> = events.warnings.iter().map(|odd| odd.code).collect();
     assert_eq!(odd, ["time-out-of-range", "duplicate-object"]);
     let shown: Vec<_> = events

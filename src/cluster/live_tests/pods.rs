@@ -35,7 +35,7 @@ fn list_of(kind: &str, items: &[Vec<u8>]) -> Answer {
     Answer::ok(encode::list(api_version, kind, items, ""))
 }
 
-/// So many claims on devices of node-1, each with a pod.
+/// Returns `count` claims on devices of node-1, each with a pod.
 fn many(server: &Server, count: usize) -> Vec<Vec<u8>> {
     let claim = |n: usize| {
         encode::claim(

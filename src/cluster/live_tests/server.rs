@@ -17,13 +17,13 @@ use crate::cluster::{
 };
 use crate::model::Reading;
 
-/// What to answer.
+/// Scripted response.
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
     Whole(u16, Vec<String>, Vec<u8>),
-    /// The body ends after so many bytes, as if that were all of it.
+    /// The body ends after this number of bytes, as if that were all of it.
     Ends(Vec<u8>, usize),
-    /// With this status, the connection ends after so many bytes of the body, in the middle of it.
+    /// With this status, the connection ends after this number of bytes of the body, in the middle of it.
     Breaks(u16, Vec<u8>, usize),
     /// The connection is reset.
     Resets,
@@ -65,7 +65,7 @@ impl Answer {
         Self::refused(code, &body.to_string())
     }
 
-    /// What an API server says about a path that it does not know.
+    /// Response of an API server to an unknown path.
     pub(super) fn unknown_path() -> Self {
         let text = "Content-Type: text/plain; charset=utf-8".to_owned();
         Self::Whole(404, vec![text], b"404 page not found\n".to_vec())
@@ -78,7 +78,7 @@ impl Answer {
         Self::Breaks(404, body, half)
     }
 
-    /// What an API server says about an object that it does not have.
+    /// Response of an API server for an object that does not exist.
     pub(crate) fn absent(resource: &str, name: &str) -> Self {
         Self::refused(404, &not_found(resource, name))
     }
@@ -95,7 +95,7 @@ impl Answer {
     }
 }
 
-/// What was asked for, by whom, and who is not let in.
+/// Requests, and the credentials that are refused.
 #[derive(Debug, Default)]
 struct Visitors {
     /// Path and query, and the `Authorization` header.
@@ -126,7 +126,7 @@ impl Server {
         Self::start_with(None).await
     }
 
-    /// Starts a server behind TLS, with a certificate that nobody has to trust.
+    /// Starts a server behind TLS, with an untrusted certificate.
     pub(crate) async fn start_secure() -> Self {
         Self::start_with(Some(acceptor())).await
     }
@@ -196,7 +196,7 @@ impl Server {
         }
     }
 
-    /// What was asked for, in order.
+    /// Requests, in order.
     pub(crate) fn requests(&self) -> Vec<String> {
         let visitors = self.visitors.lock().expect("visitors");
         let requests = visitors.requests.iter();
@@ -209,7 +209,7 @@ impl Server {
         visitors.heads.clone()
     }
 
-    /// As whom `path` was asked for, in order.
+    /// Credentials of the requests for `path`, in order.
     pub(super) fn authorizations(&self, path: &str) -> Vec<String> {
         let visitors = self.visitors.lock().expect("visitors");
         let asked = visitors
@@ -219,13 +219,13 @@ impl Server {
         asked.map(|(_, who)| who.clone()).collect()
     }
 
-    /// From now on this `Authorization` is nobody's.
+    /// Refuses this `Authorization` from now on.
     pub(super) fn expire(&self, who: &str) {
         let mut visitors = self.visitors.lock().expect("visitors");
         visitors.expired.push(who.to_owned());
     }
 
-    /// How often something that begins with `path` was asked for.
+    /// Number of requests whose path begins with `path`.
     pub(crate) fn count(&self, path: &str) -> usize {
         self.requests()
             .iter()
@@ -337,7 +337,7 @@ fn acceptor() -> TlsAcceptor {
 
 /// A connection, encrypted or not.
 trait Line: AsyncRead + AsyncWrite + Unpin + Send {
-    /// What lies beneath.
+    /// Underlying socket.
     fn socket(&mut self) -> &mut TcpStream;
 }
 
@@ -419,7 +419,7 @@ fn note_head(visitors: &Mutex<Visitors>, head: &str) {
     visitors.heads.push(head.to_lowercase());
 }
 
-/// Whether who asks is let in.
+/// Records a request, and returns true if its credentials are accepted.
 fn note(visitors: &Mutex<Visitors>, target: &str, who: String) -> bool {
     let mut visitors = visitors.lock().expect("visitors");
     let known = !visitors.expired.contains(&who);

@@ -13,7 +13,7 @@ use crate::model::{NodeHealth, NodeName};
 
 const POD: &str = "/api/v1/namespaces/ml/pods/pod-1";
 
-/// What may come with status 404 from something on the way.
+/// Responses with status 404 from something between client and server.
 fn strange_absences() -> Vec<Answer> {
     vec![
         Answer::page(404),
@@ -25,7 +25,7 @@ fn strange_absences() -> Vec<Answer> {
     ]
 }
 
-/// What may come with status 200 in place of a list or an object.
+/// Responses with status 200 in place of a list or an object.
 fn strange_successes() -> Vec<Answer> {
     vec![
         Answer::json("{}"),

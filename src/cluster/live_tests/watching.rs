@@ -67,7 +67,7 @@ fn pods(watched: &Watched) -> Vec<String> {
 async fn a_watch_resumes_where_it_broke_off() {
     let server = Server::start().await;
     let first = [line("ADDED", "a", 8), line("ADDED", "b", 9)].concat();
-    // What is cut off is told again.
+    // An event that was cut off is sent again.
     let cut = [first, line("DELETED", "a", 10)[..30].to_vec()].concat();
     server.answer(&watch_of(RULES, "7"), [Answer::ok(cut)]);
     let second = [line("DELETED", "a", 10), line("ADDED", "c", 11)].concat();
@@ -216,7 +216,7 @@ async fn pods_of_few_nodes_are_watched_there() {
     watched.changed().await.expect("changes");
     assert_eq!(pods(&watched), ["ml/pod-3"]);
     assert!(!watched.misses_force_deletions());
-    // It is gone, and its reservation is out of date: nobody asks for it again.
+    // It is gone, and its reservation is out of date: it is not requested again.
     watched.keep_pods(on_node_1).await.expect("pods");
     assert!(!watched.asks_by_name());
     assert_eq!(server.count("/api/v1/namespaces"), 0);

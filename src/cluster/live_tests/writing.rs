@@ -96,7 +96,7 @@ async fn patch(rules: &Rules, found: &DeviceTaintRule) -> Result<(), ClusterErro
     change(rules, ObjectChange::Patch { on, patch }).await
 }
 
-/// Answers after which nobody knows what the server did.
+/// Responses after which the outcome of a change is unknown.
 fn lost() -> Vec<Answer> {
     vec![
         Answer::page(404),
@@ -251,7 +251,7 @@ async fn change_whose_answer_is_garbled_on_the_way_is_looked_up() {
     assert!(deleted.is_err(), "it stands");
 }
 
-/// What became of the rule that was to be deleted.
+/// Removal of the rule that was to be deleted.
 async fn removed(rules: &Rules, found: &DeviceTaintRule) -> Removal {
     let change = ObjectChange::Delete { on: state(found) };
     let overtaken = |_: Option<&_>| ConflictAction::End(());

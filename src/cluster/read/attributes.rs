@@ -1,4 +1,4 @@
-//! What devices are: their attributes, capacities and counters.
+//! Attributes, capacities and counters of devices.
 
 use super::kinds::{Notes, Reader};
 use crate::cluster::client::api::ApiClient;

@@ -1,4 +1,4 @@
-//! What bodies of lists and objects are made into, while they arrive or at their end.
+//! Decoding of lists and objects, while their bodies arrive or at the end.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -19,7 +19,7 @@ const MOST_OBJECTS: usize = 1_000_000;
 /// The fields of an object.
 pub(super) type Fields = Map<String, Value>;
 
-/// What is made of the objects of a list in protobuf, item by item.
+/// Reader of a protobuf list, item by item.
 pub(super) struct Objects<'a, T, F> {
     list: ProtobufList,
     first: Option<String>,
@@ -62,7 +62,7 @@ impl<T, F: Fn(Object) -> Option<T>> BodyReader for Objects<'_, T, F> {
     }
 }
 
-/// What is made of the objects of a list in JSON, where fields that this plugin does not know are noticed.
+/// Reader of a JSON list, where fields that this plugin does not know are noticed.
 pub(super) struct Texts<'a, F> {
     version: &'static Version,
     body: Vec<u8>,
@@ -117,7 +117,7 @@ impl<T, F: Fn(Object) -> Option<T>> BodyReader for Texts<'_, F> {
     }
 }
 
-/// What is made of the objects of a list of which only the metadata were asked for.
+/// Reader of a list of which only the metadata was requested.
 pub(super) struct Metadata<'a, F> {
     texts: Texts<'a, F>,
 }
@@ -321,7 +321,7 @@ fn typed(
     serde_json::value::to_raw_value(&object).map(Some)
 }
 
-/// Whether there are no more objects than a cluster can have.
+/// Checks that there are no more objects than a cluster can have.
 ///
 /// # Errors
 ///
@@ -354,7 +354,7 @@ fn broken(error: &serde_json::Error) -> AttemptFailure {
     AttemptFailure::Broken(error.to_string())
 }
 
-/// Whether it may help to ask again.
+/// Failure of a response that cannot be decoded, with or without a retry.
 pub(in crate::cluster) fn failure(error: &DecodeError) -> AttemptFailure {
     match error {
         DecodeError::Status {

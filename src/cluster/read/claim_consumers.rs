@@ -8,7 +8,7 @@ use crate::model::{
 
 /// The pods for which devices are reserved, and where those are.
 ///
-/// What counts is the UID of a reservation: its name may lead to another pod, or to nobody.
+/// Pods are matched by the UID of a reservation: its name may lead to another pod, or to none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::cluster) struct ClaimConsumers {
     /// The pods by the names of their reservations.
@@ -20,7 +20,7 @@ pub(in crate::cluster) struct ClaimConsumers {
 }
 
 impl ClaimConsumers {
-    /// Those who use a device that `selects` chooses.
+    /// Consumers of a device that `selects` chooses.
     pub(in crate::cluster) fn new(
         snapshot: &Snapshot,
         selects: impl Fn(&DeviceId) -> bool,
@@ -38,7 +38,7 @@ impl ClaimConsumers {
         wanted
     }
 
-    /// Whether nobody is named.
+    /// True if no pod is named.
     pub(in crate::cluster) fn is_empty(&self) -> bool {
         self.pods.is_empty() && self.groups.is_empty()
     }
@@ -49,7 +49,7 @@ impl ClaimConsumers {
         self.pods.entry(name).or_default().insert(uid);
     }
 
-    /// Whether a pod is meant, by its name, its UID or its group.
+    /// True if it includes a pod, by its name, its UID or its group.
     pub(in crate::cluster) fn contains(&self, pod: &Pod) -> bool {
         let namespace = || pod.name.namespace.clone();
         let group = pod.pod_group.as_ref();

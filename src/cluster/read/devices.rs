@@ -31,12 +31,12 @@ pub async fn read_for_preview(
     read_pods(client, served, reading, selects).await
 }
 
-/// What is read at once with the devices.
+/// Data that is read at the same time as the devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadMore {
     /// Devices alone.
     No,
-    /// What an answer about evictions needs whatever is evicted.
+    /// Inputs of a report about evictions, whatever is evicted.
     EarlyInputs,
     /// The same with all pods that have claims, since most of them are expected to be concerned.
     EarlyInputsAndPods,
@@ -67,7 +67,7 @@ pub async fn read_devices_and(
 
 /// Reads all slices, claims and rules, side by side.
 ///
-/// What the user may not read, or the server does not have, is a gap in the reading.
+/// Data that the user may not read, or the server does not have, is a gap in the reading.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! What is at stake where pods lose devices.
+//! Data for the consequences of pods that lose devices.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::model::{
 };
 use crate::wire::Detail;
 
-/// What is read for such an answer before it is known which pods it is about: budgets, device classes, nodes, and all pods
+/// Data for such a report that is read before its pods are known: budgets, device classes, nodes, and all pods
 /// with claims if most of them are expected to be concerned. Failures are those of the answer that uses it.
 pub struct EarlyInputs {
     pods: Result<Option<List<Pod>>, ClusterError>,
@@ -123,7 +123,7 @@ pub async fn read_pods_and_disruption_inputs(
             let of_pods = first.items.into_iter().chain(late.items).collect();
             Ok(places.add_to(reading, of_pods))
         }
-        // What is known of nodes without what they say of themselves would look like silence.
+        // Nodes without their conditions would look as if their kubelets were silent.
         Err(error) if !names.is_empty() => {
             reading.gaps.push(Gap::of(Kind::Node, &error.to_string()));
             Ok(places.without_nodes().add_to(reading, Vec::new()))

@@ -1,4 +1,4 @@
-//! What was reported about a rule, and about the pods that are evicted.
+//! Events about a rule, and about the pods that it evicts.
 
 use super::kinds::Reader;
 use super::list::List;

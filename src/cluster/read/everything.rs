@@ -20,14 +20,14 @@ use crate::wire::Detail;
 pub struct Saved {
     /// One per kind that could be read, in the order of [`Kind::ALL`].
     pub lists: Vec<SavedList>,
-    /// What the server does not have.
+    /// Kinds that the server does not have.
     pub warnings: Vec<Warning>,
-    /// What could not be read.
+    /// Data that could not be read.
     pub gaps: Vec<Gap>,
 }
 
 impl Saved {
-    /// What there is, such as "2 resourceslices, 1 pod".
+    /// Counts of all objects, such as "2 resourceslices, 1 pod".
     #[must_use]
     pub fn counts(&self) -> String {
         let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();

@@ -12,7 +12,7 @@ use crate::cluster::error::ClusterError;
 use crate::model::{Gap, Kind, Need, Warning};
 use crate::wire::{Detail, Fact, Version};
 
-/// What became of a list.
+/// Outcome of a list.
 pub(super) enum Outcome<T> {
     Read(List<T>),
     /// The server does not have the kind.
@@ -22,7 +22,7 @@ pub(super) enum Outcome<T> {
 }
 
 impl<T> Outcome<T> {
-    /// Tells what the user may not read, and what the server turns out not to have, from failures.
+    /// Distinguishes missing permissions and missing kinds from failures.
     pub(super) fn new(
         kind: Kind,
         result: Result<List<T>, ClusterError>,
@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What there is to say about the lists.
+/// Warnings and gaps of the lists.
 #[derive(Default)]
 pub(in crate::cluster) struct Notes {
     /// The kinds of which everything was read.

@@ -1,7 +1,7 @@
 //! Lists and single objects of any kind, complete or not at all.
 //!
-//! Which kind is asked for in which encoding is a column of the table of kinds. Protobuf lists are asked
-//! for as a whole, JSON lists in pages, and in smaller ones where such a page is longer than is held; an
+//! The encoding in which a kind is requested is a column of the table of kinds. Protobuf lists are requested
+//! as a whole, JSON lists in pages, and in smaller ones where such a page is longer than the limit; an
 //! answer that breaks off, or that is no longer one state, is begun again a few times, and no number of
 //! pages or objects is without end.
 
@@ -23,19 +23,19 @@ use crate::wire::{Detail, Fact, Object, Version};
 
 /// Objects to a page, where a list is read in pages.
 const PAGE: u32 = 1000;
-/// So many times fewer are asked for where a page of them is longer than is held.
+/// Divisor of the page size where a page is longer than the limit.
 const FEWER: u32 = 10;
 /// More pages than this are no list of a cluster: Kubernetes stops at 150,000 pods.
 const MOST_PAGES: usize = 10_000;
 
-/// Which objects of a kind to list.
+/// Objects of a kind to list.
 #[derive(Clone, Debug)]
 pub(in crate::cluster) enum Selection {
     /// All of the cluster.
     All,
-    /// Those in one namespace.
+    /// Objects in one namespace.
     Namespace(String),
-    /// Those of the cluster with these fields, as the server takes a field selector.
+    /// Objects of the cluster with these fields, as the server takes a field selector.
     Fields(String),
 }
 
@@ -71,7 +71,7 @@ impl Listing<'_> {
         Ok(once_each(self.objects(choose).await?))
     }
 
-    /// What `choose` makes of each object; one that the server sends twice occurs twice.
+    /// Results of `choose` for each object; one that the server sends twice occurs twice.
     ///
     /// # Errors
     ///
@@ -89,7 +89,7 @@ impl Listing<'_> {
         }
     }
 
-    /// What `choose` makes of the metadata of each object, which are all that is asked for.
+    /// Results of `choose` for the metadata of each object; only metadata is requested.
     ///
     /// # Errors
     ///

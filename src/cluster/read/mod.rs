@@ -1,4 +1,4 @@
-//! What a preview needs from a live cluster, and no more.
+//! Inputs of a preview from a live cluster, and no more.
 //!
 //! ```text
 //! slices, claims, rules (side by side) ─▶ the claims that hold selected devices ─▶ their pods

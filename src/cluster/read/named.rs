@@ -1,4 +1,4 @@
-//! Pods that somebody has named, whether they use a device or not.
+//! Pods that the user has named, with or without devices.
 
 use super::list::List;
 use super::lists::{Listing, Selection, object};
@@ -9,21 +9,21 @@ use crate::cluster::error::ClusterError;
 use crate::model::{Kind, NamespacedName, ObjectName, Pod, Reading, Warning};
 use crate::wire::Detail;
 
-/// Which pods are meant.
+/// Query for pods.
 #[derive(Clone, Copy)]
 pub enum PodQuery<'a> {
     /// The one of that name.
     One(&'a NamespacedName),
-    /// Those of that name, in whatever namespace.
+    /// Pods of that name, in any namespace.
     Called(&'a ObjectName),
-    /// Those of a namespace, or of all, that are chosen.
+    /// Pods of a namespace, or of all, that the function accepts.
     Chosen(Option<&'a str>, &'a (dyn Fn(&Pod) -> bool + Sync)),
 }
 
-/// What was found of them.
+/// Result of the query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PodQueryResult {
-    /// Those that use a claim, with what was odd about them.
+    /// Pods that use a claim, with warnings about them.
     These(Vec<Pod>, Vec<Warning>),
     /// It is there, and uses no claim.
     WithoutClaims,
@@ -36,7 +36,7 @@ pub enum PodQueryResult {
 /// Every pod, of the type by which others choose too: what reads a list is long, and made for each.
 const ALL: &(dyn Fn(&Pod) -> bool + Sync) = &|_| true;
 
-/// The pods that are meant.
+/// Pods of the query.
 ///
 /// # Errors
 ///

@@ -16,12 +16,12 @@ use crate::model::{
 };
 use crate::wire::Detail;
 
-/// Up to so many nodes are read one by one; more of them with one list, in which there are all.
+/// Maximum number of nodes that are read one by one; more of them with one list, which has all nodes.
 const ONE_BY_ONE: usize = 24;
 /// Requests at a time.
 const AT_ONCE: usize = 8;
 
-/// How the nodes called `names` are; one that has not said anything yet is not ready.
+/// Health of the nodes called `names`; one without conditions is not ready.
 ///
 /// # Errors
 ///
@@ -48,7 +48,7 @@ pub async fn read_nodes(
     Ok(nodes(client, served, names).await?.items)
 }
 
-/// [`read_nodes`] with what is odd about them.
+/// [`read_nodes`] with warnings about them.
 ///
 /// # Errors
 ///
@@ -66,7 +66,7 @@ pub(super) async fn nodes(
     if names.len() > ONE_BY_ONE {
         match reader.required(Selection::All).await {
             Ok(nodes) => return Ok(nodes),
-            // Whoever may not list them may still be allowed to look at one.
+            // Without permission to list them, the user may still be allowed to read one.
             Err(ClusterError::Forbidden { .. }) => {}
             Err(error) => return Err(error),
         }

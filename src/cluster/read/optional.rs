@@ -7,9 +7,9 @@ use crate::cluster::error::ClusterError;
 use crate::model::Reading;
 use crate::wire::{Detail, Fact};
 
-/// Adds to `reading` all facts of a kind that answers can do without, for one that uses it.
+/// Adds to `reading` all objects of an optional kind, for a report that uses it.
 ///
-/// What the user may not read, or the server does not have, is a gap in the reading.
+/// Data that the user may not read, or the server does not have, is a gap in the reading.
 ///
 /// # Errors
 ///
@@ -35,7 +35,7 @@ pub(super) async fn all<T: Fact>(
     reader.all::<T>().await
 }
 
-/// The reading with what came of them.
+/// The reading with their outcome.
 pub(super) fn with<T: Fact>(mut reading: Reading, outcome: Outcome<T>) -> Reading {
     let mut notes = Notes::default();
     *T::all(&mut reading.snapshot) = notes.take(T::KIND, outcome);

@@ -48,7 +48,7 @@ impl OwnersSoFar {
     }
 }
 
-/// What `pods` gives, and the answers of `list` for the kinds that are listed in the whole cluster for the owners `so_far`:
+/// Result of `pods`, and results of `list` for the kinds listed in the whole cluster for the owners `so_far`:
 /// each kind is listed as soon as that is so. Each list is newer than the pods from which the names of owners came.
 ///
 /// # Errors

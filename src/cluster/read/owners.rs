@@ -26,7 +26,7 @@ impl SavedOwners {
         }
         let mut items = items;
         items.retain(|item| {
-            // What is no object is not what was asked for, and was refused already.
+            // A body that is no object does not match the request, and was refused already.
             let object: Fields = serde_json::from_str(item.get()).unwrap_or_default();
             let is_kept = kind == Kind::Pod || self.has(&object);
             if is_kept {

@@ -20,7 +20,7 @@ use crate::wire::{Detail, Fact};
 /// Upstream: `NodeToSelectableFields` in `pkg/registry/core/node/strategy.go`.
 const CORDONED: &str = "spec.unschedulable=true";
 
-/// How much of nodes is read.
+/// Detail in which nodes are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeDetail {
     /// Names and labels, by which it is known where devices are; all of cordoned nodes.
@@ -29,7 +29,7 @@ pub enum NodeDetail {
     Whole,
 }
 
-/// What became of both lists; of classes nothing where they were read before.
+/// Outcomes of both lists; of classes nothing where they were read before.
 pub(super) struct PlacementInputs {
     classes: Option<Outcome<DeviceClass>>,
     nodes: Option<Outcome<Node>>,

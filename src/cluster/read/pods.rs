@@ -1,8 +1,8 @@
 //! The pods that matter: those that use a selected device.
 //!
 //! A pod uses a device when a claim that holds it is reserved for the pod, so the claims name the
-//! pods, and nothing else is read. What counts is the UID of a reservation: where its name leads to
-//! nobody who has it, it is looked for in the namespace. Pods that merely refer to such a claim (not scheduled yet, or
+//! pods, and nothing else is read. Pods are matched by the UID of a reservation: where no pod of its name
+//! has that UID, it is looked for in the namespace. Pods that merely refer to such a claim (not scheduled yet, or
 //! their reservation withdrawn) do not use it, cannot be evicted from it, and are left out.
 //!
 //! ```text
@@ -28,9 +28,9 @@ use crate::model::{
 };
 use crate::wire::{Detail, Version};
 
-/// Up to so many pods are read one by one.
+/// Maximum number of pods that are read one by one.
 const ONE_BY_ONE: usize = 50;
-/// Up to so many nodes' pods are read node by node.
+/// Maximum number of nodes whose pods are read node by node.
 const NODE_BY_NODE: usize = 24;
 /// Requests at a time.
 const AT_ONCE: usize = 8;
@@ -84,11 +84,11 @@ pub(super) async fn list_early(
     }
 }
 
-/// Pods that have been listed already, and who is told of others.
+/// Pods that were listed already, and the recipient of others.
 pub(super) struct ArrivingPods<'a> {
     /// Pods that [`list_early`] returned; they are not read again.
     pub(super) early: Option<List<Pod>>,
-    /// Is told of each pod that is kept from a list, when it arrives.
+    /// Receives each pod that is kept from a list, when it arrives.
     pub(super) note: &'a (dyn Fn(&Pod) + Sync),
 }
 
@@ -125,12 +125,12 @@ pub(super) async fn read_noted_pods(
     Ok(reading)
 }
 
-/// What was read.
+/// Pods that were read.
 #[derive(Debug, Default)]
 pub(in crate::cluster) struct Found {
     pub(in crate::cluster) pods: BTreeMap<NamespacedName, Pod>,
     pub(in crate::cluster) warnings: Vec<Warning>,
-    /// Why somebody may be missing.
+    /// Reason why pods may be missing.
     pub(in crate::cluster) gap: Option<Gap>,
     resource_version: Option<String>,
 }
@@ -148,7 +148,7 @@ pub(in crate::cluster) struct Reader<'a> {
     pub(in crate::cluster) client: &'a ApiClient,
     pub(in crate::cluster) version: &'static Version,
     pub(in crate::cluster) wanted: &'a ClaimConsumers,
-    /// Is told of each pod that is kept from a list, when it arrives.
+    /// Receives each pod that is kept from a list, when it arrives.
     pub(in crate::cluster) note: &'a (dyn Fn(&Pod) + Sync),
 }
 
@@ -203,7 +203,7 @@ impl Reader<'_> {
     }
 
     /// The pods of the groups that are wanted, and those that are not called what their reservations
-    /// say; nobody looks for those that are known to be `gone`.
+    /// say; those that are known to be `gone` are not looked for.
     ///
     /// # Errors
     ///
@@ -215,7 +215,7 @@ impl Reader<'_> {
     ) -> Result<(), ClusterError> {
         let groups = self.wanted.groups.iter().map(|(namespace, _)| namespace);
         let mut namespaces: BTreeSet<&Namespace> = groups.collect();
-        // Whoever may not read pods by name knows by now that somebody may be missing.
+        // A gap is known already to a user who may not read pods by name.
         if found.gap.is_none() {
             namespaces.extend(self.astray(gone, found));
         }
@@ -224,7 +224,7 @@ impl Reader<'_> {
             .await
     }
 
-    /// Where a UID is wanted that no pod has that was found: the pod is gone, or has another name.
+    /// Namespaces of UIDs that none of the found pods has: the pod is gone, or has another name.
     fn astray(&self, gone: &BTreeSet<Uid>, found: &Found) -> BTreeSet<&Namespace> {
         let known: BTreeSet<&Uid> = found.pods.values().map(|pod| &pod.uid).collect();
         let wanted = self.wanted.uids();

@@ -1,4 +1,4 @@
-//! What was read for one question, and what is odd about it.
+//! Data that was read for one report, and warnings about it.
 
 use crate::model::Warning;
 
@@ -7,6 +7,6 @@ use crate::model::Warning;
 pub struct ReadResult<T> {
     /// The facts.
     pub facts: T,
-    /// Oddities of the objects that they were made from, which do not keep them from being used.
+    /// Warnings about the decoded objects, which can be used all the same.
     pub warnings: Vec<Warning>,
 }

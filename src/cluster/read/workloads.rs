@@ -17,19 +17,19 @@ use crate::cluster::error::ClusterError;
 use crate::model::{Gap, Kind, NamespacedName, Pod, Reading, Snapshot};
 use crate::wire::{Detail, Object};
 
-/// Up to so many objects of a kind are read one by one; more of them with one list.
+/// Maximum number of objects of a kind that are read one by one; more of them with one list.
 pub(super) const ONE_BY_ONE: usize = 8;
 /// Requests at a time.
 const AT_ONCE: usize = 8;
 /// No chain of owners that makes sense is longer.
 const LEVELS: usize = 6;
 
-/// What was read of the workloads of one kind, or why they are not to be had.
+/// Workloads of one kind that were read, or the reason why they were not.
 pub(super) type OwnerList = Result<List<Object>, Gap>;
 
 /// Adds to `reading` what the pods in it belong to, up to the top.
 ///
-/// What the user may not read, or the server does not have, is a gap in the reading. An owner of a kind
+/// Data that the user may not read, or the server does not have, is a gap in the reading. An owner of a kind
 /// that is not known here ends its chain.
 ///
 /// # Errors
@@ -201,7 +201,7 @@ fn unserved(kind: Kind) -> Gap {
     Gap::of(kind, "the server does not serve them")
 }
 
-/// What was read of a kind, or why it is not to be had.
+/// Workloads of a kind that were read, or the reason why they were not.
 fn had(kind: Kind, read: Result<List<Object>, ClusterError>) -> Result<OwnerList, ClusterError> {
     match read {
         Ok(list) => Ok(Ok(list)),
@@ -231,7 +231,7 @@ async fn by_name(
     Ok(found)
 }
 
-/// Where they are: one namespace, if that is all.
+/// Selection that includes all of them: one namespace, if that is all.
 fn place(names: &BTreeSet<NamespacedName>) -> Selection {
     // Namespaces come first in the order of names.
     match (names.first(), names.last()) {
@@ -242,7 +242,7 @@ fn place(names: &BTreeSet<NamespacedName>) -> Selection {
     }
 }
 
-/// Whether objects of these names are read with one list of the whole cluster, which stays so if there are more.
+/// True if objects of these names are read with one list of the whole cluster, also if there are more of them.
 pub(super) fn is_listed_everywhere(names: &BTreeSet<NamespacedName>) -> bool {
     names.len() > ONE_BY_ONE && matches!(place(names), Selection::All)
 }
@@ -260,7 +260,7 @@ fn deployment_of(pod: &Pod) -> Option<NamespacedName> {
         .map(|name| NamespacedName { namespace, name })
 }
 
-/// What the pods and workloads so far belong to, without what was asked for already.
+/// Owners of the pods and workloads so far, without those that were requested already.
 fn wanted(
     snapshot: &Snapshot,
     asked: &BTreeSet<(Kind, NamespacedName)>,

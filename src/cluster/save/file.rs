@@ -2,8 +2,7 @@
 //!
 //! The text is a plain v1 List with one object a line. It goes into a file of its own beside the
 //! destination and gets its name at the very end, so no reader ever sees a part of it, and a run that
-//! fails or is stopped leaves nothing behind. Only the user may read it: names of pods are nobody
-//! else's business.
+//! fails or is stopped leaves nothing behind. Only the user may read it: names of pods are private.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -17,7 +16,7 @@ use serde_json::Value;
 use crate::cluster::files::observed::{SavedNotes, annotations};
 use crate::cluster::read::everything::Saved;
 
-/// Why a snapshot was not written; the destination is as it was before.
+/// Reason why a snapshot was not written; the destination is as it was before.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SaveError {
@@ -36,7 +35,7 @@ pub enum SaveError {
         #[source]
         source: io::Error,
     },
-    /// Somebody raised the flag.
+    /// The program was interrupted.
     #[error("stopped before {file} was complete")]
     Stopped {
         /// The destination.
@@ -45,7 +44,7 @@ pub enum SaveError {
 }
 
 impl SaveError {
-    /// What to do about it, if anything.
+    /// Remedy, if any.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -55,7 +54,7 @@ impl SaveError {
     }
 }
 
-/// What to do when the destination exists.
+/// Handling of a destination that exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// Leave it alone and fail.
@@ -72,7 +71,7 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// Looks whether `path` can be written, before anybody waits for a cluster.
+    /// Checks that `path` can be written, before the user waits for a cluster.
     ///
     /// # Errors
     ///
@@ -125,7 +124,7 @@ impl Destination {
         })
     }
 
-    /// Somebody raised the flag.
+    /// The program was interrupted.
     pub(super) fn stopped(&self) -> SaveError {
         SaveError::Stopped { file: self.name() }
     }

@@ -1,13 +1,13 @@
 //! Takes the names out of a snapshot, and leaves its structure.
 //!
-//! What is not on the list in `kept_fields` is dropped: annotations, images, environments, attributes, messages,
+//! Fields that are not listed in `kept_fields` are dropped: annotations, images, environments, attributes, messages,
 //! and whatever a newer Kubernetes adds. Names and UIDs become hashes, and so do keys and values of the
 //! labels that pods have and budgets select by: the same name is the same hash wherever it stands, so
 //! who uses what, how badly a taint hits, and which budget a pod counts for stays as it is. The
-//! salt differs from run to run, so nobody can try names until one fits.
+//! salt differs from run to run, so that names cannot be guessed by trial.
 //!
-//! Expressions that say more than whose devices are meant become one that means nothing, and constraints
-//! lose their attributes: whether such a claim could be placed again is then not known, and said to be.
+//! Expressions with more than conditions on the driver become one without meaning, and constraints
+//! lose their attributes: reports then say that it is unknown whether such a claim could be allocated again.
 //!
 //! Kept are driver names, taints and tolerations with key, value and effect, times, counts, phases,
 //! priorities, and the names that every cluster has: `default`, `kube-…`, `system-…`, and kinds of
@@ -23,7 +23,7 @@ use super::redaction_rules::{FieldRule, Fields, kept_fields};
 use crate::cluster::read::everything::{Saved, SavedList};
 use crate::model::{Kind, Pod, REDACTED};
 
-/// Why a snapshot cannot be redacted.
+/// Reason why a snapshot cannot be redacted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RedactionError {
@@ -224,7 +224,7 @@ impl Redaction {
     }
 }
 
-/// Whether a group, with its version or without, is Kubernetes' own, or that of a workload that is read.
+/// True if a group, with its version or without, is Kubernetes' own, or that of a workload that is read.
 fn is_own(version: &str) -> bool {
     let group = version.split('/').next().unwrap_or_default();
     let is_read = Kind::WORKLOADS.iter().any(|kind| kind.group() == group);
@@ -232,7 +232,7 @@ fn is_own(version: &str) -> bool {
     is_read || !group.contains('.') || group.ends_with(".k8s.io") || group.ends_with(".x-k8s.io")
 }
 
-/// Whether an expression says nothing but which drivers' devices are meant, and whether they are shared.
+/// True if an expression tests only the driver, and `allowMultipleAllocations`.
 fn is_about_drivers(expression: &str) -> bool {
     let is_driver = |text: &str| {
         let name = text
@@ -259,7 +259,7 @@ fn is_about_drivers(expression: &str) -> bool {
     parts.all(|part| is_driver(part) || shared.contains(&part))
 }
 
-/// Whether a key of a taint is one that Kubernetes gives.
+/// True if a key of a taint is one that Kubernetes gives.
 fn is_kubernetes(key: &str) -> bool {
     let domain = key.split('/').next().unwrap_or_default();
     key.contains('/')

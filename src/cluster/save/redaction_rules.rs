@@ -3,7 +3,7 @@
 use crate::model::Kind;
 use crate::model::kind::for_each_kind;
 
-/// What becomes of a field.
+/// Treatment of a field.
 pub(super) enum FieldRule {
     /// A number, a time, or a word that says nothing about its owner.
     Keep,
@@ -19,7 +19,7 @@ pub(super) enum FieldRule {
     Kind,
     /// Labels, by key.
     Labels,
-    /// Those annotations that say whether a pod may be evicted.
+    /// Annotations that say if a pod may be evicted.
     Annotations,
     /// Something by name; the names become others.
     Map(&'static str, &'static FieldRule),
@@ -61,7 +61,7 @@ macro_rules! object {
                 "name": FieldRule::Name($what),
                 "namespace": FieldRule::Name("namespace"),
                 "uid": FieldRule::Uid,
-                // That there are any keeps an object from going; who set them is nobody's business.
+                // A finalizer keeps an object from going; its owner is private.
                 "finalizers": FieldRule::Items(&FieldRule::Name("finalizer")),
                 $($labels: FieldRule::Labels, $annotations: FieldRule::Annotations,)?
                 "ownerReferences": items!(
@@ -79,17 +79,17 @@ macro_rules! object {
 
 const TAINT: FieldRule = fields!(["key", "value", "effect", "timeAdded"]);
 
-/// What partitions of one device share, so that it is told who sits on the same hardware.
+/// Counters that partitions of one device share, which show what shares hardware.
 const COUNTERS: FieldRule = FieldRule::Map("counter", &fields!(["value"]));
 const CONSUMED: FieldRule = items!(
     []
     "counterSet": FieldRule::Name("counters"),
     "counters": COUNTERS,
-    // That there are any is all that counts.
+    // Only their presence counts.
     "compatibilityGroups": FieldRule::Items(&FieldRule::Name("group")),
 );
 
-/// What shares of a device are measured by.
+/// Capacities by which shares of a device are measured.
 const CAPACITY: FieldRule = FieldRule::Map(
     "capacity",
     &fields!(
@@ -108,7 +108,7 @@ const REQUIREMENTS: FieldRule = items!(
     "values": FieldRule::Items(&FieldRule::Name("value")),
 );
 
-/// Which nodes a device is for.
+/// Nodes of a device.
 const NODES: FieldRule = fields!([] "nodeSelectorTerms": items!(
     []
     "matchExpressions": REQUIREMENTS,
@@ -144,7 +144,7 @@ const CLASS: Fields = object!(
     "spec": fields!([] "selectors": SELECTORS,),
 );
 
-/// What a request asks for.
+/// Request of a claim.
 const REQUEST: FieldRule = fields!(
     ["allocationMode", "count", "adminAccess"]
     "name": FieldRule::Name("request"),
@@ -152,7 +152,7 @@ const REQUEST: FieldRule = fields!(
     "selectors": SELECTORS,
     "tolerations": TOLERATIONS,
     "capacity": fields!([] "requests": FieldRule::Map("capacity", &FieldRule::Keep),),
-    // That there are any is all that counts.
+    // Only their presence counts.
     "derivedAttributes": FieldRule::Items(&fields!([])),
 );
 
@@ -164,7 +164,7 @@ const CLAIM_SPEC: FieldRule = fields!([] "devices": fields!(
         "exactly": REQUEST,
         "firstAvailable": FieldRule::Items(&REQUEST),
     ),
-    // Without the attribute nobody can say whether one is met, which is what has to be said.
+    // Without the attribute it is unknown whether a constraint is met, and reported as such.
     "constraints": items!([] "requests": FieldRule::Items(&FieldRule::Name("request")),),
 ),);
 
@@ -303,7 +303,7 @@ const BUDGET: Fields = object!(
     ),
 );
 
-/// What makes pods, or groups them: templates of pods are nobody's business.
+/// Workload or group; its pod template is private.
 macro_rules! workload {
     ($what:literal) => {
         object!(
@@ -353,7 +353,7 @@ macro_rules! kept {
             spelled: $($columns:tt)*
         }
     )*) => {
-        /// What is kept of an object of that kind; nothing where none is kept.
+        /// Kept fields of an object of that kind; nothing where none is kept.
         pub(super) fn kept_fields(kind: Kind) -> Option<Fields> {
             match kind {
                 $(Kind::$kind => kept!(@fields $($redacted)?),)*

@@ -1,4 +1,4 @@
-//! Writes a file on a thread of its own, which whoever waits for it can stop.
+//! Writing of a file on a thread of its own, which the caller can stop.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -10,11 +10,11 @@ use super::file::{Destination, SaveError};
 use crate::cluster::files::SavedNotes;
 use crate::cluster::read::everything::Saved;
 
-/// How long an interrupted program takes to tidy up, at most.
+/// Maximum time for the cleanup of an interrupted program.
 const TIDYING: Duration = Duration::from_secs(1);
 
 impl Destination {
-    /// As [`Destination::save`]. Dropping this, as whoever interrupts the program does, takes away what
+    /// As [`Destination::save`]. Dropping this, as on an interruption of the program, removes what
     /// is half-written.
     ///
     /// # Errors
@@ -26,11 +26,11 @@ impl Destination {
         let (sender, result) = oneshot::channel();
         let (finished, done) = mpsc::channel();
         let gone = self.stopped();
-        // A thread of its own: nobody waits for it at the end, should the file be a pipe without a
-        // reader.
+        // A thread of its own: the program does not wait for it at the end, should the file be a pipe
+        // without a reader.
         std::thread::spawn(move || {
             let result = self.save(&saved, &notes, &seen);
-            // Whoever has gone meanwhile needs no answer.
+            // A caller that has gone meanwhile needs no answer.
             let _ = sender.send(result);
             let _ = finished.send(());
         });

@@ -1,4 +1,4 @@
-//! What becomes of the objects of one kind, told as it happens.
+//! Changes of the objects of one kind, as they happen.
 //!
 //! ```text
 //! a list's state ─▶ watch ──▶ changes ──▶ the server ends it, or it breaks off ─▶ watch from the last state
@@ -30,19 +30,19 @@ use crate::wire::{Detail, Object, Version, WatchDecoder, WatchEvent};
 /// For how long a watch is asked for at a time. The server tells its state before it ends one, so that
 /// resuming is cheap; and a connection that has died silently is noticed soon.
 const WATCH: Duration = Duration::from_secs(30);
-/// A watch that ends sooner and tells nothing counts as one that failed.
+/// A watch that ends sooner without an event counts as one that failed.
 const SHORT: Duration = Duration::from_secs(1);
 /// Between two lists, where watching is not allowed: reading them takes one part in ten of the time.
 const POLL: Duration = Duration::from_secs(1);
 const SHARE: u32 = 10;
-/// How long failures in a row may last when requests have no time limit.
+/// Maximum duration of consecutive failures when requests have no time limit.
 const UNLIMITED: Duration = Duration::from_secs(600);
 /// After the first failure, doubled after each further one.
 const BREATH: Duration = Duration::from_millis(100);
 /// Between two tries at most, unless the server asks for more.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Which objects are told of.
+/// Objects of a feed.
 #[derive(Clone, Debug)]
 pub(super) struct FeedSubject {
     pub(super) client: ApiClient,
@@ -50,7 +50,7 @@ pub(super) struct FeedSubject {
     pub(super) range: FeedScope,
 }
 
-/// Where the objects are.
+/// Scope of a feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum FeedScope {
     /// Anywhere.
@@ -88,7 +88,7 @@ impl FeedSubject {
         listing.objects(Some).await
     }
 
-    /// What happens after `state`, the state of a list. Nothing is asked for before the feed is.
+    /// Changes after `state`, the version of a list. No request is sent before the feed is polled.
     pub(super) fn feed(self, state: String) -> Feed {
         let writer = FeedWriter {
             subject: self,
@@ -128,9 +128,9 @@ impl FeedSubject {
 
 struct FeedWriter {
     subject: FeedSubject,
-    /// Everything up to this state has been told.
+    /// All changes up to this version have been sent.
     state: String,
-    /// Since the server last told something.
+    /// Consecutive failures since the server's last event.
     failures: u32,
     failing_since: Option<Instant>,
     phase: Phase,

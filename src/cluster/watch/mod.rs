@@ -1,4 +1,4 @@
-//! Facts that are kept as they are in the cluster: read once, and then told of each change.
+//! Objects that are read once, and then kept current by watches.
 //!
 //! ```text
 //! Reading ─▶ Watched::keep ─▶ a feed per kind ─▶ changed().await ─▶ reading()

@@ -1,6 +1,6 @@
-//! How the pods that matter are kept current.
+//! Watch of the pods of selected devices.
 //!
-//! Those that use a selected device are named by the claims that hold it. Which they are changes while one looks, so that
+//! Pods that use a selected device are named by the claims that hold it. These change during the watch, so that
 //! places are watched and not names:
 //!
 //! ```text
@@ -20,7 +20,7 @@ use crate::cluster::read::claim_consumers::ClaimConsumers;
 use crate::cluster::read::pods::{Found, Reader};
 use crate::model::{DeviceId, Kind, Snapshot};
 
-/// Up to so many nodes are watched one by one.
+/// Maximum number of nodes that are watched one by one.
 const NODE_BY_NODE: usize = 24;
 /// Pods are asked for by name once in so long at most.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -68,13 +68,13 @@ impl Watched {
         Ok(())
     }
 
-    /// Whether some pods are asked for each time anew, since they cannot be watched.
+    /// True if some pods are read each time anew, since they cannot be watched.
     #[must_use]
     pub fn asks_by_name(&self) -> bool {
         !self.by_name.is_empty()
     }
 
-    /// Whether the end of some pods cannot be seen, so that force deletions are not detected.
+    /// True if the end of some pods cannot be seen, so that force deletions are not detected.
     #[must_use]
     pub fn misses_force_deletions(&self) -> bool {
         self.confined || self.pods_are_polled

@@ -18,7 +18,7 @@ use crate::model::kind::for_each_kind;
 use crate::model::{Kind, Pod, Reading, Snapshot, Uid};
 use crate::wire::{Change, Fact, Object, WatchEvent};
 
-/// So much news at most is taken in one go, between two looks.
+/// Maximum number of changes that are taken in one go, between two looks.
 const AT_ONCE: usize = 256;
 
 /// A reading that is kept as the cluster is.
@@ -35,9 +35,9 @@ pub struct Watched {
     pub(super) asked: Option<Instant>,
     /// Pods that are gone: no other pod is ever given their UID.
     pub(super) gone: BTreeSet<Uid>,
-    /// Pods that were told to be gone, as they were last.
+    /// Deleted pods, in their last version.
     departed: Vec<Pod>,
-    /// Whether some pods were listed from time to time, because they cannot be watched.
+    /// True if some pods were listed from time to time, because they cannot be watched.
     pub(super) pods_are_polled: bool,
 }
 
@@ -112,7 +112,7 @@ impl Watched {
         self
     }
 
-    /// Everything as it is, as far as the server has told.
+    /// The reading, as of the last change that the server sent.
     #[must_use]
     pub fn reading(&self) -> &Reading {
         &self.reading
@@ -150,7 +150,7 @@ impl Watched {
         number: usize,
         news: Option<Result<FeedEvent, ClusterError>>,
     ) -> Result<(), ClusterError> {
-        // A feed ends with an error, after which nobody asks it again.
+        // A feed ends with an error, after which it is not polled again.
         let Some(news) = news.transpose()? else {
             return Ok(());
         };
@@ -183,7 +183,7 @@ impl Watched {
         };
         let list = subject.list().await?;
         if kind == Kind::Pod && subject.range == FeedScope::All {
-            // What is known of single nodes is part of it, and each pod is kept once.
+            // The list includes the pods of single nodes, and each pod is kept once.
             self.forget_pods();
         }
         self.add(subject, list.metadata.resource_version);
@@ -202,7 +202,7 @@ impl Watched {
         }
     }
 
-    /// Whether the objects of `kind` in `range` are watched.
+    /// True if the objects of `kind` in `range` are watched.
     pub(super) fn watches(&self, kind: Kind, range: &FeedScope) -> bool {
         let mut feeds = self.feeds.iter();
         feeds.any(|feed| feed.kind == kind && feed.range == *range)
@@ -225,7 +225,7 @@ impl Watched {
     }
 }
 
-/// The facts of one kind that one feed tells of.
+/// Objects of one kind from one feed.
 struct FeedObjects<'a> {
     kind: Kind,
     number: usize,

@@ -1,4 +1,4 @@
-//! What the user may do, asked of the server before anything is changed.
+//! Access reviews of the user before anything is changed.
 
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
@@ -13,15 +13,15 @@ use crate::model::Namespace;
 /// Something that a command is going to do.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AccessQuery {
-    /// What it is.
+    /// Permission.
     pub permission: Permission,
     /// Where; nothing for what is in no namespace.
     pub namespace: Option<Namespace>,
 }
 
-/// Whether the user may do that, as the server's authorizers say.
+/// True if the user is allowed to do that, as the server's authorizers say.
 ///
-/// Upstream: what `kubectl auth can-i` asks. Every user may; the review is stored nowhere.
+/// Upstream: request of `kubectl auth can-i`. Every user may send it; the review is stored nowhere.
 ///
 /// # Errors
 ///

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::stored::{Known, Stored};
 use crate::wire::{Documents, Version};
 
-/// What a server said about a deletion.
+/// Reply of a server to a deletion.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Deletion {
     /// The server deletes the object of that UID, at once or as soon as nothing holds it.
@@ -18,7 +18,7 @@ pub(super) enum Deletion {
 ///
 /// # Errors
 ///
-/// Why it is not one of this version's kind.
+/// If it is not one of this version's kind: the reason.
 pub(super) fn object<T: Known>(version: &Version, body: &[u8]) -> Result<Stored<T>, String> {
     let object: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     let kind = object["kind"].as_str().unwrap_or_default();
@@ -42,7 +42,7 @@ pub(super) fn object<T: Known>(version: &Version, body: &[u8]) -> Result<Stored<
 ///
 /// # Errors
 ///
-/// Why it is not.
+/// If it is not: the reason.
 pub(super) fn named<T: Known>(
     version: &Version,
     name: &str,
@@ -57,14 +57,14 @@ pub(super) fn named<T: Known>(
     Err(format!("its name is {found:?}, not {name:?}"))
 }
 
-/// What a body says about the deletion of the object of that name and UID. Servers send the object, or a
+/// Reply in a body to the deletion of the object of that name and UID. Servers send the object, or a
 /// `Status`, which may be of a failure; a success without the UID may be one of anything.
 ///
 /// Upstream: `DeleteResource` in `apiserver/pkg/endpoints/handlers/delete.go`.
 ///
 /// # Errors
 ///
-/// Why it says nothing about it.
+/// If it says nothing about the deletion: the reason.
 pub(super) fn deletion<T: Known>(
     version: &Version,
     name: &str,

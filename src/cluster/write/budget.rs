@@ -6,12 +6,12 @@ use tokio::time::Instant;
 
 /// More tries than any controller writes in that time.
 const TRIES: u32 = 100;
-/// Whoever waits at a terminal wants to hear that it does not work.
+/// Time limit: a user at a terminal wants to know that it does not work.
 const TIME: Duration = Duration::from_secs(60);
 /// The pause grows by this much with every try.
 const STEP: Duration = Duration::from_millis(5);
 
-/// What is left of the tries and of the time.
+/// Remaining tries and time.
 #[derive(Debug)]
 pub(super) struct Budget {
     tried: u32,
@@ -27,7 +27,7 @@ impl Budget {
         }
     }
 
-    /// How long to pause before the next try at `now`; `None` when there is to be none.
+    /// Pause before the next try at `now`; `None` when there is to be none.
     pub(super) fn next(&mut self, now: Instant) -> Option<Duration> {
         if self.tried >= TRIES || now >= self.end {
             return None;
@@ -37,7 +37,7 @@ impl Budget {
         Some(pause)
     }
 
-    /// How often it was tried.
+    /// Number of tries so far.
     pub(super) fn tried(&self) -> u32 {
         self.tried
     }

@@ -2,17 +2,17 @@
 
 use serde_json::Value;
 
-/// Whether `found` has everything that `wanted` has, at the same place: what a server adds is none of
-/// its business. A null in `wanted` stands for a field that is not there, as in a merge patch.
+/// True if `found` has everything that `wanted` has, at the same place; fields that a server adds are
+/// ignored. A null in `wanted` stands for a field that is not there, as in a merge patch.
 ///
-/// Lists have to be equal. Not looked at is what names a state, `metadata.uid` and
+/// Lists have to be equal. The fields that identify a version are ignored: `metadata.uid` and
 /// `metadata.resourceVersion`.
 #[must_use]
 pub(super) fn contains(found: &Value, wanted: &Value) -> bool {
     within(found, wanted, &[])
 }
 
-/// Fields that say which state a change applies to, and nothing about what is wanted.
+/// Fields that name the version that a change applies to.
 const STATE: [[&str; 2]; 2] = [["metadata", "uid"], ["metadata", "resourceVersion"]];
 
 fn within(found: &Value, wanted: &Value, path: &[&str]) -> bool {

@@ -12,7 +12,7 @@ use crate::cluster::path::escaped;
 use crate::cluster::permission::Permission;
 use crate::model::{Kind, NamespacedName, Uid};
 
-/// What came of asking for an eviction.
+/// Result of an eviction request.
 #[derive(Debug)]
 pub enum EvictionAnswer {
     /// The pod is on its way out.
@@ -26,9 +26,9 @@ pub enum EvictionAnswer {
 }
 
 /// Asks for the eviction of the pod with this UID, within `grace` seconds if that is set, else within its own grace
-/// period. What a dry run answers holds at that moment only.
+/// period. The result of a dry run holds at that moment only.
 ///
-/// An eviction names the pod by its UID, so that one that is sent twice evicts nobody else.
+/// An eviction names the pod by its UID, so that one that is sent twice evicts no other pod.
 ///
 /// # Errors
 ///
@@ -114,7 +114,7 @@ fn delete_options(uid: &Uid, grace: Option<i64>) -> Value {
     options
 }
 
-/// What an answer means that is no success.
+/// Result for an error.
 fn classified(error: ClusterError) -> Result<EvictionAnswer, ClusterError> {
     if matches!(
         error,
@@ -133,7 +133,7 @@ fn classified(error: ClusterError) -> Result<EvictionAnswer, ClusterError> {
     if let ClusterError::Invalid { message, .. } = error {
         return Ok(EvictionAnswer::Refused(message));
     }
-    // Who may not do it, or sent what the server does not understand, has evicted no pod.
+    // A user without permission, or a request that the server does not understand, has evicted no pod.
     let is_denied = matches!(
         error,
         ClusterError::Forbidden { .. } | ClusterError::Unauthorized { .. }
@@ -147,7 +147,7 @@ fn classified(error: ClusterError) -> Result<EvictionAnswer, ClusterError> {
     }
 }
 
-/// Whether a budget keeps the pod: 429, or 500 where several budgets match it, which the server does not decide.
+/// True if a budget keeps the pod: 429, or 500 where several budgets match it, which the server does not decide.
 fn keeps(status: u16, message: &str) -> bool {
     status == 429 || (status == 500 && message.contains("more than one PodDisruptionBudget"))
 }

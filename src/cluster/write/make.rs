@@ -1,4 +1,4 @@
-//! One change of one object, whatever happens meanwhile.
+//! Change of one object, with conflicts, lost responses and retries.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ const APPLY_PATCH: &str = "application/apply-patch+yaml";
 /// A merge patch, which changes the fields that it names.
 pub(super) const MERGE_PATCH: &str = "application/merge-patch+json";
 
-/// Whether a change is carried out.
+/// Mode of a write: real or dry run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteMode {
     /// It is.
@@ -32,7 +32,7 @@ pub enum WriteMode {
     DryRun,
 }
 
-/// What is to become of an object.
+/// Change of an object.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ObjectChange {
     /// It is made.
@@ -59,7 +59,7 @@ pub enum ObjectChange {
     },
 }
 
-/// What to do about an object that is not as it was decided on.
+/// Action for an object that is not as it was decided on.
 #[derive(Debug)]
 pub enum ConflictAction<R> {
     /// This, decided on what is there now.
@@ -68,7 +68,7 @@ pub enum ConflictAction<R> {
     End(R),
 }
 
-/// What became of a change.
+/// Result of a change.
 #[derive(Debug, PartialEq)]
 pub enum ChangeResult<T, R> {
     /// It was made; the object as the server has it then.
@@ -79,7 +79,7 @@ pub enum ChangeResult<T, R> {
     Ended(R, ChangeDoubt),
 }
 
-/// Whether a change may have been made although the object is not as it was to be.
+/// Doubt about a change: it may have been made although the object is not as it was to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeDoubt {
     /// It was not.
@@ -106,25 +106,25 @@ impl ChangeDoubt {
     }
 }
 
-/// What came of sending a change once.
+/// Outcome of sending a change once.
 enum SendOutcome<T> {
     Made(Stored<T>),
     Removed(Removal),
-    /// Somebody else was first.
+    /// Another client was first.
     Overtaken(ChangeDoubt),
 }
 
-/// What the server said to a change.
+/// Reply of the server to a change.
 enum ServerReply<T> {
-    /// That it was made; the object that was meant.
+    /// The change was made; the object.
     Made(Stored<T>),
-    /// That the object is deleted, at once or as soon as nothing holds it.
+    /// The object is deleted, at once or as soon as nothing holds it.
     Deletes,
     /// Nothing: it has not seen it, or does not let this user do it.
     Unmade(ClusterError),
-    /// That the object is not as it was decided on.
+    /// The object is not as it was decided on.
     Overtaken(ChangeDoubt),
-    /// That it was not made, or nothing that can be believed.
+    /// The change was not made, or the reply cannot be believed.
     Denied(DeletionReply, ClusterError),
 }
 
@@ -193,7 +193,7 @@ impl<T: Known> Objects<T> {
         }
     }
 
-    /// Sends a change once, and finds out what became of it.
+    /// Sends a change once, and determines its outcome.
     async fn once(
         &self,
         name: &str,
@@ -324,7 +324,7 @@ impl<T: Known> Objects<T> {
         )
     }
 
-    /// What the body of a success says, or why it says nothing about this change.
+    /// Reply in the body of a success, or the reason why it says nothing about this change.
     fn said(
         &self,
         name: &str,
@@ -434,11 +434,11 @@ fn body(change: &ObjectChange, mode: WriteMode) -> Value {
     }
 }
 
-/// What a look shows that does not tell what became of a change.
+/// Observation that does not tell the outcome of a change.
 const AS_BEFORE: &str =
     "a second read showed no change, but the server may still apply the request";
 
-/// Whether `found` carries the note of the run that makes the change, so that nobody else's is taken for it.
+/// True if `found` carries the note of the run that makes the change, so that no other run's object is taken for it.
 fn is_of_run(change: &ObjectChange, found: &Value) -> bool {
     let (sent, key) = match change {
         ObjectChange::Create { object } => (object, RuleMetadata::CREATED_BY_RUN),
@@ -454,7 +454,7 @@ fn is_of_run(change: &ObjectChange, found: &Value) -> bool {
     run(sent).is_some_and(|sent| run(found) == Some(sent))
 }
 
-/// Whether the object of an answer is the one that the change was for.
+/// True if the object of a reply is the one that the change was for.
 fn is_meant(change: &ObjectChange, found: &Value) -> bool {
     match change {
         ObjectChange::Create { object } => {
@@ -469,7 +469,7 @@ fn is_meant(change: &ObjectChange, found: &Value) -> bool {
     }
 }
 
-/// What became of a change whose answer was lost.
+/// Outcome of a change whose response was lost.
 #[derive(Debug, PartialEq)]
 enum LostAnswerOutcome<T> {
     Made(Stored<T>),
@@ -514,7 +514,7 @@ fn after_loss<T>(change: &ObjectChange, found: Option<Stored<T>>) -> LostAnswerO
     }
 }
 
-/// Whether somebody else was first, so that it has to be decided anew.
+/// True if another client was first, so that it has to be decided anew.
 fn is_overtaken(error: &ClusterError, change: &ObjectChange) -> bool {
     match change {
         ObjectChange::Create { .. } => matches!(

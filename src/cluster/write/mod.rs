@@ -1,7 +1,7 @@
-//! Changing the objects of a live cluster, of whatever kind.
+//! Changes of objects in a live cluster.
 //!
 //! A change names the state that it was decided on and is sent once. One whose answer was lost is
-//! resolved by reading the object again. When somebody else was first, the caller decides anew on what
+//! resolved by reading the object again. When another client was first, the caller decides anew on what
 //! is there then, as often as one budget of tries and time allows: see [`Objects::change`].
 
 mod access;

@@ -39,11 +39,11 @@ impl<T> Clone for Objects<T> {
 /// All objects that could be understood, and why others could not be.
 #[derive(Debug)]
 pub struct Listed<T> {
-    /// Those that could be understood, in the server's order.
+    /// Objects that could be decoded, in the server's order.
     pub objects: Vec<Stored<T>>,
-    /// Why the others could not be, each with its name.
+    /// Errors of the other objects, each with its name.
     pub odd: Vec<ClusterError>,
-    /// What the list says about itself.
+    /// Metadata of the list.
     pub(in crate::cluster) metadata: ListMeta,
 }
 
@@ -80,7 +80,7 @@ impl<T: Fact> Objects<T> {
         Self::of_kind(client, served, T::KIND)
     }
 
-    /// The objects of a cluster of which nobody can say what it serves: at the first version at which
+    /// The objects of a cluster whose served versions are unknown: at the first version at which
     /// one of `names` is found. `None` when none is.
     pub async fn found_by(client: &ApiClient, names: &[String]) -> Option<Self> {
         for version in versions_of(T::KIND) {
@@ -130,7 +130,7 @@ impl<T: Known> Objects<T> {
         self.version.api_version
     }
 
-    /// All of them, in the server's order; an odd one does not keep the others from being known.
+    /// All objects, in the server's order; one that cannot be decoded does not hide the others.
     ///
     /// # Errors
     ///
@@ -147,7 +147,7 @@ impl<T: Known> Objects<T> {
             odd: Vec::new(),
             metadata: ListMeta::default(),
         };
-        // With all fields: what became of a change is judged on the stored object, not on its facts.
+        // With all fields: the outcome of a change is judged on the stored object, not on its decoded fields.
         let list = listing.served(|_| true).await?;
         listed.metadata = list.metadata;
         for object in list.items {

@@ -1,4 +1,4 @@
-//! What a deletion came to, by its answer and by what a read shows after it.
+//! Outcome of a deletion, by its response and by a read after it.
 //!
 //! No answer alone says that an object is gone: proxies answer in the server's place, requests are doubled
 //! on the way, and finalizers hold what was deleted.
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::stored::ObjectVersion;
 
-/// What became of an object that was to be deleted.
+/// Outcome of a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removal {
     /// This change deleted it: the server says so, and a read shows it gone.
@@ -21,18 +21,18 @@ pub enum Removal {
     Leaving,
 }
 
-/// What the server said to a deletion.
+/// Reply of the server to a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DeletionReply {
-    /// That it deletes this very object.
+    /// It deletes this very object.
     Accepted,
-    /// That it does not.
+    /// It does not.
     Refused,
     /// Nothing that can be believed.
     Lost,
 }
 
-/// What a read after the answer shows of the object.
+/// State of the object in a read after the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ObservedObject {
     /// Nothing of that name, or another object.
@@ -47,7 +47,7 @@ pub(super) enum ObservedObject {
     Unread,
 }
 
-/// What follows.
+/// Conclusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RemovalVerdict {
     /// This became of it.
@@ -87,7 +87,7 @@ pub(super) fn evaluate(reply: DeletionReply, seen: ObservedObject) -> RemovalVer
     }
 }
 
-/// What the object `found` shows of the one that the deletion was decided `on`.
+/// State of the object `found`, compared with the one that the deletion was decided `on`.
 pub(super) fn seen(found: Option<&Value>, on: &ObjectVersion) -> ObservedObject {
     let Some(found) = found else {
         return ObservedObject::Absent;

@@ -14,7 +14,7 @@ use crate::cluster::path::escaped;
 use crate::cluster::permission::Permission;
 use crate::model::{Kind, NamespacedName, Rollout, RuleMetadata};
 
-/// What came of asking for a restart.
+/// Result of a restart request.
 #[derive(Debug)]
 pub enum RestartAnswer {
     /// The Deployment replaces all its pods.
@@ -81,7 +81,7 @@ fn patch(on: &ObjectVersion, at: Timestamp) -> Value {
     })
 }
 
-/// What an answer means that is no success.
+/// Result for an error.
 fn classified(error: ClusterError) -> Result<RestartAnswer, ClusterError> {
     if matches!(
         error,

@@ -43,7 +43,7 @@ pub(super) async fn review<'a, T: Serialize + DeserializeOwned>(
         permission: Permission {
             verb: "create",
             group: group.to_owned(),
-            // With a slash in front, it is not offered as a role: nobody needs it.
+            // With a slash in front, it is not offered as a role: it is not needed.
             resource: format!("/{resource}"),
         },
     };

@@ -9,7 +9,7 @@ use crate::wire::{Fact, Object};
 pub struct Stored<T> {
     /// The object as it was served, with fields that this plugin does not know.
     pub object: Value,
-    /// What this plugin knows of it.
+    /// Decoded object.
     pub fact: T,
 }
 
@@ -35,11 +35,11 @@ impl Known for Untyped {
     }
 }
 
-/// Which state of an object a change was decided on; the server refuses the change of any other.
+/// Version of an object that a change was decided on; the server refuses the change of any other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectVersion {
-    /// Tells the object from a later one of its name.
+    /// Distinguishes the object from a later one of its name.
     pub uid: String,
-    /// Which state of it; opaque.
+    /// Version; opaque.
     pub resource_version: String,
 }

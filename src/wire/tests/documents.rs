@@ -169,7 +169,7 @@ fn a_key_that_occurs_twice_is_an_error() {
     }
 }
 
-/// What is decoded while it is read passes over the rest.
+/// Decoding while reading skips the other fields.
 #[test]
 fn fields_that_nothing_reads_are_not_looked_at() {
     let odd = r#""managedFields":[{"f":1,"f":2,"time":"never"}],"uid":"1""#;

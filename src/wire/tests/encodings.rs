@@ -56,7 +56,7 @@ proptest! {
         prop_assert_eq!(brief, expected);
     }
 
-    /// What claims ask for in the same bytes is decoded once.
+    /// Decodes specs of the same bytes once.
     #[test]
     fn claims_that_ask_for_the_same_are_as_each_is_alone(objects in prop::collection::vec(any_object(), 1..24)) {
         let version = versions_of(Kind::ResourceClaim).next().expect("a version");
@@ -71,7 +71,7 @@ proptest! {
         }
     }
 
-    /// What devices have is decoded when somebody asks, and is then what it would have been.
+    /// Decodes properties of devices on first use, with the same result.
     #[test]
     fn slices_that_are_kept_are_as_those_that_are_decoded(slice in any_object()) {
         let version = version_of(&slice);

@@ -1,4 +1,4 @@
-//! A list in protobuf, however its bytes arrive and whatever happens on the way.
+//! Lists in protobuf, in chunks of any size, complete or damaged.
 
 use proptest::prelude::*;
 use prost::Message;
@@ -118,7 +118,7 @@ fn list_that_comes_again_and_again_is_an_error_before_its_end() {
         .find_map(|chunk| list.push(chunk).err());
     let error = error.expect("a circle").to_string();
     assert!(error.contains("objects are repeated"), "{error}");
-    // Who is sent twice is the reader's to count once.
+    // Duplicates are the reader's to count once.
     let twice = envelope("v1", "PodList", &round.repeat(2));
     assert_eq!(decode(&twice, 64).expect("a list").0.len(), 6);
 }

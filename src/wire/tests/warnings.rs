@@ -1,4 +1,4 @@
-//! Values from a newer API are kept and told.
+//! Values from a newer API are kept, with a warning.
 
 use serde_json::{Value, json};
 

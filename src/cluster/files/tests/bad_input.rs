@@ -377,7 +377,7 @@ fn folder_of_a_program_is_read_whatever_else_it_holds() {
         warnings[0].ends_with("and 3 more files hold no Kubernetes objects and were ignored"),
         "{warnings:?}"
     );
-    // What is cut off may have held objects.
+    // A truncated file may have held objects.
     put(
         &format!("{gather}/namespaces/ml/core/pods/cut.json"),
         &list(&[POD]).as_bytes()[..40],

@@ -1,4 +1,4 @@
-//! What kubectl printed on a real cluster.
+//! Output of kubectl on a real cluster.
 
 use super::support::{data, read_files};
 use crate::model::Reading;

@@ -13,13 +13,13 @@ pub(super) fn data(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// What the files hold together.
+/// Reading of all files together.
 pub(super) fn read_files(paths: &[PathBuf]) -> Result<Reading, InputError> {
     let sources: Vec<_> = paths.iter().cloned().map(FileSource::Path).collect();
     read(&sources, &mut std::io::empty(), &Limits::default())
 }
 
-/// What a file of this name and content holds.
+/// Reading of a file of this name and content.
 pub(super) fn read_content(name: &str, content: impl AsRef<[u8]>) -> Result<Reading, InputError> {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join(name);
