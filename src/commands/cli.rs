@@ -100,7 +100,7 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
             None => Known::default(),
         };
         let text = answer.finish(known);
-        // Nobody who presses TAB has asked for an error.
+        // A user who presses TAB has not asked for an error.
         let _ = surroundings.plain_printer().emit(&text);
         return ExitStatus::Success;
     }
@@ -122,8 +122,7 @@ pub async fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitStatus {
     })
 }
 
-/// A namespace that was given where it can narrow nothing: left out of account, it would look as
-/// if nobody else were hit.
+/// Refuses a namespace where it narrows nothing: ignored, it would look as if no other namespace were affected.
 fn refuse_namespace(connection: &ConnectionArgs, profile: &CommandProfile) -> Result<(), Failure> {
     let why = match profile.namespace {
         NamespaceFilter::Meaningless(why) if connection.names_namespace() => why,
@@ -135,7 +134,7 @@ fn refuse_namespace(connection: &ConnectionArgs, profile: &CommandProfile) -> Re
     Err(failure.hint(why).hint("omit --namespace"))
 }
 
-/// What a command does once its context is there.
+/// Rest of a command, once its context exists.
 // On the heap: commands are long, and the stack would have to hold the longest twice over.
 type Run = Box<dyn for<'a> FnOnce(&'a Context) -> Running<'a>>;
 type Running<'a> = Pin<Box<dyn Future<Output = Result<ExitStatus, Failure>> + 'a>>;
@@ -240,7 +239,7 @@ fn definition(called: Option<&OsString>) -> clap::Command {
         "kubectl-devicetaint"
     };
     let command = Cli::command().bin_name(name);
-    // What every command takes would hide what each takes alone; `options` shows it.
+    // The flags of every command would hide those of one; `options` shows them.
     let command = command.mut_args(|argument| {
         let is_hidden = argument.is_global_set() || argument.is_hide_set();
         argument.hide(is_hidden)
@@ -255,7 +254,7 @@ pub fn command() -> clap::Command {
     Cli::command().bin_name("kubectl devicetaint")
 }
 
-/// What was typed, and those of its flags that printed commands repeat.
+/// Parsed arguments, and those flags that printed commands repeat.
 fn parse(arguments: &[OsString]) -> Result<(Cli, Repeated), clap::Error> {
     let mut program = definition(arguments.first());
     // Only a built definition has the flags of every command in each of them, which `repeated` asks for.
@@ -309,7 +308,7 @@ fn by_meaning(mut error: clap::Error, program: &clap::Command) -> clap::Error {
     error
 }
 
-/// Which commands have the flag that another command does not know.
+/// Names the commands that have the flag which another command does not know.
 fn flag_of_others(error: &clap::Error, program: &clap::Command) -> Option<String> {
     if error.kind() != ErrorKind::UnknownArgument {
         return None;

@@ -1,4 +1,4 @@
-//! What a command works with: the surroundings, looked at once, and a printer.
+//! Context of a command: its surroundings, read once, and a printer.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -22,7 +22,7 @@ const COMPLETED_WORD: &str = "_CLAP_COMPLETE_INDEX";
 pub struct Variable {
     /// Its name.
     pub name: &'static str,
-    /// What it does, in one line for the manual; empty for one that only scripts of this program set.
+    /// Effect in one line, for the manual; empty for one that only scripts of this program set.
     pub meaning: &'static str,
 }
 
@@ -138,7 +138,7 @@ impl Surroundings {
         Self { variables, streams }
     }
 
-    /// What the script of a shell says that asks for completion.
+    /// Variables set by the shell script that asks for completion.
     pub(super) fn said_by_a_shell(&self) -> Said<'_> {
         let variable = |name| self.variables.get(name).map(OsString::as_os_str);
         Said {
@@ -147,7 +147,7 @@ impl Surroundings {
         }
     }
 
-    /// What of it connections depend on.
+    /// The part that connections depend on.
     pub(super) fn environment(&self) -> cluster::Environment {
         cluster::Environment {
             ..cluster::Environment::from_variables(|name| self.variables.get(name).cloned())
@@ -166,26 +166,26 @@ fn width(columns: Option<&OsString>) -> Option<u16> {
     said.or_else(|| terminal_size::terminal_size().map(|(width, _)| width.0))
 }
 
-/// What every command gets.
+/// Context that every command gets.
 pub(super) struct Context {
     pub(super) printer: Arc<Printer<'static>>,
     pub(super) width: Option<u16>,
-    /// Which cluster is meant, and who asks.
+    /// Cluster to connect to, and the user.
     pub(super) connection: ConnectionOptions,
     /// The namespace that was asked for, where it was one.
     pub(super) namespace: Option<String>,
-    /// How much is told of each request; 0 for nothing.
+    /// Detail logged of each request; 0 for none.
     pub(super) verbosity: u8,
     pub(super) environment: cluster::Environment,
-    /// What the command changes, for whoever interrupts it.
+    /// Changes of the command, for the message after an interruption.
     pub(super) ledger: Ledger,
     /// The UID of this run, by which it knows what it has changed.
     pub(super) run: Option<String>,
-    /// Whether somebody sits there who can be asked.
+    /// True if a user at a terminal can be asked.
     pub(super) interactive: bool,
-    /// Whether what was done is printed as data already.
+    /// True if the report of the change has been printed as data.
     is_accounted: AtomicBool,
-    /// Whether the cluster is named above a question already.
+    /// True if the cluster has been named above a question.
     is_introduced: AtomicBool,
     /// The cluster that is asked, once one is.
     client: OnceLock<ApiClient>,
@@ -232,7 +232,7 @@ impl Context {
         self.is_accounted.store(true, Ordering::Relaxed);
     }
 
-    /// Whether what was done is printed as data already.
+    /// True if the report of the change has been printed as data.
     pub(super) fn is_accounted(&self) -> bool {
         self.is_accounted.load(Ordering::Relaxed)
     }
@@ -253,7 +253,7 @@ impl Context {
         })
     }
 
-    /// As [`Context::cluster`], for whoever says it above a question, the first time only.
+    /// As [`Context::cluster`], for a heading above a question: the first time only.
     pub(super) fn introduced_cluster(&self) -> Option<Cluster> {
         // A second question stands right below the first, which has named the cluster.
         let is_new = !self.is_introduced.swap(true, Ordering::Relaxed);
@@ -263,7 +263,7 @@ impl Context {
 
 #[cfg(test)]
 impl Context {
-    /// A context that writes to these and asks this cluster, with nobody there to be asked.
+    /// A context that writes to these and asks this cluster, without a terminal.
     pub(super) fn of_test(printer: Printer<'static>, connection: ConnectionOptions) -> Self {
         Self {
             printer: Arc::new(printer),

@@ -92,15 +92,15 @@ impl From<Lower> for Effect {
     }
 }
 
-/// How long a deescalation waits for the name of its user before the change, and for what the controller says after it.
+/// Time limit for reading the user's name before the change, and the controller's status after it.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often the controller's word is looked for.
+/// Interval of reading the controller's status.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// A server whose rules can be changed, whatever else it has.
 struct ReachedServer {
     client: ApiClient,
-    /// What the server has, or why that is not known.
+    /// Kinds that the server serves, or why they are not known.
     served: Result<ServedKinds, Failure>,
     rules: Rules,
 }
@@ -117,7 +117,7 @@ impl ReachedServer {
 }
 
 impl DeescalateArgs {
-    /// What it does with clusters, and who stops it.
+    /// Purpose of the connection, and who handles signals.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile::of(Purpose::Deescalate)
     }
@@ -262,7 +262,7 @@ impl DeescalateArgs {
         for rule in found {
             match changer.downgrade(rule, &patch, &to).await {
                 Ok(done) => downgraded.extend(done),
-                // What one rule refuses must not keep the others evicting.
+                // A rule that cannot be changed must not keep the others evicting.
                 Err(failure) if is_about_one_rule(&failure) => {
                     refused = Some(match refused {
                         None => failure,
@@ -285,7 +285,7 @@ impl DeescalateArgs {
         refused.map_or(Ok(()), |failure| Err(stopped(failure, context)))
     }
 
-    /// How the server behaves; where nobody can say, as the newest does.
+    /// Behavior of the server; of the newest if the version is unknown.
     fn semantics(reached: &ReachedServer) -> Semantics {
         let version = reached
             .served
@@ -304,8 +304,8 @@ struct DowngradedRules {
     at: Option<Timestamp>,
 }
 
-/// Whether the controller judges the rules as they are by now, once it had some time for that: what it has
-/// not heard of it may still carry out.
+/// True if the controller observes the rules as they are by now, within a time limit: a change that it has
+/// not observed does not stop evictions yet.
 async fn is_confirmed(downgraded: &[DeviceTaintRule], rules: &Rules) -> bool {
     let names: Vec<String> = downgraded
         .iter()
@@ -313,11 +313,11 @@ async fn is_confirmed(downgraded: &[DeviceTaintRule], rules: &Rules) -> bool {
         .collect();
     let began = Instant::now();
     loop {
-        // What cannot be read is not confirmed.
+        // An unreadable rule is not confirmed.
         let Ok(found) = by_name(&names, rules).await else {
             return false;
         };
-        // A rule that is gone evicts nobody any more.
+        // A deleted rule evicts no pods.
         if found.iter().all(is_observed) {
             return true;
         }

@@ -118,14 +118,14 @@ Examples:
   # A rule with effect None: fail if NoExecute would evict more than 20 pods
   kubectl devicetaint preview --rule drain-node-7 --abort-if 'pods.evicted>20'";
 
-/// What a preview is asked about, before anything was read of a cluster.
+/// Request of a preview, before anything is read of a cluster.
 struct PreviewRequest {
     choice: Choice,
     manifests: Vec<(DeviceTaintRule, Value)>,
     guards: Vec<Guard>,
 }
 
-/// What was asked, what was found, and the answer.
+/// Request, view and report.
 struct PreviewAnswer {
     view: ClusterView<Disruption>,
     proposed: Vec<ProposedTaint>,
@@ -153,7 +153,7 @@ impl PreviewArgs {
         }
     }
 
-    /// What it does with clusters, and who stops it.
+    /// Purpose of the connection, and who handles signals.
     pub(super) fn profile(&self) -> CommandProfile {
         let publishes = self.publish.publish;
         let purpose = if publishes {
@@ -177,7 +177,7 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
         .live()
         .filter(|_| args.publish.publish && !answer.report.is_refused())
     else {
-        // What was read is dropped before a long report is printed.
+        // The view is dropped before a long report is printed.
         let PreviewAnswer { view, report, .. } = answer;
         return present(&report, &view.into_view_warnings(), wanted, context);
     };
@@ -218,7 +218,7 @@ async fn publish(
     };
     let compared = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
     if signals.is_none() {
-        // What was found is worth something although nothing is published.
+        // The report is useful although nothing is published.
         present(&answer.report, answer.view.view_warnings(), wanted, context)?;
         return compared.map(|()| ExitStatus::Success);
     }
@@ -300,7 +300,7 @@ async fn view(
 }
 
 impl PreviewArgs {
-    /// What is asked; everything that can be wrong without reading a cluster is found here.
+    /// The request; finds all errors that need no reading of a cluster.
     async fn request(&self, context: &Context) -> Result<PreviewRequest, Failure> {
         let typed = DeviceArguments {
             arguments: self.targets.clone(),

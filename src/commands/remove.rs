@@ -85,7 +85,7 @@ Examples:
   kubectl devicetaint remove --expired";
 
 impl RemoveArgs {
-    /// What it does with clusters, and who stops it.
+    /// Purpose of the connection, and who handles signals.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile::of(Purpose::Remove)
     }
@@ -99,7 +99,7 @@ pub(super) async fn run(args: RemoveArgs, context: &Context) -> Result<ExitStatu
 }
 
 impl RemoveArgs {
-    /// What takes away rules by name that somebody agreed to already, but for those that others changed.
+    /// Removes rules by name that the user has approved, except those that others changed.
     pub(super) fn agreed(names: Vec<String>, others: bool, change: ChangeArgs) -> Self {
         Self {
             rules: RuleArgs::named(names),
@@ -125,7 +125,7 @@ impl RemoveArgs {
         lines: Lines,
         context: &Context,
     ) -> Result<ExitStatus, Failure> {
-        // What can be wrong without a cluster is found before it is asked.
+        // Errors in the arguments are found before the cluster is asked.
         let choice = self.choice()?;
         let live = connect(context).await?;
         let rules = live.rules()?;

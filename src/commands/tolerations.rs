@@ -57,7 +57,7 @@ Examples:
   kubectl devicetaint tolerations devicetaint.dev/dedicated=research:NoSchedule --who";
 
 impl TolerationsArgs {
-    /// What it does with clusters, and who stops it.
+    /// Purpose of the connection, and who handles signals.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile::of(Purpose::Tolerations)
     }

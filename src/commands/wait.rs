@@ -106,7 +106,7 @@ impl What {
 }
 
 impl WaitArgs {
-    /// What it does with clusters, and who stops it.
+    /// Purpose of the connection, and who handles signals.
     pub(super) fn profile(&self) -> CommandProfile {
         CommandProfile::of(Purpose::Wait)
     }
@@ -118,7 +118,7 @@ pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus,
 }
 
 async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    // What can be wrong without a cluster is found before it is asked.
+    // Errors in the arguments are found before the cluster is asked.
     let choice = args.choice()?;
     let again = || vec!["to keep waiting, run the same command again".to_owned()];
     context.ledger.advise(again());
@@ -168,7 +168,7 @@ impl WaitArgs {
         })
     }
 
-    /// Whether how it ended is printed as data.
+    /// True if the result is printed as data.
     fn is_data(&self) -> bool {
         match self.output {
             Format::Json | Format::Yaml => true,

@@ -22,7 +22,7 @@ pub(crate) struct ChangeArgs {
     dry_run: Where,
 }
 
-/// Who pretends.
+/// Side that evaluates a dry run.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Where {
     /// No dry run
@@ -71,7 +71,7 @@ impl RehearsalArgs {
 }
 
 impl ChangeArgs {
-    /// What was typed, as work takes it.
+    /// The arguments, as `work` takes them.
     pub(crate) fn change(&self) -> WriteRequest {
         WriteRequest {
             dry_run: match self.dry_run {
@@ -83,7 +83,7 @@ impl ChangeArgs {
     }
 }
 
-/// How what was done is printed.
+/// Format of the report of a change.
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct ReportArgs {
     /// Output format: json or yaml
@@ -100,7 +100,7 @@ impl ReportArgs {
         Ok(format.transpose()?)
     }
 
-    /// Whether every change is printed as it is made.
+    /// Decides if every change is printed as it is made.
     pub(crate) fn lines(&self) -> Lines {
         match self.output {
             Some(_) => Lines::Left,

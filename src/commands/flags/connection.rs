@@ -109,11 +109,11 @@ pub(crate) struct ConnectionArgs {
 }
 
 impl ConnectionArgs {
-    /// Whether one namespace is meant.
+    /// True if one namespace is given.
     pub(crate) fn names_namespace(&self) -> bool {
         self.namespace.is_some() && !self.all_namespaces
     }
 }
 
-/// What `--request-timeout` means; `None` is no limit.
+/// Value of `--request-timeout`; `None` is no limit.
 pub(crate) type Timeout = Option<Duration>;

@@ -19,7 +19,7 @@ pub(crate) struct DeviceFilterArgs {
 }
 
 impl DeviceFilterArgs {
-    /// What was typed.
+    /// The filters of the command line.
     pub(crate) fn filters(&self) -> DeviceFilterFlags {
         DeviceFilterFlags {
             expressions: self.expressions.clone(),

@@ -3,7 +3,7 @@
 /// Stands for a space at which no line may be broken.
 const GLUE: char = '\u{a0}';
 
-/// How many examples stand in the short help.
+/// Number of examples in the short help.
 const FEW: usize = 2;
 
 /// Where the global flags are; kubectl has it at the same place.

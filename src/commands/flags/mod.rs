@@ -1,4 +1,4 @@
-//! What is typed: the flags that several commands share, and how their values are read.
+//! Command-line flags that several commands share, and the parsers of their values.
 //!
 //! Knows no cluster; what was typed becomes the plain values that `work` takes.
 

@@ -57,8 +57,8 @@ pub(crate) fn repeated(program: &clap::Command, matches: &ArgMatches) -> Repeate
     Repeated(REPEATED.into_iter().filter_map(repeat).collect())
 }
 
-/// Whether a printed `command` repeats the flag. A snapshot or a change that is advised is one of the cluster, also where
-/// saved objects were read.
+/// True if a printed `command` repeats the flag. A snapshot or a change that is advised is one of the
+/// cluster, also where saved objects were read.
 fn repeats(command: &clap::Command, flag: &str) -> bool {
     let only_reads = argument(command, "--kubernetes").is_some();
     argument(command, flag).is_some() && (flag != "--from" || only_reads)
@@ -89,7 +89,7 @@ fn typed(argument: &Arg, flag: &str, matches: &ArgMatches) -> Option<String> {
     Some(words.collect::<Vec<_>>().join(" "))
 }
 
-/// The value as it may be printed: without what nobody else is to know.
+/// The value as it may be printed: without secrets.
 fn shown(flag: &str, value: &str) -> String {
     match flag {
         "--token" => "TOKEN".to_owned(),

@@ -1,4 +1,4 @@
-//! Which rules are meant, as it is typed.
+//! Rules given on the command line.
 
 use crate::completion::Values;
 use crate::decide::{RuleArguments, RuleChoice};
@@ -35,7 +35,7 @@ impl RuleArgs {
         RuleChoice::parse(&self.ways())
     }
 
-    /// What was typed, for who adds other ways to it.
+    /// The arguments, for commands that add other ways to select rules.
     pub(crate) fn ways(&self) -> RuleArguments<'_> {
         RuleArguments {
             targets: &self.targets,

@@ -33,7 +33,7 @@ pub(crate) struct SafetyArgs {
 }
 
 impl SafetyArgs {
-    /// Whether the question is answered beforehand.
+    /// True if the question is answered beforehand.
     pub(crate) fn is_yes(&self) -> bool {
         self.yes
     }

@@ -22,7 +22,7 @@ pub(crate) struct Live {
     pub(crate) served: ServedKinds,
 }
 
-/// How a cluster of the version `found` behaves, unless the behavior of another version is `asked` for.
+/// Behavior of the version `found`, unless that of another version is `asked` for.
 ///
 /// # Errors
 ///
@@ -78,7 +78,7 @@ pub(crate) fn failed(error: ClusterError) -> Failure {
 }
 
 impl Live {
-    /// How the cluster behaves, unless the behavior of another version is `asked` for; a failure if the command does
+    /// Behavior of the cluster, unless that of another version is `asked` for; a failure if the command does
     /// not support the version.
     pub(crate) fn semantics(&self, asked: Option<Minor>) -> Result<Semantics, Failure> {
         semantics_for(self.client.purpose(), asked, self.served.version)

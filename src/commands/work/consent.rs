@@ -1,6 +1,6 @@
-//! What stands between a command and the pods it would evict: guards, a kept report, a question.
+//! Approval of an eviction: guards, an expected report, a question.
 //!
-//! Who has to agree is decided in `decide`; here the report is shown and the question asked.
+//! `decide` says when the user has to agree; here the report is shown and the question asked.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ use crate::report::change::DryRun;
 use crate::report::impact::saved;
 use crate::report::metadata::Cluster;
 
-/// How much harm is agreed to, with the report that was read.
+/// Impact that the user accepts, with the report that was read.
 #[derive(Debug)]
 pub(crate) struct SafetyLimits {
     yes: bool,
@@ -60,12 +60,12 @@ impl SafetyLimits {
         }
     }
 
-    /// Whether a report was agreed to beforehand.
+    /// True if a report was approved beforehand.
     pub(crate) fn expects(&self) -> bool {
         self.expect.is_some()
     }
 
-    /// Whether a change that affects no pod needs no report.
+    /// True if a change that affects no pod needs no report.
     pub(crate) fn needs_no_report(&self) -> bool {
         self.guards.is_empty() && !self.expects()
     }
@@ -93,8 +93,8 @@ impl SafetyLimits {
         }
     }
 
-    /// Lets a planned change pass, and says by whom, or says what stands in its way. Nothing was changed. A dry
-    /// run answers as the real run would, but for the question, which it only tells.
+    /// Approves a planned change, or says what prevents it. Nothing was changed. A dry run answers as the
+    /// real run would, but only prints the question.
     pub(crate) fn check(
         &self,
         planned: &PlannedChange<'_>,
@@ -134,8 +134,7 @@ pub(crate) fn introduce(lines: &[String], context: &Context) {
     }
 }
 
-/// Asks, where there is somebody to ask; anything but the right answer ends the command. A dry run only
-/// tells the question.
+/// Asks at a terminal; anything but the right answer ends the command. A dry run only prints the question.
 pub(crate) fn ask(
     question: &Question,
     dry_run: DryRun,

@@ -30,7 +30,7 @@ impl MutationContext {
         Self::new(ClusterView::open(source, context, Detail::Terms).await?)
     }
 
-    /// As [`MutationContext::open`] on a connection that is there already, for whoever reports nothing.
+    /// As [`MutationContext::open`] on an existing connection, for commands without a report.
     pub(crate) async fn of(live: Live) -> Result<Self, Failure> {
         Self::new(ClusterView::of(live, Detail::Names).await?)
     }
@@ -126,15 +126,15 @@ impl MutationContext {
         }
     }
 
-    /// The failure of a change with whom it would hit now, as far as that can be found out: the rules
-    /// called `names`, as they are by now, with effect `to`.
+    /// Adds the current impact to the failure of a change, as far as it can be read: of the rules called
+    /// `names`, as they are by now, with effect `to`.
     pub(crate) async fn with_impact_warnings(
         &self,
         failure: Failure,
         names: &[String],
         to: &Effect,
     ) -> Failure {
-        // What cannot be read now must not hide why the change failed.
+        // A failed read must not hide why the change failed.
         let Ok(mutation) = self.again().await else {
             return failure;
         };
@@ -156,7 +156,7 @@ impl MutationContext {
         }
     }
 
-    /// Whom the considered taints hit.
+    /// Report of the pods that the considered taints affect.
     pub(crate) async fn report(
         &self,
         proposed: &[ProposedTaint],
@@ -166,9 +166,9 @@ impl MutationContext {
             .await
     }
 
-    /// As [`MutationContext::report`], where pods that are `kept` are not evicted although NoExecute would evict them: they
-    /// are no part of the number that somebody agrees to. Guards count them all the same. Where the evicted pods are
-    /// `named`, the report is about these and no others.
+    /// As [`MutationContext::report`], where pods that are `kept` are not evicted although NoExecute would
+    /// evict them: they are no part of the number that the user approves. Guards count them all the same.
+    /// Where the evicted pods are `named`, the report is about these and no others.
     pub(crate) async fn report_keeping(
         &self,
         proposed: &[ProposedTaint],
@@ -189,7 +189,7 @@ impl MutationContext {
     }
 }
 
-/// What only a cluster can do: a rehearsal on saved files ends before it.
+/// Failure of an act that needs a cluster: a rehearsal on saved files ends before it.
 fn no_cluster() -> Failure {
     Failure::usage("saved files cannot be changed")
 }

@@ -35,7 +35,7 @@ pub(crate) fn present(
             Some(namespace) => format!(" in namespace {namespace}"),
             None => String::new(),
         };
-        // What was not read may be there.
+        // Objects that were not read may exist.
         let doubt = if answer.incomplete().is_empty() {
             ""
         } else {
@@ -79,7 +79,7 @@ fn page(wanted: OutputRequest, context: &Context) -> Page {
     }
 }
 
-/// How a command ends that gave this answer.
+/// Exit status of a command that gave this answer.
 fn ending(answer: &impl Answer, wanted: OutputRequest) -> Result<ExitStatus, Failure> {
     let state = AnswerState {
         refusal: answer.refusal(),

@@ -24,9 +24,9 @@ use crate::error::Failure;
 use crate::report::ImpactReport;
 use crate::report::change::DryRun;
 
-/// How long the controller may take.
+/// Time limit for the controller.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
-/// How often it is asked.
+/// Interval of reading its answer.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// Rules with effect None in one cluster.
@@ -35,11 +35,11 @@ pub(crate) struct Publication<'a> {
     drafts: Vec<RuleDraft>,
     semantics: Semantics,
     now: jiff::Timestamp,
-    /// Which of the rules are there, as far as that is known.
+    /// Rules that exist, as far as that is known.
     there: PreviewRules,
 }
 
-/// How its rules are made and deleted: nothing is told of each.
+/// Creates and deletes its rules without a line for each.
 pub(crate) fn changer<'a>(rules: &'a Rules, context: &'a Context) -> Changer<'a> {
     let change = WriteRequest {
         dry_run: DryRun::None,
@@ -63,7 +63,7 @@ impl<'a> Publication<'a> {
         })
     }
 
-    /// What becomes of the rules.
+    /// Proposal to create the rules.
     pub(crate) fn proposal(&self) -> Proposal {
         Proposal::preview(&self.drafts)
     }

@@ -1,4 +1,4 @@
-//! What was looked at: a cluster or saved files, as they were at one moment.
+//! View of a cluster or of saved files, as they were at one moment.
 //!
 //! Every command that answers or decides does so from a [`ClusterView`]. Whether it is of a live cluster or
 //! of files, what was read, how that version of Kubernetes behaves and for which moment the question

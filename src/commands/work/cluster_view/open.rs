@@ -149,7 +149,7 @@ impl ClusterView {
         let semantics = semantics_for(purpose, source.kubernetes, reading.version)?;
         let semantics = with_evident_gates(semantics, &reading);
         if request.wanted == Detail::Names {
-            // What a live cluster is not even asked for cannot be odd.
+            // Objects that a live cluster is not asked for cannot be odd.
             let concerns_names = |warning: &Warning| warning.code != "unknown-attribute-type";
             reading.warnings.retain(concerns_names);
         }

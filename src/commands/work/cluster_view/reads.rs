@@ -1,4 +1,4 @@
-//! What is read later, since only some questions need it. Files have all already.
+//! Later reads, since only some requests need them. Files have all already.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl<Read: ReadState> ClusterView<Read> {
         Ok((view, devices))
     }
 
-    /// What devices are beside their names, if one of `rules` notes the hardware of its device.
+    /// Attributes of devices, if one of `rules` notes the hardware of its device.
     pub(crate) async fn with_identities_of(
         self,
         rules: &[DeviceTaintRule],
@@ -60,7 +60,7 @@ impl<Read: ReadState> ClusterView<Read> {
         Ok(self)
     }
 
-    /// What devices are beside their names, and all objects of `kinds`; files have all already.
+    /// Attributes of devices, and all objects of `kinds`; files have all already.
     pub(crate) async fn with_attributes(self, kinds: &[Kind]) -> Result<Self, Failure> {
         let Some(live) = &self.view_warnings.live else {
             return Ok(self);
@@ -110,9 +110,9 @@ impl<Read: ReadState> ClusterView<Read> {
         self.with_pods(|id| selected.contains(id)).await
     }
 
-    /// As [`ClusterView::with_pods_of`], with everybody else whom `guards` take a share of, and with what is
-    /// at stake: budgets, what pods belong to, their nodes, and where their claims could be placed
-    /// again. What claims ask for has to be read already.
+    /// As [`ClusterView::with_pods_of`], with all other pods that `guards` take a share of, and with the
+    /// disruption: budgets, owners, nodes, and where claims could be allocated again. The requests of claims
+    /// have to be read already.
     pub(crate) async fn with_pods_for(
         self,
         proposed: &[ProposedTaint],
