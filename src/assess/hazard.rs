@@ -1,4 +1,4 @@
-//! What makes the eviction of a pod worse than most: a row each.
+//! Hazards, which make the eviction of a pod worse than most: a row each.
 //!
 //! A row is all that a hazard needs. Its code is what reports, `help hazards`, the documentation and the
 //! legend of tables name; its function finds it in the [`HazardEvidence`].
@@ -22,7 +22,7 @@ enum Of {
     All,
 }
 
-/// Whether the pod is there again after the eviction.
+/// Existence of the pod after the eviction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     /// Something creates it again, as far as this hazard goes.
@@ -90,11 +90,11 @@ macro_rules! hazards {
     };
 }
 
-// The rows stand in the order in which hazards are shown. `rank` says which of two is told first, the worst
-// first: what the cluster needs, what its owners asked to keep, what finds no other place, what nobody makes
-// again, what goes on for long or for ever, what others do to the pod too, and what is only worth knowing.
-// The severities are those of the Rescheduler's design (budgets first, pods that nobody makes again, long
-// grace periods) and of the kubelet's evictions (critical pods, pods of DaemonSets come right back).
+// The rows stand in the order in which hazards are shown. `rank` orders them, the worst first: needed by the
+// cluster, protected by its owners, without a replacement device, not recreated, long or endless, affecting
+// other pods, informational. The severities are those of the Rescheduler's design (budgets first, pods that
+// are not recreated, long grace periods) and of the kubelet's evictions (critical pods, pods of DaemonSets
+// come right back).
 hazards! {
     /// Its eviction violates a PodDisruptionBudget.
     PdbViolated {
@@ -342,7 +342,7 @@ hazards! {
 }
 
 impl Hazard {
-    /// Whether nothing creates the pod again.
+    /// True if the pod is not recreated.
     #[must_use]
     pub const fn is_for_good(self) -> bool {
         match self.row().after {
@@ -357,25 +357,25 @@ impl Hazard {
         self.row().code
     }
 
-    /// How bad it is.
+    /// Severity of the hazard.
     #[must_use]
     pub const fn severity(self) -> Severity {
         self.row().severity
     }
 
-    /// Which of two hazards is told first: the lower.
+    /// Rank of the hazard: the lowest is shown first.
     #[must_use]
     pub const fn rank(self) -> u8 {
         self.row().rank
     }
 
-    /// What has to be known so that it is known whether a pod has it.
+    /// Subjects that must be complete to know that a pod does not have it.
     #[must_use]
     pub const fn reads(self) -> &'static [CountSubject] {
         self.row().reads
     }
 
-    /// What the code means, in one line.
+    /// Meaning of the code, in one line.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         self.row().meaning
@@ -387,7 +387,7 @@ impl Hazard {
         Self::ALL.into_iter().find(|hazard| hazard.code() == code)
     }
 
-    /// What `evidence` says about this hazard of a pod; absent where the pod has it not.
+    /// Finding of this hazard of a pod in `evidence`; absent where the pod does not have it.
     fn find(self, evidence: &HazardEvidence<'_>, impact: &PodImpact<'_>) -> Option<Finding> {
         let evicted = matches!(impact.verdict, Verdict::Evicted { .. });
         let is_told = match self.row().of {

@@ -1,4 +1,4 @@
-//! What an eviction means for one pod.
+//! Effect of an eviction on one pod.
 
 use jiff::Timestamp;
 
@@ -14,7 +14,7 @@ use crate::model::Controller;
 pub struct PodAssessment<'a> {
     /// The pod with its verdict.
     pub impact: &'a PodImpact<'a>,
-    /// What would happen to it.
+    /// Outcome for the pod.
     pub outcome: Outcome,
     /// Its hazards, in the order of [`Hazard::ALL`].
     pub findings: Vec<Finding>,
@@ -40,7 +40,7 @@ impl<'a> PodAssessment<'a> {
         }
     }
 
-    /// Whether it has that hazard.
+    /// True if the pod has that hazard.
     #[must_use]
     pub fn has(&self, hazard: Hazard) -> bool {
         self.findings.iter().any(|found| found.hazard == hazard)

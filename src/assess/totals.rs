@@ -1,5 +1,5 @@
-//! What is counted of an answer, as far as it is known: every thing once, however many taints, claims or
-//! devices lead to it.
+//! Counts of an answer, as far as they are known: every object once, however many taints, claims or devices
+//! lead to it.
 
 use std::collections::BTreeSet;
 
@@ -71,7 +71,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Whether it is not known of every pod that would be evicted whether it can end.
+    /// True if it is unknown of some pod to be evicted if it can end.
     #[must_use]
     pub fn has_unknown_ends(&self) -> bool {
         let ends = [self.pods_on_lost_nodes, self.pods_without_driver];
@@ -91,21 +91,21 @@ pub struct Severities {
     pub warning: Count,
 }
 
-/// What counts are made from.
+/// Facts that counts are made from.
 #[derive(Clone, Copy)]
 pub struct Tally<'t, 'a> {
     /// The verdicts.
     pub impact: &'t Impact<'a>,
     /// The pods, with what makes their eviction worse.
     pub pods: &'t [PodAssessment<'a>],
-    /// What the evictions do to others.
+    /// Effects of the evictions on others.
     pub disruption_facts: &'t DisruptionFacts<'a>,
-    /// What is not known.
+    /// Missing data.
     pub completeness: &'t ReportCompleteness<'t>,
 }
 
 impl<'t, 'a> Tally<'t, 'a> {
-    /// Whether one of the considered taints evicts. What never evicts evicts nobody, whoever is there.
+    /// True if one of the considered taints evicts. One that never evicts evicts no pod, whichever pods exist.
     #[must_use]
     pub fn evicts(&self) -> bool {
         let mut rules = self.impact.rules.iter();
@@ -117,7 +117,7 @@ impl<'t, 'a> Tally<'t, 'a> {
         self.pods.iter().filter(|pod| pod.outcome.is_evicted())
     }
 
-    /// How many of `number` were counted of what depends on who is evicted.
+    /// Count of `number` of a subject that depends on the evicted pods.
     #[must_use]
     pub fn of_evicted(&self, number: usize) -> Count {
         self.of(CountSubject::Pods, number)
@@ -180,7 +180,7 @@ impl<'t, 'a> Tally<'t, 'a> {
         }
     }
 
-    /// What `number` says about a `subject` of which there is nothing where nothing evicts.
+    /// Count of `subject`, of which `number` were found; zero where nothing evicts.
     fn of(&self, subject: CountSubject, number: usize) -> Count {
         if self.evicts() {
             self.completeness.count(subject, number)
@@ -285,7 +285,7 @@ impl<'t, 'a> Tally<'t, 'a> {
             self.with(Outcome::EvictedNow),
             self.with(Outcome::EvictedLater),
         );
-        // Without later ones nobody can be moved to now.
+        // Without later evictions none can be moved to now.
         if self.completeness.is_complete(CountSubject::Times) || later == 0 {
             return (self.of_evicted(now), self.of_evicted(later));
         }

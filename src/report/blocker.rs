@@ -1,4 +1,4 @@
-//! What keeps a wait from being met.
+//! Blockers of a wait.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -83,7 +83,7 @@ pub enum BlockerReason {
 }
 
 impl Blocker {
-    /// What is left, as it is at `now`.
+    /// Blocker of an open condition, as it is at `now`.
     #[must_use]
     pub fn new(open: &OpenCondition<'_>, now: Timestamp) -> Self {
         match open {
@@ -122,7 +122,7 @@ impl Blocker {
         }
     }
 
-    /// What is left, about the object of that name.
+    /// Sets the name of the object.
     fn named(self, name: &NamespacedName) -> Self {
         Self {
             namespace: Some(name.namespace.to_string()),
@@ -209,7 +209,7 @@ impl Blocker {
     }
 }
 
-/// How a pod went, behind its name.
+/// Words for the end of a pod, behind its name.
 fn how_it_went(end: PodEnd) -> &'static str {
     match end {
         PodEnd::ForceDeleted => "was force-deleted before it ended",
@@ -227,7 +227,7 @@ impl BlockerReason {
         }
     }
 
-    /// What keeps a pod.
+    /// Blocker of the obstacle.
     #[must_use]
     pub fn of(obstacle: &EvictionObstacle) -> Self {
         match obstacle {

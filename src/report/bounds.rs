@@ -1,4 +1,4 @@
-//! How a report writes a count whose number is not known.
+//! Text of a count whose number is not known.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -23,14 +23,14 @@ pub struct ChangeReport {
     /// Version of this schema.
     #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
-    /// Which report this is.
+    /// Kind of the report.
     #[schemars(extend("const" = "ChangeReport"))]
     pub kind: String,
     /// The cluster of the change.
     pub metadata: Metadata,
     /// Dry-run mode: None, Client or Server.
     pub dry_run: DryRun,
-    /// Whether at least one rule was changed, or would have been without the dry run. Null if no rule is
+    /// True if at least one rule was changed, or would have been without the dry run. Null if no rule is
     /// known to be changed, and the result of at least one change is unknown.
     pub changed: Option<bool>,
     /// Why the command failed, as text; null if it did not fail.
@@ -55,7 +55,7 @@ pub struct ChangedRule {
     pub name: String,
     /// Result of the change.
     pub result: RuleResult,
-    /// Whether the rule was changed, or would have been without the dry run; null if unknown.
+    /// True if the rule was changed, or would have been without the dry run; null if unknown.
     pub changed: Option<bool>,
     /// The taint before the change; null if the rule did not exist, or was not read.
     pub before: Option<Taint>,

@@ -22,7 +22,7 @@ struct DescriptionList<'a> {
     /// Version of this schema.
     #[schemars(extend("const" = API_VERSION))]
     api_version: &'static str,
-    /// Which report this is.
+    /// Kind of the report.
     #[schemars(extend("const" = "RuleDescriptionList"))]
     kind: &'static str,
     /// The cluster, and the data that was read.

@@ -150,7 +150,7 @@ fn all(row: &DeviceRow) -> Option<Vec<(&str, String)>> {
     Some(attributes.chain(capacity).collect())
 }
 
-/// What a device has of that name; without a domain, that of any domain.
+/// Value of the attribute of that name; without a domain, that of any domain.
 fn attribute_cell(row: &DeviceRow, wanted: &str) -> String {
     let driver = row.device.split('/').next().unwrap_or_default();
     let is_meant = |name: &str| {

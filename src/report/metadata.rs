@@ -125,7 +125,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// What a question calls it: its context, or else its server.
+    /// Name in a question: the context, or else the server.
     #[must_use]
     pub fn name(&self) -> &str {
         self.context.as_deref().unwrap_or(&self.server)
@@ -194,12 +194,12 @@ pub struct Incomplete {
     pub missing: String,
     /// Why the data is missing, and what that means for the report.
     pub message: String,
-    /// Which results the missing data affects: Evictions or Details.
+    /// Results that the missing data affects: Evictions or Details.
     #[serde(default)]
     pub affects: Affects,
 }
 
-/// Which results depend on missing data.
+/// Results that depend on missing data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Affects {
     /// Without this data, it is not fully known which pods are evicted by taints with effect NoExecute, or how many.
@@ -224,7 +224,7 @@ impl From<&model::Gap> for Incomplete {
 }
 
 impl Incomplete {
-    /// What is missing from an answer.
+    /// Missing data of an answer.
     #[must_use]
     pub fn all(completeness: &ReportCompleteness<'_>) -> Vec<Self> {
         completeness.gaps().map(Self::from).collect()

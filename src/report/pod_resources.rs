@@ -26,7 +26,7 @@ pub struct PodResourcesReport {
     /// Version of this schema.
     #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
-    /// Which report this is.
+    /// Kind of the report.
     #[schemars(extend("const" = "PodResourcesList"))]
     pub kind: String,
     /// Source of the data: a kubelet alone, or the Kubernetes API (or files) with which the kubelet's answer was compared.

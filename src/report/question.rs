@@ -40,13 +40,13 @@ impl DeviceBasis<'_> {
 }
 
 impl<'a> Basis<'a> {
-    /// What the `proposed` taints do.
+    /// Impact of the `proposed` taints.
     #[must_use]
     pub fn impact(&self, proposed: &'a [ProposedTaint]) -> Impact<'a> {
         engine::preview(&self.reading.snapshot, proposed, self.now, self.semantics)
     }
 
-    /// Leaves the pods that are `kept` out of what somebody agrees to by a number, in the report of these taints.
+    /// Leaves the pods that are `kept` out of the number that the user approves, in the report of these taints.
     pub fn agree_without(
         &self,
         report: &mut ImpactReport,
@@ -65,7 +65,7 @@ impl<'a> Basis<'a> {
         report.assessment.consent = agreed.consent;
     }
 
-    /// Whom the `proposed` taints hit, of the pods that were read, and what `guards` say to that.
+    /// Report of the pods read that the `proposed` taints affect, and of the results of `guards`.
     #[must_use]
     pub fn report(&self, proposed: &[ProposedTaint], guards: &[Guard]) -> ImpactReport {
         let snapshot = &self.reading.snapshot;

@@ -27,7 +27,7 @@ pub fn resource_name(name: &str) -> String {
     rule::qualified(name)
 }
 
-/// What a row of the list is about, besides the rule itself.
+/// Facts of a row of the list, besides the rule itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleRow {
     /// The rule.
@@ -36,13 +36,13 @@ pub struct RuleRow {
     pub devices: Count,
     /// The pods that it evicts, or would with effect NoExecute, without those that are terminating.
     pub pods: Count,
-    /// The pods that use its devices and are on their way out already, whoever deleted them.
+    /// Terminating pods that use its devices, deleted by any client.
     pub terminating: Count,
     /// The pods that use its devices and are not evicted by it.
     pub staying: Count,
     /// True if its device is published as other hardware than the rule notes.
     pub is_other_hardware: bool,
-    /// What its condition is worth.
+    /// Status of its evictions.
     pub evicting: EvictionStatus,
 }
 

@@ -20,7 +20,7 @@ pub enum TaintSource {
     ResourceSlice,
 }
 
-/// Whose taint it is: its source and the name of the object, absent for a rule that does not exist.
+/// Source of the taint, and the name of the object, absent for a rule that does not exist.
 ///
 /// `proposed` are the taints of the question, which [`Origin::Proposed`] counts through.
 fn source_of(origin: Origin<'_>, proposed: &[&ProposedTaint]) -> (TaintSource, Option<String>) {
@@ -101,7 +101,7 @@ impl Taint {
         format!("{self} ({})", self.owner())
     }
 
-    /// Whose it is, in words: `rule NAME`, `this taint` for one that does not exist yet, `driver`.
+    /// Owner in words: `rule NAME`, `this taint` for one that does not exist yet, `driver`.
     #[must_use]
     pub fn owner(&self) -> String {
         match (self.source, &self.source_name) {

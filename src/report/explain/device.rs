@@ -92,7 +92,7 @@ impl<'t> DeviceSteps<'t> {
         is_unread(self.basis.reading, kind)
     }
 
-    /// Whether every taint of the device is known: rules and drivers taint it.
+    /// True if every taint of the device is known: rules and drivers taint it.
     fn knows_taints(&self) -> bool {
         !self.is_unread(Kind::DeviceTaintRule) && !self.is_unread(Kind::ResourceSlice)
     }
@@ -209,7 +209,7 @@ impl<'t> DeviceSteps<'t> {
     }
 }
 
-/// Whether objects of the kind could not be read.
+/// True if objects of the kind could not be read.
 pub(super) fn is_unread(reading: &Reading, kind: Kind) -> bool {
     let is_denied = reading.gaps.iter().any(|gap| gap.kind() == Some(kind));
     // Of a live cluster only those pods are read that matter.

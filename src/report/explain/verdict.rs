@@ -55,7 +55,7 @@ pub enum PodOutcome {
 }
 
 impl ExplainedVerdict {
-    /// The verdict that nobody can tell.
+    /// The unknown verdict.
     pub(super) const UNKNOWN: Self = Self {
         outcome: PodOutcome::Unknown,
         reason: None,
@@ -118,7 +118,7 @@ pub(super) fn eviction(verb: &str, at: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// What becomes of the pod; of a terminating one, what it waits for, as far as `reading` shows it.
+/// Outcome of the pod; of a terminating one, what it waits for, as far as `reading` shows it.
 pub(super) fn describe_in(
     reading: &Reading,
     verdict: PodVerdict,
@@ -153,7 +153,7 @@ pub(super) fn describe_in(
     describe(verdict, pod, now)
 }
 
-/// What becomes of the pod.
+/// Outcome of the pod.
 pub(super) fn describe(verdict: PodVerdict, pod: &Pod, now: Timestamp) -> String {
     match verdict {
         PodVerdict::Evicted { at } => eviction("evicted", at, now),

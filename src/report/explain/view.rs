@@ -29,7 +29,7 @@ pub struct Explanation {
     /// Version of this schema.
     #[schemars(extend("const" = API_VERSION))]
     pub api_version: String,
-    /// Which report this is.
+    /// Kind of the report.
     #[schemars(extend("const" = "ExplanationList"))]
     pub kind: String,
     /// The cluster, and the data that was read.

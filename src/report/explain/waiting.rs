@@ -274,7 +274,7 @@ pub(super) fn terms_of(
     Some((origin, name, terms))
 }
 
-/// Whether the device matches the request and is where the pod can be scheduled, free or not.
+/// True if the device matches the request and is where the pod can be scheduled, free or not.
 fn is_matching(exclusions: &[Exclusion]) -> bool {
     let first = exclusions.first().map(ExclusionReason::from);
     first.is_none_or(|reason| reason > ExclusionReason::Node)
@@ -407,7 +407,7 @@ impl WaitingRequest {
             "request {} of class {}: needs {needs}; {found}",
             self.request, self.device_class_name
         );
-        // What the class excludes was not requested.
+        // Devices that the class excludes were not requested.
         let reasons = self.excluded.iter();
         let reasons: Vec<&Excluded> = reasons
             .filter(|one| one.reason != ExclusionReason::Class)

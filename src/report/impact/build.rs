@@ -115,7 +115,7 @@ impl ImpactReport {
         self.answers = answers;
     }
 
-    /// What the controller would say of each taint if it treated pods with extended resources as in `other`.
+    /// Messages of the controller for each taint if it treated pods with extended resources as in `other`.
     #[must_use]
     pub fn other_treatment(&self, other: &Self) -> Vec<OtherTreatment> {
         let taints = self.proposed_taints.iter().zip(&other.proposed_taints);
@@ -126,7 +126,7 @@ impl ImpactReport {
         other.collect()
     }
 
-    /// What is written of it: what it was made from stands in no document.
+    /// The written fields: facts that it was made from stand in no document.
     #[must_use]
     pub fn as_written(mut self) -> Self {
         self.assessment = Assessment::default();
@@ -137,7 +137,7 @@ impl ImpactReport {
         self
     }
 
-    /// Whether a guard forbids the change.
+    /// True if a guard forbids the change.
     #[must_use]
     pub fn is_refused(&self) -> bool {
         self.assessment.guards.iter().any(|guard| guard.tripped)

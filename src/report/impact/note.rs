@@ -8,7 +8,7 @@ use crate::engine::{NotEvicted, Origin, PodImpact, Verdict};
 use crate::model::Pod;
 use crate::naming::age::human_duration;
 
-/// What a note is about. Codes are stable; new ones may be added within a schema version.
+/// Subject of a note. Codes are stable; new ones may be added within a schema version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoteCode {
     /// The considered effect never evicts.
@@ -59,7 +59,7 @@ impl NoteCode {
     }
 }
 
-/// What there is to know about a pod, the reason to stay first.
+/// Notes on a pod, the reason to stay first.
 pub(super) fn notes(impact: &PodImpact<'_>, now: Timestamp) -> Vec<Note> {
     let reason = match &impact.verdict {
         Verdict::Evicted { .. } => None,

@@ -49,7 +49,7 @@ pub fn parse(text: &str) -> Result<ImpactFacts, UnreadableReport> {
 }
 
 impl From<&ImpactReport> for ImpactFacts {
-    /// What stands in a report. What was not known when it was written is not known here either.
+    /// Facts of a report. Data unknown when it was written is unknown here, too.
     fn from(report: &ImpactReport) -> Self {
         Self {
             taints: report.proposed_taints.iter().map(proposed).collect(),
