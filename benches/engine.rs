@@ -1,4 +1,4 @@
-//! How long does a preview of a large cluster take once it is read, and how much memory?
+//! Measures time and memory of a preview of a large cluster once it is read.
 //!
 //! 40,000 devices, 80,000 claims, 150,000 pods of which 80,000 use devices. Prints the median of
 //! several runs, and the price of 1,000 rules as a ratio to that of one. `cargo bench --bench engine`

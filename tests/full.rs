@@ -1,7 +1,7 @@
 //! The second tier: what is heavy and seldom changes. `cargo test --test full`, and `.ci/run` the part of
 //! it that a change can concern.
 //!
-//! What measures and is run by hand is here too. See tests/README.md.
+//! Measurements, run by hand, are here too. See tests/README.md.
 
 #![cfg(unix)]
 #![allow(
@@ -107,5 +107,5 @@ mod packaging {
     mod support;
 }
 
-/// Whether random cases are as many as the second tier tries.
+/// True if as many random cases are tried as in the second tier.
 const IS_FULL: bool = true;

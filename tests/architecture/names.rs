@@ -1,4 +1,4 @@
-//! Which names does code use?
+//! Names that code uses.
 
 use std::collections::BTreeSet;
 

@@ -40,7 +40,7 @@ const BANNED: [&str; 25] = [
     "asked",
 ];
 
-/// What a program does that prompts its user.
+/// Phrases for prompting the user.
 const ALLOWED: [&str; 2] = ["asks for confirmation", "asks for a confirmation"];
 
 /// The banned words of a text, compared word by word and regardless of case.
@@ -109,7 +109,7 @@ fn prose(page: &str) -> Vec<String> {
 #[derive(Default)]
 struct Literals(Vec<String>);
 
-/// Whether these are the tokens of a comment, `[doc = "…"]`.
+/// True if these are the tokens of a comment, `[doc = "…"]`.
 fn is_comment(group: &Group) -> bool {
     let first = group.stream().into_iter().next();
     group.delimiter() == Delimiter::Bracket && first.is_some_and(|token| token.to_string() == "doc")
@@ -224,7 +224,7 @@ fn documents() -> Vec<(String, String)> {
     documents
 }
 
-/// What the schemas say of their fields and values.
+/// Descriptions of fields and values in the schemas.
 fn descriptions() -> Vec<(String, String)> {
     let mut found = Vec::new();
     for file in below(&root().join("schemas"), &["json"]) {

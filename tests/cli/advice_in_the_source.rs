@@ -30,7 +30,7 @@ fn filled_in(command: &str) -> String {
         text.push('x');
         text.push_str(part.split_once('}').map_or("", |(_, rest)| rest));
     }
-    // What takes one of a few words is filled in with one that all such flags take.
+    // A flag that takes one of a few words gets one that all such flags take.
     text.replace("--to x", "--to NoSchedule")
 }
 

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 /// The example cluster of the README.
 pub const EXAMPLE: &str = "examples/cluster.yaml";
 
-/// What the program printed, and how it ended.
+/// Output and exit status of the program.
 #[derive(Debug)]
 pub struct Run {
     pub stdout: String,

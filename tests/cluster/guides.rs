@@ -21,7 +21,7 @@ use crate::harness::{
 };
 use crate::page::{Page, Setting, root};
 
-/// What servers set, and refuse or replace in what is created.
+/// Fields that servers set, and refuse or replace in what is created.
 const OF_THE_SERVER: [&str; 5] = [
     "creationTimestamp",
     "generation",
@@ -30,8 +30,8 @@ const OF_THE_SERVER: [&str; 5] = [
     "selfLink",
 ];
 
-/// What the example has on a node, as somebody would create it: the node itself, devices,
-/// claims and pods, no rules.
+/// Objects of the example on a node, as a user would create them: the node itself, devices, claims and pods,
+/// no rules.
 fn example_of(node: &str) -> Vec<Value> {
     let text = fs::read_to_string(root().join("examples/cluster.yaml")).expect("the example");
     let list: Value = serde_yaml::from_str(&text).expect("YAML");
@@ -76,7 +76,7 @@ fn users(claim: &Value) -> Vec<&str> {
 
 fn namespace_of(pod: &Value) -> Option<Value> {
     let name = pod["metadata"]["namespace"].as_str()?;
-    // Whoever watches devices that others work with needs a namespace that is allowed to.
+    // A watcher of devices that others work with needs a namespace that is allowed to.
     let labels = json!({"resource.kubernetes.io/admin-access": "true"});
     let metadata = json!({"name": name, "labels": labels});
     Some(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}))
@@ -96,7 +96,7 @@ fn runs(pod: &Value) -> bool {
     pod["status"]["phase"] == "Running" && pod["metadata"]["deletionTimestamp"].is_null()
 }
 
-/// The object as somebody would create it: what the server sets is left out, UIDs of these `pods` and
+/// The object as a user would create it: fields set by the server are left out, UIDs of these `pods` and
 /// reservations by others too.
 fn as_new(mut object: Value, pods: &BTreeSet<&str>) -> Value {
     if let Some(metadata) = object["metadata"].as_object_mut() {

@@ -73,7 +73,7 @@ impl Said {
         fs::write(path, notes.to_string()).expect("a file");
     }
 
-    /// What speaks against pulling each of the five devices of `node`, compared with `cluster`.
+    /// Reasons against pulling each of the five devices of `node`, compared with `cluster`.
     fn checked(&self, node: &str, cluster: &Value) -> (Option<i32>, Vec<String>) {
         let file = self.keep(cluster);
         let cluster = ["--from", &file, "--now", "2026-11-21T01:00:00Z"];
@@ -109,7 +109,7 @@ fn asked(socket: &Path, arguments: &[&str]) -> Output {
         .expect("the plugin can be run")
 }
 
-/// How a command ends that gets no answer, and what it says.
+/// Exit status and message of a command that gets no answer.
 fn refusal(output: &Output) -> (Option<i32>, String) {
     assert!(output.stdout.is_empty());
     (
@@ -243,7 +243,7 @@ fn a_server_that_does_not_do_its_part_is_told_within_the_time() {
             "{mood}: {said}"
         );
     }
-    // Who is refused at first is heard in the end.
+    // A client that is refused at first is answered in the end.
     let busy = Said::start("busy", &everything());
     assert!(
         busy.asked(&["list", "--request-timeout", "5s"])

@@ -95,7 +95,7 @@ fn page(name: &str, command: &Command) -> String {
     page
 }
 
-/// What is of this command alone; of `options`, what every command takes.
+/// Arguments of this command alone; of `options`, those that every command takes.
 fn own<'a>(command: &'a Command, name: &str) -> impl Iterator<Item = &'a Arg> {
     let wants_global = name == "options";
     command.get_arguments().filter(move |argument| {

@@ -59,7 +59,7 @@ fn schemas_are_those_of_the_report_types() {
     assert_only("schemas", &names);
 }
 
-/// What stands above a role.
+/// Text above a role.
 const ROLE: &str = "\
 # What NAME needs, generated from the table of the program's requests: see docs/src/permissions.md.
 # kubectl create clusterrolebinding NAME --clusterrole=kubectl-devicetaint-NAME --group=GROUP

@@ -1,4 +1,4 @@
-//! Which version of Kubernetes is asked, and what of its answers can be compared?
+//! Version of Kubernetes in question, and the parts of its answers that can be compared.
 //!
 //! The controllers before 1.36 leave some things to chance, or to the order of events. Those are
 //! left out of the comparison here, each for a reason, and nothing else is.
@@ -32,14 +32,14 @@ impl Subject {
         }
     }
 
-    /// Whether the conditions that evictions leave behind can be compared. Controllers before 1.36
-    /// count a terminating pod again whenever an event reaches it, so that their number of evicted
-    /// pods depends on the order of events.
+    /// True if the conditions that evictions leave behind can be compared. Controllers before 1.36 count a
+    /// terminating pod again whenever an event reaches it, so that their number of evicted pods depends on
+    /// the order of events.
     pub fn counts_evictions(&self) -> bool {
         !self.semantics.stale_reservation_hides
     }
 
-    /// Whether a pod that is terminating already counts as evicted (up to 1.37).
+    /// True if a pod that is terminating already counts as evicted (up to 1.37).
     pub fn counts_terminating_pods(&self) -> bool {
         self.semantics.version.minor <= 37
     }
@@ -76,9 +76,9 @@ impl Subject {
             "ignoreUnknownFields": !self.semantics.with_pod_groups().honours_pod_groups,
         });
         if family == Family::Timelines && self.semantics.stale_reservation_hides {
-            // What a stale reservation hides depends on the order of events. In this one the cluster
-            // is alive when the rules appear, as it is for somebody who creates one; and no pod is
-            // gone when the second rule appears, since that would make reservations stale.
+            // The effect of a stale reservation depends on the order of events. In this one the cluster is
+            // alive when the rules appear, as for a user who creates one; and no pod is gone when the second
+            // rule appears, since that would make reservations stale.
             request["afterSync"] = json!(["pods"]);
             request["rulesAfterSync"] = true.into();
             request["terminationSeconds"] = (2 * HORIZON).into();
@@ -111,13 +111,13 @@ fn claims_of(pod: &PodSpec) -> BTreeSet<u8> {
     named.collect()
 }
 
-/// How many claims are reserved for the pod, whether it refers to them or not.
+/// Number of claims reserved for the pod, referred to by it or not.
 fn claims_naming(case: &Case, pod: u8) -> usize {
     let names = |claim: &&ClaimSpec| claim.reserved_for.contains(&ReservationSpec::Pod(pod));
     case.claims.iter().filter(names).count()
 }
 
-/// Whether one of the pod's claims has an entry in `reservedFor` that names no pod of its namespace.
+/// True if one of the pod's claims has an entry in `reservedFor` that names no pod of its namespace.
 fn uses_stale_claim(case: &Case, pod: &PodSpec) -> bool {
     let is_stale = |reservation: &ReservationSpec| match reservation {
         ReservationSpec::Pod(place) => case
@@ -135,9 +135,9 @@ fn uses_stale_claim(case: &Case, pod: &PodSpec) -> bool {
         .any(|claim| claim.reserved_for.iter().any(is_stale))
 }
 
-/// Whether the controller of 1.36 would end with a nil dereference in `resourceclaim.IsForPod`: with
-/// the gate `DRAWorkloadResourceClaims` on it does, on a pod without a PodGroup that refers to a
-/// claim as generated for it which is somebody else's.
+/// True if the controller of 1.36 would end with a nil dereference in `resourceclaim.IsForPod`: with the gate
+/// `DRAWorkloadResourceClaims` on it does, on a pod without a PodGroup that refers to a claim as generated
+/// for it which is another's.
 fn panics_in_1_36(case: &Case) -> bool {
     let mut pods = (0u8..).zip(&case.pods);
     pods.any(|(place, pod)| {

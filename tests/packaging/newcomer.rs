@@ -1,4 +1,4 @@
-//! Somebody who has nothing but kubectl: an empty home, and `PATH`.
+//! A newcomer with nothing but kubectl: an empty home, and `PATH`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ impl Newcomer {
             .unwrap()
     }
 
-    /// What kubectl says of its plugins: nothing but where this one is.
+    /// Asserts that kubectl says nothing of its plugins but where this one is.
     fn assert_plugins_clean(&self, bin: &Path) {
         let output = self.run(bin, "kubectl plugin list");
         let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
@@ -87,7 +87,7 @@ fn program(newcomer: &Newcomer) -> String {
     program.to_str().unwrap().to_owned()
 }
 
-/// What manual pages are read with is installed where that needs nobody's password.
+/// Installs the readers of manual pages where that needs no password.
 fn need_readers() {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock();

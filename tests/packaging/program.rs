@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::support::{root, succeeded, target, tools};
 use crate::harness::say;
 
-/// What decides whether two builds are the same, whatever the sources are.
+/// Settings that decide if two builds are the same, whatever the sources are.
 const DECISIVE: [&str; 5] = [
     "Cargo.lock",
     "Cargo.toml",

@@ -1,4 +1,4 @@
-//! Somebody types half a word and presses TAB.
+//! Completion of half a word at a TAB.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use rexpect::session::{PtySession, spawn_command};
 
 use super::support::{Home, example, shell};
 
-/// How long a shell may take on a busy machine.
+/// Time limit for a shell on a busy machine.
 const PATIENCE: u64 = 60_000;
 
-/// What is typed, and what it becomes with a TAB.
+/// Typed words, and what they become with a TAB.
 fn cases() -> Vec<(String, &'static str)> {
     let from = format!("--from {}", example().display());
     vec![

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
-/// How the program's own commands begin in its messages.
+/// Beginning of the program's own commands in its messages.
 const OWN: &str = "kubectl devicetaint ";
 
 /// Panics when `messages`, which `program` has written when it was run with `words`, advise what it
@@ -74,7 +74,7 @@ fn flags(text: &str) -> Vec<String> {
     flags.map(str::to_owned).collect()
 }
 
-/// How the program ends with these words of a shell and `more`, which keep it from doing anything.
+/// Exit status of the program with these words of a shell and `more`, which keep it from doing anything.
 fn tried(program: &Path, command: &str, more: &[&str]) -> Option<i32> {
     let told = ["--server", "--help"].map(|flag| command.contains(flag));
     let more = if told.contains(&true) { &[][..] } else { more };

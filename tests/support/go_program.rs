@@ -10,20 +10,20 @@ use std::{fs, io, thread};
 
 use sha2::{Digest, Sha256};
 
-/// How often a build says that it is still going on.
+/// Interval at which a build says that it is still going on.
 const PROGRESS: Duration = Duration::from_secs(60);
 
 /// A program and how it is built.
 pub struct GoProgram<'a> {
-    /// What the finished file is called, before the hash of its sources.
+    /// Name of the finished file, before the hash of its sources.
     pub name: &'a str,
     /// The folder of its module, from the root of the repository.
     pub module: &'a str,
     /// The package within the module, as `go` takes it: `.` for the module's own.
     pub package: &'a str,
-    /// What `go` is told, without the output file.
+    /// Arguments of `go`, without the output file.
     pub arguments: Vec<String>,
-    /// What is being built and what for, as people read it while they wait.
+    /// Purpose of the build, shown while it runs.
     pub purpose: &'a str,
 }
 

@@ -60,7 +60,7 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// How Markdown is read everywhere in these tests, as the book reads it.
+/// Options of reading Markdown everywhere in these tests, as the book reads it.
 pub fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES | Options::ENABLE_STRIKETHROUGH
 }
@@ -74,7 +74,7 @@ impl Page {
         Self { path, text }
     }
 
-    /// How many commands it shows in this setting.
+    /// Number of commands that it shows in this setting.
     pub fn commands(&self, setting: Setting) -> usize {
         let blocks = self.blocks().into_iter();
         blocks
@@ -215,7 +215,7 @@ fn steps(content: &str) -> Vec<Step<'_>> {
     steps
 }
 
-/// What a command prints, on both streams as they come, and how it ends.
+/// Output of a command, on both streams as they come, and its exit status.
 fn run(shell: &mut Command, step: &Step<'_>, status: i32, folder: &Path) -> (String, i32) {
     let typed = step.shown.join("\n");
     let command = typed.strip_prefix("$ ").unwrap_or(&typed);
@@ -229,8 +229,7 @@ fn run(shell: &mut Command, step: &Step<'_>, status: i32, folder: &Path) -> (Str
     (printed, output.status.code().unwrap_or(-1))
 }
 
-/// What the page has to show of what was `printed`, where it showed `before`: as many lines at the
-/// beginning and the end.
+/// Lines of `printed` that the page has to show, where it showed `before`: as many at the beginning and the end.
 fn kept(before: &[&str], printed: &str) -> Vec<String> {
     let lines: Vec<&str> = printed.lines().collect();
     let lines = match before.iter().position(|line| *line == LEFT_OUT) {

@@ -18,7 +18,7 @@ use crate::harness::{
 
 /// Tries of an ordinary run.
 const TRIES: u64 = if crate::IS_FULL { 500 } else { 30 };
-/// How often a violation has to show, and how often a calm run is asked that had too little time.
+/// Runs of a try: a violation has to show in each; a calm run with too little time is repeated as often.
 const LOOKS: usize = 4;
 /// Tries that go on at the same time, each with a driver, rules and a proxy of its own.
 const LANES: usize = 4;
@@ -42,7 +42,7 @@ struct Calm {
     changes: Vec<usize>,
 }
 
-/// What happens to a run.
+/// Faults of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Luck {
     /// Nothing.
@@ -53,7 +53,7 @@ enum Luck {
     Mixed,
 }
 
-/// What there is to see of a run that was spoiled.
+/// Observations of a spoiled run.
 struct Spoiled {
     run: Run,
     before: State,
@@ -181,7 +181,7 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// What the server has done to the rules of the lane since then.
+    /// Changes by the server to the rules of the lane since then.
     fn since(&self, from: usize) -> Vec<Entry> {
         let to = block_on(self.history.now(self.world.plane));
         self.history.between(from, to, &self.world.driver)
@@ -275,7 +275,7 @@ impl<'a> Lane<'a> {
         Some(format!("try {number}: {first}"))
     }
 
-    /// What is wrong with a run of that command under these faults.
+    /// Violation by a run of that command under these faults.
     fn violation(&self, command: usize, faults: &[(At, Fault)]) -> Option<String> {
         let calm = &self.calm[command].run;
         let spoiled = self.spoil(command, faults.to_vec());
@@ -304,7 +304,7 @@ impl<'a> Lane<'a> {
     }
 }
 
-/// Whether a request may change a rule.
+/// True if a request may change a rule.
 fn is_change(seen: &Seen) -> bool {
     let is_change = ["POST", "PATCH", "DELETE"].contains(&seen.method.as_str());
     is_change && seen.path.contains("/devicetaintrules") && !seen.path.contains("dryRun")

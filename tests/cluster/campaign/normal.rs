@@ -1,4 +1,4 @@
-//! What is printed, without what differs from run to run.
+//! Output, without the parts that differ from run to run.
 
 use serde_json::Value;
 
@@ -57,7 +57,7 @@ fn is_duration(word: &str) -> bool {
     units > 0 && !digits
 }
 
-/// What a server makes anew with every object, and times.
+/// Fields that a server creates anew with every object, and times.
 const PASSING: [&str; 6] = [
     "devicetaint.dev/changed-by-run",
     "devicetaint.dev/created-by-run",
@@ -99,7 +99,7 @@ fn without_passing(value: &mut Value) {
     }
 }
 
-/// Whether a sentence says itself that it does not know all.
+/// True if a sentence says itself that it does not know all.
 pub fn is_cautious(line: &str) -> bool {
     let words = [
         "at least",
@@ -111,8 +111,7 @@ pub fn is_cautious(line: &str) -> bool {
     words.iter().any(|word| line.contains(word))
 }
 
-/// An answer in whatever form, and the warnings in it if it is data; `ours` are the names of whom it is
-/// about.
+/// An answer in any form, and the warnings in it if it is data; `ours` are the names of its subjects.
 fn answer(shown: &str, ours: &[&str]) -> (String, Vec<String>) {
     match serde_json::from_str::<Value>(shown) {
         Ok(value) if value.is_object() => {
@@ -139,8 +138,8 @@ pub fn lines_of_one(shown: &str, calm: &str) -> Vec<String> {
     [without(&calm, &shown, '-'), without(&shown, &calm, '+')].concat()
 }
 
-/// Whether a run says what the calm one says. It may warn of more, as of a server without a clock,
-/// and of nothing less.
+/// True if a run prints the same as the calm one. It may warn of more, as of a server without a clock, and of
+/// nothing less.
 pub fn says_the_same(shown: &str, calm: &str, ours: &[&str]) -> bool {
     let ((shown, warnings), (calm, known)) = (answer(shown, ours), answer(calm, ours));
     shown == calm && known.iter().all(|warning| warnings.contains(warning))

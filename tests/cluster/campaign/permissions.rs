@@ -124,7 +124,7 @@ impl<'a> Lane<'a> {
         Done { run, before, after }
     }
 
-    /// What is wrong with a trial, as text.
+    /// Violation of a trial, as text.
     fn violation(&self, trial: Trial, admin: &Done) -> Option<String> {
         let strict = if trial.is_strict { " --strict" } else { "" };
         let flags = format!("{strict}{}", trial.subset.flags(PREFIX, &RIGHTS));

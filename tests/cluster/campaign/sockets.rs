@@ -22,7 +22,7 @@ use crate::harness::{PLUGIN, Random, fresh_seed, tries};
 const TRIES: u64 = if crate::IS_FULL { 2000 } else { 80 };
 /// Tries that go on at the same time.
 const LANES: usize = 12;
-/// What a command may take: its limit is a second, and it asks twice at most, with five seconds between.
+/// Time limit for a command: its limit is a second, and it asks twice at most, with five seconds between.
 const PATIENCE: Duration = Duration::from_secs(13);
 /// More KiB of addresses may no run take, far above what it needs: an answer without an end shows at once.
 const MOST: &str = "1048576";
@@ -41,13 +41,13 @@ const CONTINUATION: u8 = 9;
 const COMMANDS: [(&str, i32); 5] = [
     ("list -o json", 0),
     ("list -o wide", 0),
-    // Nobody uses it.
+    // No pod uses it.
     ("check gpu.example.com/node-0/gpu-3 CLUSTER", 0),
     ("check gpu.example.com/node-0/gpu-0 CLUSTER", 4),
     ("check CLUSTER -o json", 4),
 ];
 
-/// What happens to the frame of this number of an answer.
+/// Fault of the frame of this number of an answer.
 #[derive(Clone, Copy, Debug)]
 struct Misfortune {
     harm: Harm,
@@ -55,13 +55,13 @@ struct Misfortune {
     answers: Hit,
 }
 
-/// Which of the answers of a run are hit.
+/// Answers of a run that get the fault.
 #[derive(Clone, Copy, Debug)]
 enum Hit {
     All,
-    /// That one alone, counted from zero.
+    /// The one of this number, counted from zero.
     One(usize),
-    /// That one, and all that follow.
+    /// The one of this number, and all that follow.
     From(usize),
 }
 
@@ -267,7 +267,7 @@ fn pass_on(
     }
 }
 
-/// What a command says.
+/// Output of a command.
 #[derive(Clone, Debug, PartialEq)]
 struct Run {
     code: Option<i32>,

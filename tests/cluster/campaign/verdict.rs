@@ -1,4 +1,4 @@
-//! How does a campaign end?
+//! Exit of a campaign.
 
 use std::sync::Mutex;
 

@@ -29,9 +29,9 @@ use crate::harness::{ControlPlane, DEADLINE, Reference, Variant, random_suffix, 
 const PREVIEWS: usize = 120;
 /// Clusters whose evictions are compared.
 const TIMELINES: usize = 120;
-/// How many rules are watched at a time.
+/// Number of rules watched at a time.
 const WATCHED: usize = 16;
-/// How often a rule is made anew whose preview may have been faster than the news of pods and claims.
+/// Attempts for a rule whose preview may have been faster than the news of pods and claims.
 const ATTEMPTS: usize = 3;
 
 #[expect(
@@ -73,7 +73,7 @@ fn name(object: &Value) -> String {
         .to_owned()
 }
 
-/// The object as YAML, for whoever has to find out why an answer differs.
+/// The objects as YAML, to find out why an answer differs.
 fn yaml(objects: &[Value]) -> String {
     objects
         .iter()
@@ -162,7 +162,7 @@ async fn evictions_in_random_clusters_are_those_of_the_real_controller() {
         },
     )
     .await;
-    // What every rule is about has been looked at when its condition is there.
+    // The objects of a rule have been evaluated when its condition is there.
     conditions_of(&plane, &rules).await;
 
     let present = pods(&plane).await;

@@ -10,9 +10,9 @@ use crate::harness::{
     ControlPlane, DEADLINE, Reference, driver_name, objects, random_suffix, say, wait_for,
 };
 
-/// How many clusters there are.
+/// Number of clusters.
 const CLUSTERS: usize = 8;
-/// How many of them are worked on at a time.
+/// Number of them worked on at a time.
 const AT_ONCE: usize = 4;
 
 #[tokio::test]

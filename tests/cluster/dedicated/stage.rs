@@ -201,8 +201,8 @@ pub fn end(world: &World<'_>, dedication: &str) -> Run {
         .ended(0)
 }
 
-/// What a proxy does for its next run, so that the server seems to have these versions of policies, and in `v1` none
-/// that change objects: what a server before 1.36 has.
+/// Faults of a proxy in its next run, so that the server seems to have these versions of policies, and in
+/// `v1` none that change objects: as a server before 1.36.
 pub fn serving(versions: &[&str]) -> [(At, Fault); 2] {
     let listed = versions.iter().map(
         |version| json!({"groupVersion": format!("{ADMISSION}/{version}"), "version": version}),

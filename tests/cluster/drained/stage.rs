@@ -36,7 +36,7 @@ pub struct Stage {
     /// The nodes, in the order in which they got devices.
     pub nodes: Vec<String>,
     fewest: Arc<Mutex<BTreeMap<String, usize>>>,
-    /// How many milliseconds a pod runs until it is ready.
+    /// Milliseconds that a pod runs until it is ready.
     ready_after: Arc<AtomicU64>,
     ends: Arc<AtomicBool>,
     kubelets: Option<thread::JoinHandle<()>>,

@@ -9,7 +9,7 @@ use std::{
 
 use std::io::{Read, Write};
 
-/// How much is taken at a time.
+/// Number of bytes taken at a time.
 const PIECE: usize = 8 << 10;
 
 /// A running way; it ends with the test binary.

@@ -1,4 +1,4 @@
-//! What can go wrong with a request or its answer.
+//! Faults of a request or its answer.
 
 use std::{
     sync::{Arc, Mutex, mpsc},
@@ -9,12 +9,12 @@ use tokio::sync::oneshot;
 
 use super::DEADLINE;
 
-/// What happens to a request.
+/// Fault of a request.
 #[derive(Clone, Debug)]
 pub enum Fault {
     /// Nothing: it is passed on, and so is its answer.
     Passed,
-    /// Somebody else answers; the server does not see the request.
+    /// The proxy answers; the server does not see the request.
     Answer(Reply),
     /// The connection is reset; the server does not see the request.
     Reset,
@@ -28,7 +28,7 @@ pub enum Fault {
     HeldAfter(Gate),
     /// The server does what is asked, and its answer is lost.
     Lost,
-    /// The server does what is asked, and somebody else answers.
+    /// The server handles the request, and the proxy answers.
     Replaced(Reply),
     /// The server is asked twice, and says the first thing that it has said, or the second.
     Doubled(Twin),
@@ -44,7 +44,7 @@ pub enum Fault {
     Spoiled(Spoiled),
 }
 
-/// What is wrong with the object of an answer.
+/// Fault in the object of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Another {
     /// It has another UID.
@@ -57,14 +57,14 @@ pub enum Another {
     Leaving,
 }
 
-/// Which of two answers arrives.
+/// Selects which of two answers arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Twin {
     First,
     Second,
 }
 
-/// How an answer changes on its way, in the order of the fields.
+/// Changes of an answer on its way, in the order of the fields.
 #[derive(Clone, Debug, Default)]
 pub struct Spoiled {
     /// Only so many thousandths of the body arrive.
@@ -163,7 +163,7 @@ impl Reply {
         }
     }
 
-    /// What an API server would send.
+    /// Reply of an API server.
     pub fn json(status: &'static str, body: impl Into<String>) -> Self {
         Self {
             status,
@@ -193,7 +193,7 @@ impl Reply {
         )
     }
 
-    /// What a middlebox sends.
+    /// Reply of a middlebox.
     pub fn html(status: &'static str) -> Self {
         Self {
             status,
@@ -244,7 +244,7 @@ impl Gate {
         )
     }
 
-    /// Waits until the keeper opens; whoever comes second does not wait.
+    /// Waits until the keeper opens; a second request does not wait.
     pub(super) async fn hold(&self) {
         let inside = self.0.lock().expect("no panic").take();
         if let Some(inside) = inside {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Answer, ControlPlane, Reference};
 
-/// How many requests are in flight at a time.
+/// Number of requests in flight at a time.
 const REQUESTS: usize = 32;
 
 /// Keeps an object that is being deleted; see [`ControlPlane::create`].
@@ -109,7 +109,7 @@ impl ControlPlane {
     }
 }
 
-/// Whether a node has this condition in its `status`.
+/// True if a node has this condition in its `status`.
 fn is_ready(status: &Value) -> bool {
     let conditions = status["conditions"].as_array();
     conditions.is_some_and(|all| {
@@ -118,7 +118,7 @@ fn is_ready(status: &Value) -> bool {
     })
 }
 
-/// What has to be there first has the lower number.
+/// Phase of creation: the lower comes first.
 fn phase(object: &Value) -> u8 {
     match object["kind"].as_str().unwrap_or_default() {
         "Namespace" => 0,

@@ -78,7 +78,7 @@ impl Node {
         }
     }
 
-    /// What it is called, and the pool of its devices too.
+    /// Name of the node, and of the pool of its devices too.
     pub fn name(&self) -> &str {
         &self.ready.name
     }

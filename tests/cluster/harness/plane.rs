@@ -13,7 +13,7 @@ use super::{Variant, access::User, client::Client, machine::Machine, program};
 /// A control plane of the whole test binary, or why there is none.
 type Shared = OnceLock<Result<ControlPlane, String>>;
 
-/// How many users [`ControlPlane::kubeconfig_for`] can hand out.
+/// Number of users that [`ControlPlane::kubeconfig_for`] can hand out.
 const USERS: usize = 64;
 
 /// A control plane that ends when this is dropped, and at the latest with the test binary.

@@ -48,20 +48,20 @@ pub struct Seen {
     pub method: String,
     pub path: String,
     pub body: String,
-    /// Whether the response may be compressed.
+    /// True if the response may be compressed.
     pub takes_gzip: bool,
     /// When it had arrived completely.
     pub at: Instant,
 }
 
 impl Seen {
-    /// Whether it changes an object of the cluster: a dry run and a review of permissions do not.
+    /// True if it changes an object of the cluster: a dry run and a review of permissions do not.
     pub fn is_change(&self) -> bool {
         self.method != "GET" && !self.path.contains("dryRun") && !self.path.contains("reviews")
     }
 }
 
-/// Which requests something happens to, counted since [`Proxy::plan`].
+/// Requests that get a fault, counted since [`Proxy::plan`].
 #[derive(Clone, Debug)]
 pub enum At {
     /// The request of this number, counted from one.
@@ -240,7 +240,7 @@ fn acceptor(certified: &rcgen::CertifiedKey<rcgen::KeyPair>) -> TlsAcceptor {
     TlsAcceptor::from(Arc::new(config))
 }
 
-/// What a request asks for, beside what is written down.
+/// Parts of a request, beside the recorded ones.
 struct Asked {
     seen: Seen,
     headers: Vec<(String, String)>,
@@ -255,7 +255,7 @@ async fn serve(
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     while let Some(asked) = read(&mut stream).await? {
         let fault = state.lock().expect("no panic").next(asked.seen.clone());
-        // A watch is under way for as long as nobody ends it.
+        // A watch is under way until it is ended.
         let at_work = (asked.seen.method != "GET").then(|| Busy::new(busy));
         match fault {
             Fault::Silence => {
@@ -381,7 +381,7 @@ async fn read(
     }))
 }
 
-/// What the server says.
+/// Answer of the server.
 async fn ask(
     client: &kube::Client,
     asked: &Asked,

@@ -58,7 +58,7 @@ pub fn tries(usual: u64) -> Range<u64> {
     }
 }
 
-/// A seed that nobody has seen, or the one in `SEED`.
+/// A new seed, or the one in `SEED`.
 pub fn fresh_seed() -> u64 {
     number_in("SEED").unwrap_or_else(|| RandomState::new().hash_one("seed"))
 }

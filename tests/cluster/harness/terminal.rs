@@ -20,7 +20,7 @@ pub const ENTER: &str = "\r";
 /// A pseudo-terminal in which a shell runs.
 pub struct Terminal {
     session: PtySession,
-    /// What has been shown since the last command was typed.
+    /// Output since the last command was typed.
     shown: String,
 }
 
@@ -50,12 +50,12 @@ impl Terminal {
         self.shown.clear();
         let line = words.join(" ");
         self.press(&format!("{line}{EPILOGUE}{ENTER}"));
-        // What is typed is shown once; what comes now is said by the command.
+        // Typed text is shown once; output from now on comes from the command.
         self.until("stty -a");
     }
 
-    /// Presses keys, no faster one after the other than a person: between two keys of a question the
-    /// terminal is nobody's for a moment, and takes them itself.
+    /// Presses keys, no faster one after the other than a person: between two keys of a question the terminal
+    /// is unowned for a moment, and takes them itself.
     pub fn press(&mut self, keys: &str) {
         std::thread::sleep(std::time::Duration::from_millis(300));
         self.session.send(keys).expect("it takes keys");
@@ -88,7 +88,7 @@ impl Terminal {
         without_escapes(&shown)
     }
 
-    /// What is typed can be seen, line by line, and so can the cursor.
+    /// Asserts that typed text can be seen, line by line, and so can the cursor.
     #[track_caller]
     fn assert_usable(&mut self, shown: &str) {
         let settings = &self.shown[shown.len()..];

@@ -66,7 +66,7 @@ async fn a_silent_server_is_given_up_after_the_timeout() {
     }
 }
 
-/// How a program ends that has to end by itself.
+/// Output of a program that has to end by itself.
 fn ended(mut child: Child) -> Output {
     let end = Instant::now() + DEADLINE;
     while matches!(child.try_wait(), Ok(None)) {
@@ -208,7 +208,7 @@ async fn kubectl_completes_the_words_of_the_plugin() {
             .expect("kubectl can be run");
         text(&output)
     };
-    // What kubectl's own scripts take apart: words, and what to do with them.
+    // The output is as kubectl's own scripts parse it: words, and what to do with them.
     let whole = asked(&["preview", &format!("{}/", scene.driver)]);
     let pool = format!("{0}/{0}", scene.driver);
     let devices = format!("{pool}/gpu-0\n{pool}/gpu-1\n:4\n");

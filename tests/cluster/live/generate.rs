@@ -170,7 +170,7 @@ fn a_claim_with_pods(numbers: &mut Numbers, objects: &mut Vec<Value>, place: &Pl
         objects.push(result);
         return;
     }
-    // Sometimes one that nobody publishes any more.
+    // Sometimes one that is not published any more.
     let device = numbers.among(&["gpu-0", "gpu-1", "gpu-2", "gpu-9"]);
     let mut status = allocation(place.driver, place.node, device);
     if numbers.one_in(2) {

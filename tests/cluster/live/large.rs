@@ -1,4 +1,4 @@
-//! How fast is the plugin on 1,000 nodes, and how small? Run by `benches/live.sh`.
+//! Measures time and memory of the plugin on 1,000 nodes. Run by `benches/live.sh`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -127,7 +127,7 @@ fn compare(plane: &ControlPlane, plugin: &Path, target: &Target) {
     ));
 }
 
-/// What the plugin asks for, as it says itself.
+/// URLs that the plugin requests, as it logs them.
 pub(crate) fn urls(server: &str, verbose: &mut Command) -> Vec<String> {
     let output = verbose.output().expect("the plugin can be run");
     assert!(output.status.success(), "{output:?}");
@@ -166,7 +166,7 @@ pub(crate) fn curl(plane: &ControlPlane, urls: &[String]) -> Command {
     command
 }
 
-/// How long the program runs, and how many megabytes it has at its largest.
+/// Duration of the program, and its largest size in megabytes.
 pub(crate) fn measured(command: &mut Command) -> (Duration, f64) {
     let (took, all, _) = measured_apart(command);
     (took, all)
@@ -229,7 +229,7 @@ pub(crate) async fn load_nodes(plane: &ControlPlane, nodes: usize) {
     }
 }
 
-/// What is known of the ReplicaSets: the identity of each, by its number.
+/// Identities of the ReplicaSets, by number.
 type Owners = BTreeMap<usize, Value>;
 
 /// Creates the Deployments and ReplicaSets of the pods on so many nodes, and a budget for each namespace.
@@ -284,7 +284,8 @@ fn owner(kind: &str, number: usize, uid: &Value) -> Value {
     json!({"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": uid, "controller": true})
 }
 
-/// What the workload is called: a ReplicaSet after its Deployment and the hash of the template, which is a label of its pods.
+/// Name of the workload: a ReplicaSet after its Deployment and the hash of the template, which is a label of
+/// its pods.
 fn workload_name(kind: &str, number: usize) -> String {
     match kind {
         "ReplicaSet" => format!("training-{number}-{HASH}"),

@@ -1,4 +1,4 @@
-//! How long does a preview of saved state take, and how much memory? Run by `benches/live.sh`.
+//! Measures time and memory of a preview of saved state. Run by `benches/live.sh`.
 
 use std::{
     fs::{self, File},
@@ -16,7 +16,7 @@ use crate::harness::ControlPlane;
 /// which 32,000 use a claim and are saved.
 const TIMES: usize = 5;
 
-/// What a preview of a file may cost: in seconds, and in megabytes.
+/// Limits for a preview of a file: in seconds, and in megabytes.
 struct Aim {
     seconds: f64,
     megabytes: Option<f64>,
@@ -60,7 +60,7 @@ fn preview(plane: &ControlPlane, plugin: &Path, file: &Path, aim: &Aim) {
     ));
 }
 
-/// What kubectl prints of slices, claims and pods.
+/// Output of kubectl for slices, claims and pods.
 fn dump(plane: &ControlPlane) -> PathBuf {
     let file = plane.folder().join("kubectl.json");
     let mut kubectl = plane.command(plane.kubectl_path());

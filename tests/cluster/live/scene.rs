@@ -105,7 +105,7 @@ fn at_version(mut object: Value, version: &str) -> Value {
     object
 }
 
-/// What a command that succeeds prints, as JSON.
+/// Output of a successful command, as JSON.
 pub fn json_of(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
         panic!(

@@ -121,7 +121,7 @@ async fn without_rules_the_rest_is_known_and_the_missing_switch_is_named() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    // What wants a rule says what has to be switched on.
+    // Commands that need a rule say what has to be switched on.
     for command in [
         &["add", &scene.driver, "example.com/k:NoSchedule", "--yes"][..],
         &["list"],
@@ -164,7 +164,7 @@ async fn without_the_api_group_there_is_nothing_to_say() {
     }
 }
 
-/// Whether a report of `version` is what its schema says.
+/// True if a report of `version` matches its schema.
 fn is_valid_version(report: &Value) -> bool {
     let path = "schemas/version-report.v1alpha1.schema.json";
     let schema = std::fs::read_to_string(path).expect("a schema");

@@ -122,7 +122,7 @@ impl<'a> Bench<'a> {
         }));
     }
 
-    /// Evicts everybody from the node's devices, through the API alone.
+    /// Evicts all pods from the node's devices, through the API alone.
     pub(super) fn evict(&self) {
         let rule = rule(&self.rule, self.node.driver(), "NoExecute");
         block_on(self.plane.create(&[rule]));
@@ -135,7 +135,7 @@ impl<'a> Bench<'a> {
         held
     }
 
-    /// What `describe` says that is left of the rule's pods.
+    /// Remaining pods of the rule, by `describe`.
     pub(super) fn left(&self) -> Vec<Value> {
         let described = self.plugin(&["describe", &self.rule, "-o", "json"]);
         let described: Value =
@@ -163,7 +163,7 @@ impl<'a> Bench<'a> {
         self.plane.plugin(arguments)
     }
 
-    /// How a wait for the evictions ends, and what is left then.
+    /// Result of a wait for the evictions, and what is left then.
     pub(super) fn wait(&self, timeout: &str) -> (Option<i32>, Vec<Value>) {
         wait(self.plane, &self.rule, timeout)
     }
@@ -182,7 +182,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// How a wait for the evictions of `rule` ends, and what is left then.
+/// Result of a wait for the evictions of `rule`, and what is left then.
 pub(super) fn wait(plane: &ControlPlane, rule: &str, timeout: &str) -> (Option<i32>, Vec<Value>) {
     let output = plane.plugin(&[
         "wait",

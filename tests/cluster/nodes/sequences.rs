@@ -12,7 +12,7 @@ use crate::harness::{ControlPlane, Random, Reference, block_on, fresh_seed, numb
 const TRIES: u64 = 12;
 /// Nodes that are tried on side by side.
 const NODES: u64 = 4;
-/// What can befall a node.
+/// Events on a node.
 const EVENTS: [&str; 13] = [
     "kill driver",
     "stop driver",
@@ -26,7 +26,7 @@ const EVENTS: [&str; 13] = [
     "start kubelet",
     "delete pod",
     "force delete pod",
-    // Which may come to a driver that is away, or does not answer.
+    // Also for a driver that is away, or does not answer.
     "create another pod",
 ];
 
@@ -80,7 +80,7 @@ fn sequence(bench: &mut Bench<'_>, plane: &ControlPlane, seed: u64) -> bool {
     befall(bench, &mut random, (&pod, after, &mut told));
     let (status, left) = bench.wait("6s");
     let held = bench.held();
-    // What is held by now was held while it was waited for, too.
+    // Devices held by now were held during the wait, too.
     let is_done = status == Some(0);
     let forced = told.iter().any(|event| event == "force delete pod");
     // Force deletion takes the claim from the API, which is all that a wait can see from afar.
@@ -173,7 +173,7 @@ fn befall(
     }
 }
 
-/// All is well again, and nobody holds anything.
+/// All is well again, and no pod holds anything.
 fn recover(bench: &mut Bench<'_>, plane: &ControlPlane, pods: &[String]) {
     for event in [
         "mend sandbox",

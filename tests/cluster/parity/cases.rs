@@ -8,7 +8,7 @@ use super::{
     witness::{Authority, NAME, PREFIX},
 };
 
-/// What comes of a case.
+/// Expected result of a case.
 enum Expected {
     /// Both programs reach the witness, which sees this.
     Seen(&'static str),

@@ -1,4 +1,4 @@
-//! What both programs find when they start, and what the witness sees of them.
+//! Environment of both programs when they start, and what the witness sees of them.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ pub struct Stage {
     pub folder: PathBuf,
 }
 
-/// What both programs find.
+/// Environment of both programs.
 pub struct Setup {
     pub folder: PathBuf,
     pub cluster: Value,

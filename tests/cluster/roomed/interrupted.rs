@@ -73,7 +73,7 @@ impl Stand {
             return;
         }
         assert_eq!(run.code, -1, "{what}: {run:#?}");
-        // Whoever has killed it knows that it does not go on.
+        // After a kill it is known not to go on.
         self.scene.stage.run(&self.cleanup()).ended(0);
         self.scene.without_rules();
     }

@@ -6,7 +6,7 @@ use crate::cluster::drained::stage::{Stage, plane};
 use crate::cluster::rules::support::Run;
 use crate::harness::{DEADLINE, Reference, block_on, random_suffix, wait_for};
 
-/// What a claim needs so that devices can be kept for it.
+/// Tolerations that a claim needs so that devices can be kept for it.
 pub fn tolerations() -> Value {
     json!([
         {"key": "devicetaint.dev/make-room", "operator": "Exists", "effect": "NoSchedule"},

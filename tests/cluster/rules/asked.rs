@@ -1,4 +1,4 @@
-//! What is asked on a terminal, and what is typed there.
+//! Questions on a terminal, and the keys typed there.
 
 use super::support::{KEY, World};
 use crate::harness::{CTRL_C, CTRL_D, CTRL_Z, ControlPlane, ENTER, PLUGIN, Terminal, block_on};
@@ -75,7 +75,7 @@ fn a_question_that_was_suspended_is_asked_again() {
         terminal.command(&world.typed(&format!("escalate {name} --to {effect}")));
         for _ in 0..2 {
             terminal.until(prompt);
-            // What was typed before is forgotten.
+            // Keys typed before are forgotten.
             terminal.press("7");
             terminal.press(CTRL_Z);
             terminal.until("Stopped");

@@ -1,4 +1,4 @@
-//! What the tests of rules share: a world of a test's own, and runs of the program.
+//! Parts shared by the tests of rules: a world of a test's own, and runs of the program.
 
 use std::process::Output;
 
@@ -22,7 +22,7 @@ pub struct World<'a> {
     kubeconfig: Option<String>,
 }
 
-/// What the program printed, and how it ended.
+/// Output and exit status of the program.
 #[derive(Debug)]
 pub struct Run {
     pub stdout: String,
@@ -88,7 +88,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Lets somebody else look at the world.
+    /// Lets another user see the world.
     pub fn seen_by(mut self, kubeconfig: &std::path::Path) -> Self {
         self.kubeconfig = Some(kubeconfig.display().to_string());
         self

@@ -9,7 +9,7 @@ pub struct Subject {
     pub device: Device,
     /// As it is written.
     pub object: Value,
-    /// Whether lists may be attributes, which takes a feature gate.
+    /// True if lists may be attributes, which takes a feature gate.
     pub lists: bool,
 }
 

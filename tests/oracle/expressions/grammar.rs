@@ -3,7 +3,7 @@
 
 use super::random::Random;
 
-/// What an expression is to give; now and then it gives something else.
+/// Intended type of an expression; now and then it gives another one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Bool,

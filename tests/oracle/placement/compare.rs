@@ -1,4 +1,4 @@
-//! What the engine says of a cluster, beside what the allocator does.
+//! Answers of the engine about a cluster, beside the allocator's.
 
 use kubectl_devicetaint::cluster::{self, FileSource, Limits};
 use kubectl_devicetaint::engine::allocator::{
@@ -13,13 +13,13 @@ use crate::harness::go_program::say;
 use crate::oracle::process::Oracle;
 use crate::oracle::subject::Subject;
 
-/// How many clusters the oracle is given at once.
+/// Number of clusters that the oracle is given at once.
 const BATCH: u64 = 100;
 /// So much of what the allocator cannot place has to be found, in percent: some 95 are in long runs, and a short one
 /// of fresh clusters has seventy claims, of which chance may take ten.
 const FOUND: usize = 75;
 
-/// How often both said what.
+/// Number of claims by the answers of both.
 #[derive(Default)]
 struct Tally {
     placed: usize,

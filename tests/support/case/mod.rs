@@ -23,7 +23,7 @@ pub struct Case {
     pub claims: Vec<ClaimSpec>,
     pub pods: Vec<PodSpec>,
     pub rules: Vec<RuleSpec>,
-    /// Whether the gate `DRAWorkloadResourceClaims` is on.
+    /// True if the gate `DRAWorkloadResourceClaims` is on.
     pub pod_groups: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How often which oddity occurs.
+//! Frequencies of oddities.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::{
     SliceSpec, TaintSpec, TolerationSpec,
 };
 
-/// What a case is for: the controller's preview and its evictions race when one case has both.
+/// Purpose of a case: the controller's preview and its evictions race when one case has both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// Rules with effect None; nothing is due before the end.
