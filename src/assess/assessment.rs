@@ -20,8 +20,7 @@ use crate::model::{DeviceId, Effect, Gap, Kind, Warning};
 
 /// Consequences of verdicts, the basis of decisions.
 ///
-/// Without anything to assess, nothing is known: no count is zero, and a change needs the most that can be asked
-/// for.
+/// Without anything to assess, nothing is known: no count is zero, and a change needs the strictest approval.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Assessment {
     /// Counts.
@@ -54,7 +53,7 @@ impl Assessment {
     }
 }
 
-/// An assessment with what it was made from.
+/// An assessment and its inputs.
 pub struct Assessed<'a> {
     /// The pods, by namespace and name.
     pub pods: Vec<PodAssessment<'a>>,

@@ -36,7 +36,7 @@ pub enum CountSubject {
     Nodes,
 }
 
-/// The gaps of an answer, and what they mean for its numbers.
+/// Gaps of an answer, and their effect on its numbers.
 #[derive(Clone, Debug)]
 pub struct ReportCompleteness<'a> {
     gaps: Vec<&'a Gap>,
@@ -93,7 +93,7 @@ fn concerns(gap: &Gap, subject: CountSubject) -> bool {
         return subject == CountSubject::Replacements;
     }
     match gap.kind().map(Kind::counted) {
-        // Nothing is counted from what answers can do without.
+        // Answers can do without it: nothing is counted from it.
         None | Some(Counted::Nothing) => false,
         // Evicted pods are known from allocation results.
         Some(Counted::Slices) => is(&[

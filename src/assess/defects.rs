@@ -28,7 +28,7 @@ pub fn releases(defect: Defect) -> String {
     format!("{first} to {last}")
 }
 
-/// Where a defect is told upstream.
+/// Upstream reference of a defect.
 #[must_use]
 pub fn upstream(defect: Defect) -> String {
     format!("kubernetes#{}", defect.upstream())

@@ -11,7 +11,7 @@ use crate::engine::workloads::{Recovering, recovering};
 use crate::engine::{self, Impact, Workloads};
 use crate::model::{Gap, Kind, Reading, Uid};
 
-/// All that is looked at beyond a pod itself, to say how badly its eviction hurts.
+/// Facts beyond a pod itself that show the harm of its eviction.
 pub struct DisruptionFacts<'a> {
     /// Effect on budgets.
     pub disruption: Disruption<'a>,

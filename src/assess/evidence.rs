@@ -42,7 +42,7 @@ pub(super) struct HazardEvidence<'a> {
 }
 
 impl<'a> HazardEvidence<'a> {
-    /// From the verdicts, and from what the evictions do to others.
+    /// From the verdicts, and the effects of the evictions on others.
     pub(super) fn new(
         impact: &'a Impact<'a>,
         reading: &'a Reading,

@@ -1,7 +1,7 @@
 //! Hazards, which make the eviction of a pod worse than most: a row each.
 //!
-//! A row is all that a hazard needs. Its code is what reports, `help hazards`, the documentation and the
-//! legend of tables name; its function finds it in the [`HazardEvidence`].
+//! A row is all that a hazard needs. Reports, `help hazards`, the documentation and the legend of tables name
+//! its code; its function finds it in the [`HazardEvidence`].
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use super::evidence::{self, HazardEvidence, HazardReason};
 use super::severity::Severity;
 use crate::engine::{PodImpact, Verdict};
 
-/// Of which pods a hazard is told.
+/// Pods to which a hazard applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Of {
     /// Those that would be evicted while their containers run.
@@ -31,7 +31,7 @@ enum After {
     Lost,
 }
 
-/// All there is to say about a hazard.
+/// Facts about a hazard.
 struct Row {
     code: &'static str,
     severity: Severity,
@@ -162,7 +162,7 @@ hazards! {
         meaning: "the eviction makes its Job fail permanently: nothing recreates the pod",
         find: HazardEvidence::job_fails,
     }
-    /// Its Job may make it anew, count it as a failure, or fail.
+    /// Its Job may recreate it, count it as a failure, or fail.
     JobRestart {
         code: "job-restart",
         severity: Warning,
@@ -206,7 +206,7 @@ hazards! {
         meaning: "the driver of its device is not running: the pod would hang in Terminating",
         find: HazardEvidence::driver_down,
     }
-    /// Its node is on its way out already.
+    /// Its node is being drained already.
     NodeMaintenance {
         code: "node-maintenance",
         severity: Notice,
@@ -405,7 +405,7 @@ impl Hazard {
     }
 }
 
-/// A hazard of a pod, with what makes it one.
+/// A hazard of a pod, and its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The hazard.

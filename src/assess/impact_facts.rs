@@ -24,7 +24,7 @@ pub struct ImpactFacts {
     pub gaps: Vec<Gap>,
 }
 
-/// A pod, and what would happen to it.
+/// A pod, and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodFacts {
     /// Name of the pod.
@@ -112,7 +112,7 @@ impl ImpactFacts {
     }
 }
 
-/// The rule whose taint it is.
+/// The rule of the taint.
 fn rule_of(cause: &Cause<'_>, proposed: &[&ProposedTaint]) -> Option<ObjectName> {
     match cause.origin {
         Origin::Proposed(index) => proposed.get(index)?.rule.clone(),

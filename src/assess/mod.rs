@@ -1,8 +1,9 @@
 //! Consequences of verdicts: counts, hazards, guards, and the approval that a change needs.
 //!
-//! Takes the engine's [`Impact`](crate::engine::Impact) and what it was made from, and gives an [`Assessment`], on
-//! which decisions are made and from which reports are written. Everything is typed: a count that may be unknown is a
-//! [`Count`](crate::model::Count) with its bounds, a hazard is a [`Hazard`]. Prints nothing, decides nothing.
+//! Takes the engine's [`Impact`](crate::engine::Impact) and its inputs, and gives an [`Assessment`], on which
+//! decisions are made and from which reports are written. Everything is typed: a count that may be unknown is
+//! a [`Count`](crate::model::Count) with its bounds, a hazard is a [`Hazard`]. Prints nothing, decides
+//! nothing.
 //!
 //! The impact of a change, as the user approves it, is [`ImpactFacts`]: current or of a report that was read back.
 //!

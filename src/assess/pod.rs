@@ -9,7 +9,7 @@ use super::severity::Severity;
 use crate::engine::{PodImpact, Verdict};
 use crate::model::Controller;
 
-/// A pod, what would happen to it, and what makes that worse than most evictions.
+/// A pod, its outcome, and its hazards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodAssessment<'a> {
     /// The pod with its verdict.

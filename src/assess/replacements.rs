@@ -106,7 +106,7 @@ impl Replacements {
     /// that is unknown.
     pub(super) fn lost_by(&self, impact: &PodImpact<'_>) -> Option<String> {
         let claims = impact.claims.iter().filter_map(|used| {
-            // `claims` stand in the order of their names.
+            // `claims` are sorted by name.
             let place = self
                 .claims
                 .binary_search_by_key(&used.claim, |claim| &claim.name);
@@ -193,8 +193,8 @@ fn unplaceable_line(offers: &str, claims: &[String]) -> String {
     }
 }
 
-/// Why it is not known whether a claim could be placed; empty where it is. What the allocator passes over
-/// for now is no "no".
+/// Reason why it is unknown if a claim could be reallocated; empty where it is known. Pools that the
+/// allocator passes over for now are no "no".
 fn unknown(
     reallocation: &ClaimReallocation<'_>,
     replacement: &Replacement<'_>,

@@ -31,7 +31,7 @@ pub struct Totals {
     pub pods_later: Count,
     /// Pods that use a selected device and tolerate the taint forever.
     pub pods_tolerating: Count,
-    /// Pods that use a selected device and are on their way out already.
+    /// Pods that use a selected device and are terminating already.
     pub pods_terminating: Count,
     /// Pods that refer to a claim with a selected device, and that the controller leaves alone.
     pub pods_not_evicted: Count,
@@ -54,7 +54,7 @@ pub struct Totals {
     pub budgets_violated: Count,
     /// Workloads of which no ready pod would be left.
     pub workloads_down: Count,
-    /// Pods that would be evicted and have no hazard that is worse, as far as was seen.
+    /// Evicted pods by the worst hazard that was found.
     pub severities: Severities,
     /// Pods that would be evicted and have a hazard that breaks something for others.
     pub pods_in_danger: Count,
@@ -96,7 +96,7 @@ pub struct Severities {
 pub struct Tally<'t, 'a> {
     /// The verdicts.
     pub impact: &'t Impact<'a>,
-    /// The pods, with what makes their eviction worse.
+    /// Pods and their hazards.
     pub pods: &'t [PodAssessment<'a>],
     /// Effects of the evictions on others.
     pub disruption_facts: &'t DisruptionFacts<'a>,
@@ -199,8 +199,8 @@ impl<'t, 'a> Tally<'t, 'a> {
         self.evicted().filter(is).count()
     }
 
-    /// The pods that would be evicted and whose worst hazard is of that severity: where something was not read in which
-    /// a worse one is found, any of them may have that, and any that seems less badly hit may be one of them.
+    /// The pods that would be evicted and whose worst hazard is of that severity: where the data of a worse
+    /// one is missing, any of them may have that, and any with a lesser one may be one of them.
     fn with_severity(&self, severity: Severity, pods: Count) -> Count {
         let found = self.severity(severity);
         let is_unread = |is_meant: &dyn Fn(Severity) -> bool| {
@@ -315,7 +315,7 @@ impl<'t, 'a> Tally<'t, 'a> {
         self.of(CountSubject::Budgets, violated.count())
     }
 
-    /// Of some workloads it may be known that they are hit, and not how badly.
+    /// Some workloads may be known to be affected, and not how badly.
     fn down(&self) -> Count {
         match self.disruption_facts.workloads.down() {
             (down, 0) => self.of(CountSubject::Workloads, down),

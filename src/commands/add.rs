@@ -1,4 +1,4 @@
-//! `add`: make the rules that a command describes, as far as they are not there.
+//! `add`: creates the rules that a command describes, unless they exist.
 
 use std::path::PathBuf;
 
@@ -152,7 +152,7 @@ impl AddArgs {
         } else {
             Some(self.inscription().drafts(&choice, manifests)?)
         };
-        // Reports are read first: what is wrong with a file needs no cluster.
+        // Reports are read first: errors in a file need no cluster.
         let safety = self.safety.prepare()?;
         let change = self.change.change();
         let source = self.change.source()?;
@@ -327,7 +327,7 @@ impl AddArgs {
         }
     }
 
-    /// Prints the rules as objects, where that was asked for.
+    /// Prints the rules as objects, where that was requested.
     fn print_rules(&self, objects: Vec<Value>, context: &Context) -> Result<(), Failure> {
         if let Some(format) = &self.output {
             let page = Page {

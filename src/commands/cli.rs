@@ -139,7 +139,7 @@ fn refuse_namespace(connection: &ConnectionArgs, profile: &CommandProfile) -> Re
 type Run = Box<dyn for<'a> FnOnce(&'a Context) -> Running<'a>>;
 type Running<'a> = Pin<Box<dyn Future<Output = Result<ExitStatus, Failure>> + 'a>>;
 
-/// A command that can be run, with what it says of itself.
+/// A command that can be run, and its profile.
 struct PreparedCommand {
     profile: CommandProfile,
     run: Run,
@@ -283,11 +283,11 @@ fn refuse_repeated_context(
     Err(program.clone().error(ErrorKind::ArgumentConflict, message))
 }
 
-/// The mistake with what was meant, where the word for a command is known from elsewhere: the command
-/// that is spelled most like it may do the opposite. Else with the commands that are spelled like it.
+/// Names the command for a word known from elsewhere: the command that is spelled most like it may do the
+/// opposite. Else suggests the commands that are spelled like it.
 fn by_meaning(mut error: clap::Error, program: &clap::Command) -> clap::Error {
     if let Some(advice) = flag_of_others(&error, program) {
-        // Neither a flag that is spelled like it nor a value is meant.
+        // The suggestion of a flag or value would be wrong.
         error.remove(ContextKind::SuggestedArg);
         let advice = ContextValue::StyledStrs(vec![advice.into()]);
         error.insert(ContextKind::Suggested, advice);
@@ -330,7 +330,7 @@ fn flag_of_others(error: &clap::Error, program: &clap::Command) -> Option<String
 }
 
 /// The commands that are spelled like `word`, as help names them. A hidden alias that is spelled like it
-/// stands for its command, and never for one that does something else.
+/// counts for its command, and never for one that does something else.
 fn spelled_like(word: &str, program: &clap::Command) -> Vec<String> {
     let commands = program.get_subcommands();
     let names = commands.flat_map(|command| {
@@ -361,7 +361,7 @@ fn with_hints(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Prints what clap has to say: help and version as results, mistakes as messages.
+/// Prints the message of clap: help and version as results, mistakes as messages.
 fn explain(error: &clap::Error, printer: &Printer<'_>) -> ExitStatus {
     let text = with_hints(&examples::shown(&error.render().to_string()));
     if error.use_stderr() {

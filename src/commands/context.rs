@@ -14,7 +14,7 @@ use crate::report::metadata::Cluster;
 
 /// Names the shell that completes a word; the scripts of `completion` set it.
 pub(super) const COMPLETED_SHELL: &str = "KUBECTL_DEVICETAINT_COMPLETE";
-/// Says which word is completed, in the shells that say it.
+/// Index of the completed word, in the shells that pass it.
 const COMPLETED_WORD: &str = "_CLAP_COMPLETE_INDEX";
 
 /// An environment variable that the program reads.
@@ -114,7 +114,7 @@ pub(super) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Looks at environment and streams.
+    /// Reads environment and streams.
     #[expect(
         clippy::disallowed_methods,
         reason = "the one place that reads the environment"
@@ -154,13 +154,13 @@ impl Surroundings {
         }
     }
 
-    /// A printer for what goes wrong before the flags are known.
+    /// A printer for errors before the flags are known.
     pub(super) fn plain_printer(&self) -> Printer<'static> {
         Printer::standard(&self.streams)
     }
 }
 
-/// Columns of the terminal: what the shell says, else what the terminal says.
+/// Columns of the terminal: by the shell, else by the terminal.
 fn width(columns: Option<&OsString>) -> Option<u16> {
     let said = columns.and_then(|columns| columns.to_str()?.parse().ok());
     said.or_else(|| terminal_size::terminal_size().map(|(width, _)| width.0))
@@ -172,14 +172,14 @@ pub(super) struct Context {
     pub(super) width: Option<u16>,
     /// Cluster to connect to, and the user.
     pub(super) connection: ConnectionOptions,
-    /// The namespace that was asked for, where it was one.
+    /// The namespace given, if it was one.
     pub(super) namespace: Option<String>,
     /// Detail logged of each request; 0 for none.
     pub(super) verbosity: u8,
     pub(super) environment: cluster::Environment,
     /// Changes of the command, for the message after an interruption.
     pub(super) ledger: Ledger,
-    /// The UID of this run, by which it knows what it has changed.
+    /// The UID of this run, which marks its changes.
     pub(super) run: Option<String>,
     /// True if a user at a terminal can be asked.
     pub(super) interactive: bool,
@@ -187,13 +187,13 @@ pub(super) struct Context {
     is_accounted: AtomicBool,
     /// True if the cluster has been named above a question.
     is_introduced: AtomicBool,
-    /// The cluster that is asked, once one is.
+    /// The connected cluster, once there is one.
     client: OnceLock<ApiClient>,
 }
 
 /// Connection flags, as a context keeps them.
 pub(super) struct ConnectionSettings {
-    /// Namespace that narrows what is read; absent for all.
+    /// Namespace that narrows the reads; absent for all.
     pub(super) namespace: Option<String>,
     /// Number of `-v`.
     pub(super) verbosity: u8,
@@ -227,7 +227,7 @@ impl Context {
         }
     }
 
-    /// Notes that what was done is printed as data.
+    /// Notes that the changes are printed as data.
     pub(super) fn accounted(&self) {
         self.is_accounted.store(true, Ordering::Relaxed);
     }
@@ -237,13 +237,13 @@ impl Context {
         self.is_accounted.load(Ordering::Relaxed)
     }
 
-    /// Notes that this cluster is asked.
+    /// Notes that this cluster is connected.
     pub(super) fn asked(&self, client: &ApiClient) {
         // A command asks one cluster: further connections are to the same.
         let _ = self.client.set(client.clone());
     }
 
-    /// The cluster that is asked, once one is.
+    /// The connected cluster, once there is one.
     pub(super) fn cluster(&self) -> Option<Cluster> {
         let client = self.client.get()?;
         Some(Cluster {
@@ -255,7 +255,7 @@ impl Context {
 
     /// As [`Context::cluster`], for a heading above a question: the first time only.
     pub(super) fn introduced_cluster(&self) -> Option<Cluster> {
-        // A second question stands right below the first, which has named the cluster.
+        // A second question is right below the first, which has named the cluster.
         let is_new = !self.is_introduced.swap(true, Ordering::Relaxed);
         self.cluster().filter(|_| is_new)
     }

@@ -1,8 +1,7 @@
 //! `deescalate`: a lower effect at once, whatever else is wrong.
 //!
-//! It depends on nothing but the rules that it is pulled on: neither a list of other rules, nor
-//! devices, nor what else the server has can keep it from working. What is said afterwards about
-//! pods is read as far as it can be.
+//! It depends on nothing but its rules: neither a list of other rules, nor devices, nor other kinds of the
+//! server can keep it from working. The pods for the summary are read as far as possible.
 
 use std::time::Duration;
 
@@ -141,7 +140,7 @@ impl DeescalateArgs {
         let user = tokio::time::timeout(PATIENCE, user_name(&reached.client));
         let (found, user) = join(find(&choice, &reached, context), user).await;
         let (chooser, (mut found, mut unread)) = found?;
-        // A failure that stands alone is told with all that it has, such as a role to ask for.
+        // A single failure is reported with all its details, such as a role to ask for.
         let is_alone = found.rules.is_empty() && found.missing.is_empty() && unread.len() == 1;
         let alone = is_alone.then(|| unread.pop()).flatten();
         if found.rules.is_empty()
@@ -169,7 +168,7 @@ impl DeescalateArgs {
             dry_run: change.dry_run,
             context,
         };
-        // The rules that are there are lowered, whichever are not: later is too late.
+        // Lower the rules that exist, even if others are missing: later is too late.
         let apply =
             async |changer: &mut Changer<'_>| self.pull(&found.rules, &reached, changer).await;
         let downgraded = Box::pin(pipeline.run(&proposal, &mut changer, apply)).await;
@@ -222,7 +221,7 @@ async fn find(
     let names = match choice.without_hardware() {
         Some(Chooser::Names(names)) => names,
         Some(chooser) => {
-            // Nothing is said of when rules expire, so that no clock is needed.
+            // The expiry of rules is not printed, so that no clock is needed.
             let now = Timestamp::UNIX_EPOCH;
             let found = selected_rules(chooser, &reached.rules, now, context).await?;
             return Ok((chooser.clone(), (found, Vec::new())));
@@ -297,7 +296,7 @@ impl DeescalateArgs {
     }
 }
 
-/// Rules whose effect was taken back, as they were before.
+/// Rules whose effect was lowered, as they were before.
 struct DowngradedRules {
     downgraded: Vec<DeviceTaintRule>,
     /// The server's clock before the first of them was changed.
@@ -328,8 +327,8 @@ async fn is_confirmed(downgraded: &[DeviceTaintRule], rules: &Rules) -> bool {
     }
 }
 
-/// Says how many evictions were pending when the effect was lowered; it worked whether that can be
-/// found out or not.
+/// Reports the number of evictions that were pending when the effect was lowered; the change worked even if
+/// it is unknown.
 async fn tell_cancelled(
     reached: &ReachedServer,
     downgrade: DowngradedRules,

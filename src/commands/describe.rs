@@ -142,7 +142,7 @@ struct DescribeContext {
 }
 
 impl DescribeContext {
-    /// Events, and how the nodes are of pods that should have ended, as far as they are known.
+    /// Events, and the nodes of pods that should have ended, as far as they are known.
     async fn of(questions: &[DescribedRule<'_>], view: &ClusterView<Pods>) -> Self {
         let Some(live) = view.live() else {
             let events = view.reading.snapshot.events.clone();

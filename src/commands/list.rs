@@ -1,4 +1,4 @@
-//! `list`: which rules there are, and what they do.
+//! `list`: existing rules, and their effects.
 
 use std::collections::BTreeMap;
 
@@ -106,7 +106,7 @@ struct Listed<'a> {
     args: &'a ListArgs,
     /// Only those of these names, where some are named.
     names: Option<Vec<String>>,
-    /// The rules as they are served, where that is what is printed.
+    /// The rules as they are served, where these are printed.
     objects: BTreeMap<String, Value>,
 }
 

@@ -1,4 +1,4 @@
-//! `preview`: who would be hit, when, and how badly.
+//! `preview`: evictions, their times and their harm.
 
 use std::path::PathBuf;
 
@@ -186,7 +186,7 @@ pub(super) async fn run(args: PreviewArgs, context: &Context) -> Result<ExitStat
     publish(answer, &rules, &request, &args, context).await
 }
 
-/// Prints the answer with what the controller says of rules that are made for it.
+/// Prints the answer with the controller's messages about rules that are created for it.
 async fn publish(
     mut answer: PreviewAnswer,
     rules: &Rules,
@@ -246,10 +246,10 @@ async fn publish(
     Ok(status)
 }
 
-/// Adds to the answer what the controller says.
+/// Adds the controller's messages to the answer.
 ///
-/// The controller previews a rule once, perhaps before it has seen the newest pods and claims, and
-/// the cluster may have changed since it was read. So what differs is asked for anew, once.
+/// The controller previews a rule once, perhaps before it has seen the newest pods and claims, and the
+/// cluster may have changed since it was read. So rules with differences are created again, once.
 async fn compare(
     publication: &mut Publication<'_>,
     answer: &mut PreviewAnswer,
@@ -260,7 +260,7 @@ async fn compare(
     let differs = answers.iter().any(|rule| rule.agrees() == Some(false));
     answer.report.set_answers(answers);
     if differs {
-        // The controller judges a rule with effect None once, so that it has to be made anew.
+        // The controller evaluates a rule with effect None once, so that it has to be created again.
         publication.clean_up(changer).await?;
         *answer = view().await?;
         let answers = publication.ask(&answer.report, changer).await?;
@@ -269,7 +269,7 @@ async fn compare(
     Ok(())
 }
 
-/// Reads what the question needs, and answers it.
+/// Reads the inputs of the question, and answers it.
 async fn view(
     request: &PreviewRequest,
     args: &PreviewArgs,

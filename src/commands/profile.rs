@@ -16,9 +16,9 @@ pub(super) struct CommandProfile {
 /// Meaning of a namespace for a command.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum NamespaceFilter {
-    /// The pods or claims that are asked about.
+    /// Narrows the pods or claims of the report.
     Narrows,
-    /// Nothing, for this reason.
+    /// Narrows nothing, for this reason.
     Meaningless(&'static str),
 }
 
@@ -31,7 +31,7 @@ pub(super) enum Signals {
     TidiesUp,
 }
 
-/// Why a namespace narrows nothing of what taints do.
+/// Reason why a namespace narrows no effect of taints.
 pub(super) const PODS_OF_EVERY_NAMESPACE: &str = "taints affect pods in every namespace; to filter \
     by namespace: -o json, field affectedPods[].namespace";
 

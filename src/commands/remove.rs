@@ -130,8 +130,8 @@ impl RemoveArgs {
         let live = connect(context).await?;
         let rules = live.rules()?;
         let (chooser, mut found) = selected_on(&choice, &live, context).await?;
-        // As with `kubectl delete`, what is not there keeps nothing else from being deleted, so that an
-        // interrupted command can be run again.
+        // As with `kubectl delete`, a missing rule keeps no other from being deleted, so that an interrupted
+        // command can be run again.
         let missing = self.objection(&mut found, context);
         let change = self.change.change();
         let mut changer = Changer::new(&rules, change, context).with_lines(lines);
@@ -188,7 +188,7 @@ impl RemoveArgs {
         failure
     }
 
-    /// Deletes what is proposed.
+    /// Deletes the proposed rules.
     async fn delete(
         &self,
         proposal: &Proposal,
@@ -218,7 +218,7 @@ impl RemoveArgs {
     }
 }
 
-/// Says what the rules set free, and what still keeps their devices from being allocated.
+/// Reports the devices that the rules free, and the reasons why others stay unallocatable.
 async fn tell_released(
     removed: &[DeviceTaintRule],
     mutation: Result<MutationContext, Failure>,

@@ -17,7 +17,7 @@ pub(super) struct Signals {
     interrupt: Option<tokio::signal::unix::Signal>,
     #[cfg(unix)]
     terminate: Option<tokio::signal::unix::Signal>,
-    /// Only where it was asked for: others end by it as programs do.
+    /// Only where requested: other commands end by it as programs do.
     #[cfg(unix)]
     hangup: Option<tokio::signal::unix::Signal>,
 }
@@ -106,7 +106,7 @@ impl Signals {
     }
 }
 
-/// Does what `work` does until one of these signals stops the program, whose user is then told how far it was.
+/// Runs `work` until one of these signals stops the program, and then reports the progress.
 pub(super) async fn stoppable_by<T>(
     work: impl Future<Output = Result<T, Failure>>,
     signals: &mut Signals,

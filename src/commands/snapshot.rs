@@ -1,4 +1,4 @@
-//! `snapshot`: saves what a preview needs.
+//! `snapshot`: saves the inputs of a preview.
 
 use std::path::{Path, PathBuf};
 

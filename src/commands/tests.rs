@@ -31,7 +31,7 @@ impl Heard {
     }
 }
 
-/// A command, and what it writes.
+/// A command, and its output.
 struct Run {
     context: Context,
     stdout: Heard,

@@ -1,4 +1,4 @@
-//! `version`: what this program is, what it knows, and what the server has.
+//! `version`: version of the program, its schemas, and the server's version and kinds.
 
 use clap::ValueEnum;
 

@@ -1,4 +1,4 @@
-//! `wait`: until a rule has done what it does.
+//! `wait`: until the evictions of a rule have ended, or it is gone.
 
 use std::time::Duration;
 
@@ -113,7 +113,7 @@ impl WaitArgs {
 }
 
 pub(super) async fn run(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> {
-    // On the heap: it is long, and stands beside the other commands on the stack.
+    // On the heap: its future is long, beside the other commands on the stack.
     Box::pin(wait(args, context)).await
 }
 
@@ -124,7 +124,7 @@ async fn wait(args: WaitArgs, context: &Context) -> Result<ExitStatus, Failure> 
     context.ledger.advise(again());
     let live = connect(context).await?;
     let found = args.find(&choice, &live, context).await?;
-    // Only with --ignore-not-found: what is not there has nothing left to do.
+    // Only with --ignore-not-found: a missing rule has nothing left to do.
     if found.is_empty() {
         return Ok(ExitStatus::Success);
     }
@@ -183,7 +183,7 @@ impl WaitArgs {
         }
     }
 
-    /// The rules that are meant and there. What was never there is a mistake, and not gone.
+    /// The selected rules that exist. A rule that never existed is a mistake, and not gone.
     async fn find(
         &self,
         choice: &RuleChoice,
@@ -218,7 +218,7 @@ impl WaitArgs {
             WaitEnd::TimedOut(left) => Err(timed_out(self.timeout, &left)),
             WaitEnd::NotReleased(left) => Err(not_seen_released(&left)),
         };
-        // A failure names what is left itself, and a table would say it twice.
+        // A failure names the blockers itself, and a table would repeat them.
         if status.is_ok() || self.is_data() {
             let page = Page {
                 format: self.output,

@@ -13,7 +13,7 @@ use crate::decide::make_room::Room;
 pub use crate::decide::outcomes::{DryRun, RuleResult};
 use crate::decide::outcomes::{Outcomes, RuleOutcome};
 
-/// Report of `add`, `escalate`, `deescalate`, `remove`, `drain`, `restore` and `make-room`: what the command did, rule
+/// Report of `add`, `escalate`, `deescalate`, `remove`, `drain`, `restore` and `make-room`: the changes, rule
 /// by rule.
 ///
 /// Within one apiVersion, fields and enumeration values are only added: ignore those that you do not know.
@@ -95,7 +95,7 @@ impl ChangedRule {
 }
 
 impl ChangeReport {
-    /// The report on what became of the rules, and what there is to say beside.
+    /// The report on the outcomes of the rules, and notes.
     #[must_use]
     pub fn of(outcomes: &Outcomes, dry_run: DryRun) -> Self {
         let changes = outcomes.rules().iter().map(ChangedRule::from);
@@ -133,7 +133,7 @@ impl ChangeReport {
         }
     }
 
-    /// The report of a command that did not do all that was asked, and why.
+    /// The report of an incomplete command, and the error.
     #[must_use]
     pub fn with_error(self, error: Option<String>) -> Self {
         Self { error, ..self }

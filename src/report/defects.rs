@@ -89,7 +89,7 @@ pub fn of_server(version: Option<Minor>) -> Vec<ServerDefect> {
     Defect::ALL.into_iter().map(view).collect()
 }
 
-/// The table of all; with whether each is `here`, where a server was asked.
+/// The table of all defects; with their presence `here`, where a server is known.
 pub(super) fn table(here: Option<&[ServerDefect]>) -> Table {
     let mut columns = vec![
         Column::text("RELEASES"),

@@ -186,7 +186,7 @@ struct DescribedCounts {
 }
 
 impl RuleDescription {
-    /// The description of a rule in what was read.
+    /// The description of a rule by the reading.
     #[must_use]
     pub fn new(subject: &Subject<'_>, events: Vec<Event>, basis: &Basis<'_>) -> Self {
         let rule = subject.rule;
@@ -321,7 +321,7 @@ impl View for RuleDescription {
                 self.warnings.iter().map(Warning::line).collect(),
             )
             .shown(Shown::Document),
-            // A page says it once, of all rules.
+            // A page has it once, for all rules.
             Section::list(
                 "Incomplete",
                 self.incomplete.iter().map(Incomplete::line).collect(),
@@ -439,7 +439,7 @@ impl RuleDescription {
             (Some(self.terminating_pod_count), "terminating"),
             (self.partition_pod_count, "on partitions"),
         ];
-        // Beside an unknown number another one says nothing.
+        // Beside an unknown number another one is useless.
         let knows_pods = pods.exact().is_some();
         let more = more.into_iter().filter_map(|(count, what)| match count {
             Some(0) => None,

@@ -164,7 +164,7 @@ fn attribute_cell(row: &DeviceRow, wanted: &str) -> String {
     let Some(all) = all(row) else {
         return UNKNOWN_COUNT.to_owned();
     };
-    // Perhaps several: a name without a domain is meant in every domain.
+    // Perhaps several: a name without a domain matches every domain.
     let found = all.into_iter().filter(|(name, _)| is_meant(name));
     let cells: Vec<String> = found.map(|(_, cell)| cell).collect();
     optional(Some(&cells.join(", ")))

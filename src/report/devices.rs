@@ -161,8 +161,7 @@ impl DeviceReport {
         }
     }
 
-    /// The report with what `devices` are, as far as that is published, and with `columns` for it in
-    /// tables.
+    /// The report with the published attributes of `devices`, and with `columns` for them in tables.
     #[must_use]
     pub fn with_attributes(mut self, devices: &[DeviceState<'_>], columns: Vec<String>) -> Self {
         let published: BTreeMap<String, &Device> = devices

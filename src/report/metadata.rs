@@ -42,7 +42,7 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// The metadata of a report on what was read.
+    /// The metadata of a report on objects that were read.
     #[must_use]
     pub fn new(basis: &DeviceBasis<'_>) -> Self {
         let reading = basis.reading;
@@ -70,7 +70,7 @@ impl Metadata {
         }
     }
 
-    /// The metadata of a report on what was done, in the cluster where it was, once one was asked.
+    /// The metadata of a report on changes, in their cluster, if one was connected.
     #[must_use]
     pub fn of_cluster(cluster: Option<&Cluster>) -> Self {
         Self {
@@ -81,7 +81,7 @@ impl Metadata {
         }
     }
 
-    /// The instant for which the question was answered, of a report on what was read.
+    /// The instant for which the question was answered, of a report on objects that were read.
     #[must_use]
     pub fn observed(&self) -> Time {
         self.observed_time.unwrap_or_default()
@@ -103,7 +103,7 @@ impl Metadata {
             Some(DataSource::Cluster) => {
                 format!("server {server}, results for Kubernetes {semantics}")
             }
-            // No API server was asked, whose version could stand beside the behaviour that was applied.
+            // There was no API server, whose version could be beside the behavior that was applied.
             Some(DataSource::Files | DataSource::Kubelet) | None => {
                 format!("results for Kubernetes {semantics}")
             }
@@ -192,7 +192,7 @@ impl Warning {
 pub struct Incomplete {
     /// Data that could not be read or evaluated, such as `pods`.
     pub missing: String,
-    /// Why the data is missing, and what that means for the report.
+    /// Reason why the data is missing, and the consequence for the report.
     pub message: String,
     /// Results that the missing data affects: Evictions or Details.
     #[serde(default)]
@@ -216,7 +216,8 @@ impl From<&model::Gap> for Incomplete {
             message: gap.why.clone(),
             affects: match gap.affects {
                 model::Affects::Evictions => Affects::Evictions,
-                // `ReportCompleteness` has left out what affects nothing, so that the schema needs no value for it.
+                // `ReportCompleteness` leaves out gaps that affect nothing, so that the schema needs no value
+                // for them.
                 model::Affects::Details | model::Affects::Nothing => Affects::Details,
             },
         }

@@ -172,7 +172,7 @@ impl PodResourcesReport {
         ];
         let dra = self.users_table(dra, |item, user| {
             let driver = item.driver.clone()?;
-            // The driver stands in a column of its own.
+            // The driver has a column of its own.
             let device = item.device.as_ref();
             let device = device.map(|id| format!("{}/{}", id.pool, id.device));
             let device = device.unwrap_or_else(|| UNKNOWN.to_owned());

@@ -14,8 +14,8 @@ impl DeviceBasis<'_> {
         engine::selection(&self.reading.snapshot, proposed, self.semantics)
     }
 
-    /// The devices whose pods the answer needs: those that are selected, and those of the same drivers
-    /// where `guards` take a share of all who use them.
+    /// Devices whose pods the answer needs: the selected ones, and those of the same drivers where `guards`
+    /// take a share of all pods that use them.
     #[must_use]
     pub fn devices_of_question(
         &self,
@@ -23,7 +23,7 @@ impl DeviceBasis<'_> {
         guards: &[Guard],
     ) -> BTreeSet<DeviceId> {
         let selected = self.selected(proposed).devices;
-        // Pods of whole drivers are read only where a share of them is asked for: they may be most of the cluster's.
+        // Pods of whole drivers are read only where a guard takes a share of them: they may be most of the cluster's.
         if !guards.iter().any(Guard::needs_whole) {
             return selected;
         }

@@ -1,4 +1,4 @@
-//! Pods that are still there, and what each waits for.
+//! Remaining pods, and their blockers.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;

@@ -23,7 +23,7 @@ use crate::naming::phrase::{counted, few, node_taints};
 pub const NO_CONDITION: &str = "if this persists, check that kube-controller-manager runs \
     device-taint-eviction-controller, with the feature gate DRADeviceTaintRules enabled";
 
-/// A pod that is still there, and what it waits for; one line.
+/// Remaining pod and its blocker, in one line.
 #[must_use]
 pub fn remaining_line(remaining: &PendingEviction<'_>, now: Timestamp) -> String {
     let pod = remaining.pod;
@@ -99,7 +99,7 @@ pub fn why_if_evicting(obstacle: &EvictionObstacle, now: Timestamp) -> String {
     why(obstacle, now)
 }
 
-/// Since when the pod waits for what keeps it, and until when at most.
+/// Time since when the pod waits for its blocker, and the latest end.
 #[must_use]
 pub fn times(left: &PendingEviction<'_>) -> (Option<Timestamp>, Option<Timestamp>) {
     // Waiting beyond the grace period counts from its end.
@@ -188,7 +188,7 @@ pub fn progress_line(remaining: &[PendingEviction<'_>], seen: &Observation<'_>) 
 /// The pod that will take longest as far as that can be known: one without a time, else the one with the latest.
 #[must_use]
 pub fn slowest<'r, 'a>(remaining: &'r [PendingEviction<'a>]) -> Option<&'r PendingEviction<'a>> {
-    // First by what has to happen, from the controller's turn to repairs by hand: only times of one kind compare.
+    // First by the next event, from the controller's turn to repairs by hand: only times of one kind compare.
     let key = |left: &&PendingEviction<'_>| match &left.obstacle {
         EvictionObstacle::Controller { since } => (0, *since),
         EvictionObstacle::GracePeriod { until, .. } => (1, *until),
@@ -322,7 +322,7 @@ pub struct DowngradeObservation {
     pub pulled: Option<Timestamp>,
     /// True if the controller has observed the rules as they are since.
     pub confirmed: bool,
-    /// When it was looked at.
+    /// Time of the observation.
     pub now: Timestamp,
 }
 

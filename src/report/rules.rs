@@ -46,7 +46,7 @@ pub struct RuleRow {
     pub evicting: EvictionStatus,
 }
 
-/// The rules of a cluster. As data it is the list of the objects as they were served, with what each does.
+/// The rules of a cluster. As data it is the list of the objects as they were served, with a summary of each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleList {
     rows: Vec<RuleRow>,
@@ -74,7 +74,7 @@ impl RuleList {
         }
     }
 
-    /// The list with what was odd and what was not known when its rows were made from `impact`.
+    /// The list with the warnings and gaps of `impact`, from which its rows were made.
     #[must_use]
     pub fn from_answer(self, impact: &Impact<'_>, basis: &Basis<'_>) -> Self {
         let reading = basis.reading;
@@ -112,7 +112,7 @@ impl Answer for RuleList {
     }
 }
 
-/// The rows of `rules`, all of which were considered in `impact`; those of `other_hardware` are told.
+/// The rows of `rules`, all of which were considered in `impact`; those of `other_hardware` get a note.
 #[must_use]
 pub fn rows(
     rules: Vec<DeviceTaintRule>,
@@ -341,7 +341,7 @@ fn notes(row: &RuleRow, now: Timestamp) -> String {
     notes.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Progress of the evictions, as far as the condition and the pods show it.
+/// Progress of the evictions, by the condition and the pods.
 fn eviction(row: &RuleRow) -> Option<&'static str> {
     match (row.evicting, &row.rule.taint.effect) {
         (EvictionStatus::Outdated, _) => Some("stale"),
@@ -367,7 +367,7 @@ fn taint(row: &RuleRow) -> String {
     }
 }
 
-/// Rules as they were served, for `-o json`, `yaml` and `name`; one alone stands for itself.
+/// Rules as they were served, for `-o json`, `yaml` and `name`; a single one is no list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectList(pub Vec<Value>);
 

@@ -20,13 +20,13 @@ pub trait View: serde::Serialize {
         Heading::default()
     }
 
-    /// The words that stand out on a terminal, and in which way.
+    /// Words with a tone on a terminal.
     fn tones(&self) -> &'static [(&'static str, Tone)] {
         &[(crate::model::UNKNOWN, Tone::Doubtful)]
     }
 
-    /// Why names may be missing, one line each: nothing else than the names can be said where only
-    /// they are printed. Empty when they are all there.
+    /// Reasons why names may be missing, one line each: only names can be printed where only they are wanted.
+    /// Empty when they are all there.
     fn missing_from_names(&self) -> Vec<String> {
         Vec::new()
     }
@@ -48,7 +48,7 @@ pub enum Tone {
     Good,
     /// It is worth a second look.
     Doubtful,
-    /// It hurts.
+    /// Harm or failure.
     Bad,
 }
 
@@ -62,9 +62,9 @@ pub enum Shown {
     Wide,
     /// Only where there is no room: not in wide tables, nor in documents.
     Narrow,
-    /// Only in Markdown, which is passed on without what standard error says.
+    /// Only in Markdown, which is passed on without standard error.
     Document,
-    /// Only in pages of their own, which are looked at.
+    /// Only in pages of their own.
     Page,
     /// In all but pages, which say it in another form.
     Unpaged,
@@ -173,7 +173,7 @@ impl Section {
         self
     }
 
-    /// Makes the section stand out in pages.
+    /// Marks the section in pages.
     #[must_use]
     pub fn toned(mut self, tone: impl Into<Option<Tone>>) -> Self {
         self.tone = tone.into();
@@ -187,7 +187,7 @@ impl Section {
         self
     }
 
-    /// Says in which formats the section is shown.
+    /// Sets the formats in which the section is shown.
     #[must_use]
     pub fn shown(mut self, shown: Shown) -> Self {
         self.shown = shown;
@@ -223,7 +223,7 @@ pub struct Chart {
     pub note: String,
     /// The moments, in order.
     pub moments: Vec<Moment>,
-    /// When all is over, and in words what is then; absent where that is not known.
+    /// End of the timeline, and its event in words; absent where it is not known.
     pub end: Option<(u64, String)>,
 }
 
@@ -240,14 +240,14 @@ pub struct Moment {
     pub what: String,
 }
 
-/// One thing that is the case, below what it follows from.
+/// A fact, below its cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainLine {
     /// Depth of the line.
     pub depth: usize,
     /// Text of the line.
     pub text: String,
-    /// Where that stands; absent for what follows from others.
+    /// Source of the fact; absent for a consequence of others.
     pub source: Option<String>,
 }
 
@@ -261,7 +261,7 @@ pub struct Grouped {
 }
 
 /// Rows and columns of which nothing is left out or cut: where lines of a terminal are too short for the
-/// rows, only the first columns stand side by side, and the others below them.
+/// rows, only the first columns are side by side, and the others below them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folding {
     /// The rows and columns.
@@ -330,7 +330,7 @@ pub struct Column {
     /// Order of leaving a table that is too wide for the terminal: zero never leaves, of the others the
     /// highest leaves first.
     pub leaves: u8,
-    /// Words that its cells may be, in the order in which pages sort them, and what each says.
+    /// Possible words of its cells, in the order in which pages sort them, and the tone of each.
     pub words: &'static [(&'static str, Option<Tone>)],
 }
 
@@ -366,7 +366,7 @@ impl Column {
             header: Cow::Owned(header),
             shown: Shown::Always,
             content: Content::Name,
-            // It stays however narrow the terminal is, since it was asked for by name.
+            // It stays however narrow the terminal is, since the user requested it by name.
             leaves: 0,
             words: &[],
         }
@@ -395,14 +395,14 @@ impl Column {
         self
     }
 
-    /// Says which words its cells may be, in their order, and what each says.
+    /// Sets the possible words of its cells, in their order, and the tone of each.
     #[must_use]
     pub const fn of_words(mut self, words: &'static [(&'static str, Option<Tone>)]) -> Self {
         self.words = words;
         self
     }
 
-    /// Shows the column in tables that are not wide only: it stands for a longer one there.
+    /// Shows the column only in tables that are not wide: it replaces a longer one there.
     #[must_use]
     pub const fn narrow(mut self) -> Self {
         self.shown = Shown::Narrow;

@@ -151,7 +151,7 @@ impl TolerationReport {
         }
     }
 
-    /// With what is odd, and what could not be read.
+    /// With warnings and missing data.
     #[must_use]
     pub fn with(mut self, warnings: Vec<Warning>, incomplete: Vec<Incomplete>) -> Self {
         self.warnings = warnings;
@@ -179,7 +179,7 @@ impl View for TolerationReport {
             ],
             rows: self.items.iter().map(TolerantReport::row).collect(),
         };
-        // On a narrow terminal: namespace, name, tolerance, and for what.
+        // On a narrow terminal: namespace, name, tolerance, and the matched taint.
         sections.push(Section::folded(table, &[2, 3, 0, 5]));
         sections
     }

@@ -186,7 +186,7 @@ impl Server {
         let ServerRelease { git_version, minor } = release;
         let semantics = match minor {
             Some(minor) => Semantics::of(minor),
-            // As every command treats a server of unknown version: the report says what they do.
+            // As every command treats a server of unknown version.
             None => Some(Semantics::assumed()),
         };
         let is_rule = |it: &&Resource| it.name == model::Kind::DeviceTaintRule.plural();

@@ -52,8 +52,7 @@ pub struct WaitReport {
 }
 
 impl WaitReport {
-    /// A wait for the rules of these names that lasted so many seconds; what is `left` is absent when
-    /// it was met.
+    /// A wait for the rules of these names that lasted so many seconds; blockers `left` are absent when it was met.
     #[must_use]
     pub fn new(goal: Goal, rules: Vec<String>, left: Option<Vec<Blocker>>) -> Self {
         Self {

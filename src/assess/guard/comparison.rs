@@ -1,4 +1,4 @@
-//! Comparisons of counts, as far as they are known.
+//! Comparisons of counts that may be partly known.
 
 use crate::model::Count;
 

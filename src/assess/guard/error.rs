@@ -17,7 +17,7 @@ pub enum GuardError {
         /// The signal as given.
         signal: String,
     },
-    /// Nothing stands after the operator.
+    /// The operator has no right side.
     #[error("guard \"{guard}\" has no number or percentage after the operator")]
     NoQuantity {
         /// The guard as given.

@@ -56,10 +56,10 @@ impl Measured<'_> {
 }
 
 impl Guard {
-    /// Compares the guard with what was counted.
+    /// Compares the guard with the counts.
     ///
-    /// It trips when the comparison holds, and also when it may hold: a number that is not known is
-    /// no reason to go on. What is known of it may settle the comparison all the same.
+    /// It trips when the comparison holds, and also when it may hold: an unknown number is no reason to go
+    /// on. Its bounds may settle the comparison all the same.
     pub(in crate::assess) fn evaluate(&self, measured: &Measured<'_>) -> GuardOutcome {
         let whole = match self.quantity {
             Quantity::Number(_) => None,
@@ -214,7 +214,7 @@ mod tests {
         let no_set = "unknown (missing: replicasets)";
         let (least_3, least_2, least_1) = (&*least(3), &*least(2), &*least(1));
         let no_pod = "unknown (missing: pods)";
-        // 3 pods are evicted as far as is known, 1 of them now; 1 device is selected.
+        // 3 pods are evicted, perhaps more, 1 of them now; 1 device is selected.
         for (gaps, guard, tripped, said) in [
             (&no_pods, "pods.evicted>0", true, least_3),
             (&no_pods, "pods.evicted>20", true, least_3),

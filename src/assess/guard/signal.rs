@@ -20,7 +20,7 @@ pub(super) enum Whole {
     Class,
 }
 
-/// All there is to say about a signal.
+/// Facts about a signal.
 struct Row {
     name: &'static str,
     /// Base of its percentages; absent where it has none.

@@ -94,7 +94,7 @@ pub(crate) struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// The format, if what was done is wanted as data.
+    /// The format, if the changes are wanted as data.
     pub(crate) fn format(&self) -> Result<Option<Format>, Failure> {
         let format = self.output.as_deref().map(str::parse::<Format>);
         Ok(format.transpose()?)

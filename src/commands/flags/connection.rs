@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::completion::Values;
 use crate::naming::duration::parse_request_timeout;
 
-/// Flags of kubectl that say which cluster is meant and who asks.
+/// Flags of kubectl that select cluster and user.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Connection")]
 pub(crate) struct ConnectionArgs {

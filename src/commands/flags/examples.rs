@@ -1,6 +1,6 @@
 //! Examples in the help: printed as they are written, so that they can be pasted.
 
-/// Stands for a space at which no line may be broken.
+/// Placeholder of a space at which no line may be broken.
 const GLUE: char = '\u{a0}';
 
 /// Number of examples in the short help.

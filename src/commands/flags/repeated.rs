@@ -7,8 +7,7 @@ use crate::naming::address::without_login;
 use crate::naming::shell::word;
 use crate::output::{Owner, Repeated, RepeatedFlag};
 
-/// Flags that say which cluster is meant and who asks, or which files and how they are understood.
-/// The others change neither.
+/// Flags that select cluster and user, or files and their interpretation. The others change neither.
 const REPEATED: [&str; 18] = [
     "--kubeconfig",
     "--context",
@@ -30,7 +29,7 @@ const REPEATED: [&str; 18] = [
     "--kubernetes",
 ];
 
-/// The flags that were typed, as far as other commands of the `program`, which is built, need them too.
+/// The typed flags, as far as other commands of the `program`, which is built, need them too.
 pub(crate) fn repeated(program: &clap::Command, matches: &ArgMatches) -> Repeated {
     let Some((name, matches)) = matches.subcommand() else {
         return Repeated::default();

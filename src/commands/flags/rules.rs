@@ -5,7 +5,7 @@ use crate::decide::{RuleArguments, RuleChoice};
 use crate::error::Failure;
 use crate::naming::labels::LabelSelector;
 
-/// Rules by name, by what they taint, or by their labels.
+/// Rules by name, taint or labels.
 #[derive(clap::Args, Debug)]
 pub(crate) struct RuleArgs {
     /// Rules by name, or by devices and the KEY of their taint
@@ -30,7 +30,7 @@ impl RuleArgs {
         }
     }
 
-    /// Understands what was typed.
+    /// Parses the arguments.
     pub(crate) fn choice(&self) -> Result<RuleChoice, Failure> {
         RuleChoice::parse(&self.ways())
     }

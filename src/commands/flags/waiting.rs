@@ -1,4 +1,4 @@
-//! Flags of commands that wait for what they have begun.
+//! Flags of commands that wait for their evictions.
 
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ use crate::render::{Format, Page, render};
 use crate::report::ChangeReport;
 use crate::report::change::DryRun;
 
-/// Prints a report, if that was asked for.
+/// Prints a report, if that was requested.
 pub(super) fn print(
     report: &ChangeReport,
     format: Option<Format>,

@@ -1,4 +1,4 @@
-//! The one writer of rules: what every command that changes them shares.
+//! The one writer of rules, shared by all commands that change them.
 //!
 //! A [`Changer`] sends decided changes, reports each outcome, and keeps the account for an interrupted
 //! command. When another client was first, `decide` judges the rule as it is then; nothing is forced.
@@ -59,7 +59,7 @@ pub(crate) struct Changer<'a> {
 }
 
 impl<'a> Changer<'a> {
-    /// For one command that changes rules as `change` says.
+    /// For one command that changes rules as in `change`.
     pub(crate) fn new(
         rules: impl Into<Option<&'a Rules>>,
         change: WriteRequest,
@@ -85,7 +85,7 @@ impl<'a> Changer<'a> {
         Self { lines, ..self }
     }
 
-    /// Notes on what is changed who does it; who that is may be unknown.
+    /// Notes the user on the changed rules; the user may be unknown.
     pub(crate) fn by(self, user: Option<String>) -> Self {
         let writer = Writer {
             user,
@@ -118,7 +118,7 @@ impl<'a> Changer<'a> {
         self.context
     }
 
-    /// Notes what is going to be done with which rules, in this order.
+    /// Notes the planned changes of rules, in this order.
     pub(crate) fn plan(&self, changes: impl IntoIterator<Item = (String, RuleGoal)>) {
         // An interrupted dry run has changed nothing.
         if self.change.dry_run.is_real() {
@@ -126,7 +126,7 @@ impl<'a> Changer<'a> {
         }
     }
 
-    /// Does what has to be done about one rule of `add`: the rule as it is then.
+    /// Carries out the decision of `add` about one rule: the rule as it is then.
     pub(crate) async fn take(
         &mut self,
         step: &AddStep,
@@ -182,7 +182,7 @@ impl<'a> Changer<'a> {
         let made = rules.change(&name, first, mode, |found| {
             let fact = found.map(|stored| &stored.fact);
             let (result, step) = conflicting_creation(wanted.clone(), fact, &terms, &self.writer);
-            // Set anew each time, since another race may end otherwise than the one before.
+            // Set in each round, since another race may end otherwise than the one before.
             verb = result;
             match step {
                 Ok(AddStep::Create(_)) => ConflictAction::Send(cluster::ObjectChange::Create {
@@ -283,8 +283,8 @@ impl<'a> Changer<'a> {
         }
     }
 
-    /// Lets the rule that was `found` do less, whatever else happens to it meanwhile. Gives its state
-    /// before, or `None` when there was nothing to change.
+    /// Lowers the rule that was `found`, whatever else happens to it meanwhile. Gives its state before, or
+    /// `None` when there was nothing to change.
     pub(crate) async fn downgrade(
         &mut self,
         found: &DeviceTaintRule,
@@ -356,7 +356,7 @@ impl<'a> Changer<'a> {
         self.done(as_it_was(rule, RuleResult::Unchanged))
     }
 
-    /// Says something about the change, which a report of it has among its notes.
+    /// Prints a line about the change, which a report of it has among its notes.
     pub(crate) fn note(&mut self, line: String) {
         self.context.printer.note(&line);
         self.outcomes.note(line);
@@ -367,8 +367,7 @@ impl<'a> Changer<'a> {
         self.waited = Some(report);
     }
 
-    /// Prints what became of the rules as data, if that was asked for; also of a command that ended with
-    /// a failure.
+    /// Prints the outcomes of the rules as data, if requested; also of a command that ended with a failure.
     pub(crate) fn present<T>(
         &mut self,
         format: Option<Format>,
@@ -400,7 +399,7 @@ impl<'a> Changer<'a> {
         self.rules.zip(self.change.mode())
     }
 
-    /// Notes and prints what became of a rule.
+    /// Notes and prints the outcome of a rule.
     pub(super) fn done(&mut self, rule: RuleOutcome) -> Result<(), Failure> {
         let ledger = &self.context.ledger;
         if self.change.dry_run.is_real() {
@@ -418,7 +417,7 @@ impl<'a> Changer<'a> {
         }
     }
 
-    /// The command cannot go on, since a decision does not stand.
+    /// The command cannot go on, since a decision is outdated.
     pub(super) fn refused(&mut self, name: &str, failure: Failure, doubt: ChangeDoubt) -> Failure {
         let outcome = match doubt {
             ChangeDoubt::None => {

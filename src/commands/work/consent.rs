@@ -109,7 +109,7 @@ impl SafetyLimits {
         let consented = consent(&approval, planned);
         match &consented {
             Ok(ConsentOutcome::Ask(_)) => introduce(&planned.block(), context),
-            // Without a question nothing else shows what it comes to, also where it is refused.
+            // Without a question nothing else shows the impact, also where it is refused.
             Ok(ConsentOutcome::Proceed) | Err(_) => {
                 for line in planned.summary_lines().iter().chain(planned.concerns) {
                     context.printer.note(line);
@@ -123,7 +123,7 @@ impl SafetyLimits {
     }
 }
 
-/// Says above a question in which cluster it is asked, and about what.
+/// Prints the cluster and the subject above a question.
 pub(crate) fn introduce(lines: &[String], context: &Context) {
     let cluster = context.introduced_cluster().map(|cluster| cluster.line());
     let columns = context.interactive.then(question::columns).flatten();
@@ -145,7 +145,7 @@ pub(crate) fn ask(
         (true, true) => Audience::Terminal,
         (true, false) => Audience::NoTerminal,
     };
-    // A question that nothing introduces still stands below the name of its cluster.
+    // A question without an introduction is still below the name of its cluster.
     introduce(&[], context);
     let cluster = context.cluster();
     let cluster = cluster.as_ref().map_or("this cluster", Cluster::name);

@@ -1,4 +1,4 @@
-//! Deleting rules, and what is said of each.
+//! Deletion of rules, and the line about each.
 
 use super::changer::{Changer, state};
 use crate::cluster::{self, ChangeDoubt, ChangeResult, ConflictAction, Removal, Rules, WriteMode};

@@ -11,7 +11,7 @@ use crate::model::DeviceTaintRule;
 pub(crate) struct Hypothesis {
     /// View of the cluster, and warnings about the selection.
     pub(crate) view: ClusterView,
-    /// The taints that it comes to.
+    /// The proposed taints.
     pub(crate) proposed: Vec<ProposedTaint>,
 }
 

@@ -16,7 +16,7 @@ use crate::error::Failure;
 use crate::model::{DeviceTaintRule, Effect, Uid};
 use crate::report::ImpactReport;
 
-/// The cluster as it was when it was looked at, and its rules to be changed; or saved files, for a rehearsal.
+/// The cluster as it was when it was read, and its rules to be changed; or saved files, for a rehearsal.
 pub(crate) struct MutationContext {
     /// Absent if saved files are read.
     rules: Option<Rules>,
@@ -25,7 +25,7 @@ pub(crate) struct MutationContext {
 }
 
 impl MutationContext {
-    /// Reads devices, claims and rules of `source`, with what a report about them needs.
+    /// Reads devices, claims and rules of `source`, with the inputs of a report about them.
     pub(crate) async fn open(source: &Source, context: &Context) -> Result<Self, Failure> {
         Self::new(ClusterView::open(source, context, Detail::Terms).await?)
     }
@@ -73,7 +73,7 @@ impl MutationContext {
         Ok((Self { view, ..self }, choice))
     }
 
-    /// With what devices are beside their names.
+    /// With the attributes of devices.
     pub(crate) async fn with_attributes(self) -> Result<Self, Failure> {
         Ok(Self {
             view: self.view.with_attributes(&[]).await?,
@@ -81,7 +81,7 @@ impl MutationContext {
         })
     }
 
-    /// With what devices are beside their names, if one of `rules` notes what its device was.
+    /// With the attributes of devices, if one of `rules` notes the hardware of its device.
     pub(crate) async fn with_identities_of(
         self,
         rules: &[DeviceTaintRule],
@@ -98,7 +98,7 @@ impl MutationContext {
         Ok((Self { view, ..self }, chooser))
     }
 
-    /// Looks at the cluster again.
+    /// Reads the cluster again.
     pub(crate) async fn again(&self) -> Result<Self, Failure> {
         Ok(Self {
             rules: self.rules.clone(),
@@ -176,7 +176,7 @@ impl MutationContext {
         kept: &BTreeSet<Uid>,
         named: Option<&BTreeSet<Uid>>,
     ) -> Result<ImpactReport, Failure> {
-        // On the heap: it reads many lists, more than once in what some commands do.
+        // On the heap: it reads many lists, and some commands do so more than once.
         let view = Box::pin(self.view.clone().with_pods_for(proposed, guards)).await?;
         if let Some(pods) = named {
             return Ok(view.basis().report_on(pods, proposed, guards));

@@ -14,10 +14,9 @@ use crate::model::{
     Affects, Gap, Kind, Node, NodeHealth, NodeName, Reading, ResourceClaim, Warning,
 };
 
-/// So many nodes are asked for at a time; what is said of a pod whose node is not known is true of it
-/// too, and less.
+/// Number of nodes read at a time; lines about a pod of an unread node are true, and say less.
 const FEW: usize = 16;
-/// Whatever a node said is believed for so long.
+/// Time for which a node's conditions are reused.
 const BELIEVED: Duration = Duration::from_secs(10);
 
 /// Facts about nodes, and their age.
@@ -30,7 +29,7 @@ pub(crate) struct Nodes {
 /// Conditions of nodes, as far as they are known.
 #[derive(Debug, Default)]
 pub(crate) struct NodesKnown {
-    /// Those that have said how they are.
+    /// Conditions of the nodes that have reported them.
     pub(crate) health: BTreeMap<NodeName, NodeHealth>,
     /// Drivers that run there.
     pub(crate) publishers: Publishers,

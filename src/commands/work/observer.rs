@@ -25,7 +25,7 @@ use crate::report::wait_progress::WaitProgress;
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Interval of evaluating although nothing has changed, since times pass.
 const TICK: Duration = Duration::from_secs(5);
-/// Changes of pods within this time are looked at together, and told in one line.
+/// Changes of pods within this time are evaluated together, and reported in one line.
 const GATHER: Duration = INTERVAL;
 
 /// Observed rules, pods and claims.
@@ -33,7 +33,7 @@ pub(crate) struct RuleObserver {
     live: Live,
     rules: Rules,
     names: Vec<String>,
-    /// The first look, to look again; absent where nothing but rules is looked at.
+    /// The first view, to read again; absent where only rules are observed.
     pods: Option<ClusterView>,
     watched: Watched,
     /// True if the rules are watched, false if they are read by name.
@@ -47,7 +47,7 @@ pub(crate) struct RuleObserver {
 }
 
 impl RuleObserver {
-    /// Looks at these rules, however they become, and at the pods that they evict, beginning with `view`.
+    /// Observes these rules, however they change, and the pods that they evict, beginning with `view`.
     pub(crate) fn on_pods(
         view: ClusterView,
         rules: &[DeviceTaintRule],
@@ -58,7 +58,7 @@ impl RuleObserver {
                 "saved files do not change, so there is nothing to wait for",
             ));
         };
-        // Taken and not copied: the snapshot is most of what a wait holds, and the view only needs the rest.
+        // Taken and not copied: the snapshot is most of a wait's memory, and the view only needs the rest.
         let mut view = view;
         let reading = Reading {
             snapshot: std::mem::take(&mut view.reading.snapshot),
@@ -83,7 +83,7 @@ impl RuleObserver {
         })
     }
 
-    /// Looks at the rules of these names, and at nothing else.
+    /// Observes the rules of these names, and nothing else.
     pub(crate) async fn on_rules(
         live: Live,
         names: Vec<String>,
@@ -214,7 +214,7 @@ impl RuleObserver {
         };
         let taints = self.evictors.see(&rules, self.clock.now());
         let snapshot = &self.watched.reading().snapshot;
-        // With what rules evicted that do less by now: these pods are still terminating.
+        // Includes evictions of rules that were lowered since: these pods are still terminating.
         let selected = devices_of(self.goal, &mut self.beside, &taints, snapshot, &semantics);
         let kept = self.watched.keep_pods(|id| selected.contains(id)).await;
         kept.map_err(failed)?;
@@ -233,7 +233,7 @@ impl RuleObserver {
         Ok(evaluated(&evidence, settle, began, &mut self.nodes, &self.live).await)
     }
 
-    /// Reads everything again; what is kept begins anew from that, unless it was the last look.
+    /// Reads everything again; the kept objects are replaced, unless it was the last read.
     async fn observe_again(
         &mut self,
         settle: &mut Settle,
@@ -248,7 +248,7 @@ impl RuleObserver {
         let (beside, semantics) = (&mut self.beside, view.semantics);
         let selected = devices_of(self.goal, beside, &taints, view.snapshot(), &semantics);
         let view = view.with_pods(|id| selected.contains(id)).await?;
-        // A full read brings the server's time anew, from which this machine's clock may have drifted.
+        // A full read gets the server's time again, from which this machine's clock may have drifted.
         self.clock = Clock::set(view.now);
         let departed = self.watched.take_departed();
         let evidence = EvictionEvidence {

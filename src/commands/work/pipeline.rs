@@ -13,7 +13,7 @@
 //! | `deescalate` | nothing: later is too late | |
 //! | `preview --publish` | the release; the pods were read before, and rules with effect None evict no pods | |
 //!
-//! Decisions are made in `decide`; here is what is read, asked, sent and waited for.
+//! Decisions are made in `decide`; here are the reads, questions, requests and waits.
 
 use super::changer::Changer;
 use super::connect::{Live, failed};
@@ -50,7 +50,7 @@ pub(crate) struct Pipeline<'a> {
 /// Approval that a proposal needs, and the facts that it is read from.
 #[derive(Clone, Copy)]
 pub(crate) enum ApprovalBasis<'a> {
-    /// The pods that the rules hit, for what lets rules do more.
+    /// The affected pods, for proposals by which rules do more.
     Impact(ImpactBasis<'a>),
     /// Number of deleted rules, and their creators.
     Deletion(DeletionBasis<'a>),
@@ -64,7 +64,7 @@ pub(crate) enum ApprovalBasis<'a> {
     },
 }
 
-/// The cluster whose pods are hit, and how much harm is agreed to.
+/// The cluster whose pods are affected, and the approved limits.
 #[derive(Clone, Copy)]
 pub(crate) struct ImpactBasis<'a> {
     pub(crate) mutation: &'a MutationContext,
@@ -78,7 +78,7 @@ struct ExpectedEvictions {
     patience: Patience,
 }
 
-/// Where rules are deleted, and what was said about them.
+/// Deletion of rules: the cluster, the selection, and the approval.
 #[derive(Clone, Copy)]
 pub(crate) struct DeletionBasis<'a> {
     pub(crate) live: &'a Live,
@@ -87,8 +87,8 @@ pub(crate) struct DeletionBasis<'a> {
 }
 
 impl Pipeline<'_> {
-    /// Carries out what is proposed: nothing before it may be, by `apply` then, and waits for what comes of it
-    /// where that is asked for.
+    /// Carries out the proposal: nothing before it may be, by `apply` then, and waits for the result where
+    /// that is requested.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl Pipeline<'_> {
             approved.inspect_err(|failure| changer.outcomes.refuse(&proposal.rules, failure))?;
         let open = proposal.goals();
         match self.basis {
-            // A change notes who makes it; what is not sent notes nothing.
+            // A change notes its user; one that is not sent notes nothing.
             ApprovalBasis::Impact(basis) if !open.is_empty() && changer.mode().is_some() => {
                 changer.set_user(user_name(&basis.mutation.live()?.client).await);
             }
@@ -231,7 +231,7 @@ impl Pipeline<'_> {
             let last = report.assessment.totals.last_eviction;
             wait_advice::refuse_too_short(last, patience, view.now)?;
         }
-        // It costs another read of pods, and only a report that was agreed to is compared with it.
+        // It costs another read of pods, and only an expected report is compared with it.
         let previewed = match proposal.previewed(view.now) {
             Some(previewed) if safety.expects() => Some(mutation.report(&previewed, &[]).await?),
             Some(_) | None => None,
@@ -338,7 +338,7 @@ impl Pipeline<'_> {
     }
 }
 
-/// The rules as they are once they are changed; what was made is read, since only the server knows it.
+/// The rules once they are changed; created ones are read, since only the server knows them.
 async fn as_changed(
     rules: &[&ProposedRule],
     mutation: &MutationContext,

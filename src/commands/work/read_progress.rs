@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::cluster::{Event, Observer, Traffic};
 use crate::output::Printer;
 
-/// Shows on standard error what the user has to wait for, and with `-v` every request.
+/// Shows on standard error the reads that the user waits for, and with `-v` every request.
 pub(crate) struct ReadProgress {
     printer: Arc<Printer<'static>>,
     verbose: bool,

@@ -59,7 +59,7 @@ pub(crate) async fn selected_rules(
     };
     let found = listed.objects.into_iter().map(|stored| stored.fact);
     let meant = chooser.select(&found.collect::<Vec<_>>(), now);
-    // One that cannot be understood may be what was meant.
+    // A rule that cannot be decoded may be the selected one.
     if !meant.missing.is_empty() || chooser.names().is_none() {
         for odd in listed.odd {
             context.printer.warn(&failed(odd).to_string());

@@ -19,7 +19,7 @@ pub(crate) struct Source {
     pub(crate) from: Vec<PathBuf>,
     /// The version whose behavior applies, whatever the source shows.
     pub(crate) kubernetes: Option<Minor>,
-    /// The time of the question, where files are asked.
+    /// The time of the question, where files are read.
     pub(crate) now: Option<Timestamp>,
 }
 
@@ -82,7 +82,7 @@ pub(crate) async fn read_files<T: Send + 'static>(
     result.await?.map_err(unreadable)
 }
 
-/// A file that cannot be read, with what to do about it.
+/// A file that cannot be read, with the way out.
 fn unreadable(error: InputError) -> Failure {
     let hint = error.hint();
     hint.into_iter().fold(Failure::from(error), Failure::hint)

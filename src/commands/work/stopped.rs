@@ -5,7 +5,7 @@ use crate::commands::context::Context;
 use crate::decide::ledger::Incompleteness;
 use crate::error::{ExitStatus, Failure};
 
-/// The failure with what became of the command's changes.
+/// The failure with the outcomes of the command's changes.
 pub(crate) fn stopped(failure: Failure, context: &Context) -> Failure {
     let blocker = blocker(&failure);
     context.ledger.account(failure, blocker)

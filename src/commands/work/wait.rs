@@ -1,4 +1,4 @@
-//! Waiting for what rules do: the clock and the reads around [`Settle`], which decides.
+//! Waits for evictions: the clock and the reads around [`Settle`], which decides.
 //!
 //! ```text
 //! ClusterView ─▶ Observer (one list and one watch of each kind) ─▶ Settle ─▶ until when, read again, or over
@@ -64,10 +64,10 @@ pub(crate) enum ProgressLine {
 pub(crate) enum WaitEnd {
     /// The goal is reached.
     Met,
-    /// The time is over; what remains.
+    /// Timeout, with the remaining blockers.
     TimedOut(Vec<Blocker>),
-    /// It is the case as far as the API goes; these pods were deleted by force, and their nodes were not seen to
-    /// release what they held.
+    /// Met as far as the API goes; these pods were deleted by force, and their nodes were not seen to release
+    /// their devices.
     NotReleased(Vec<Blocker>),
 }
 
@@ -115,11 +115,11 @@ fn undetected_force_deletions() -> Oddity {
 }
 
 impl Wait<'_> {
-    /// Waits until the evicted pods have ended or the devices are idle, as the goal says, starting from `view`.
+    /// Waits until the evicted pods have ended or the devices are idle, by the goal, starting from `view`.
     ///
     /// # Errors
     ///
-    /// When that cannot come true any more, and when the cluster cannot be asked any more.
+    /// When the goal cannot be reached any more, and when the cluster cannot be read any more.
     pub(crate) async fn for_pods(
         &self,
         view: ClusterView,
@@ -136,7 +136,7 @@ impl Wait<'_> {
             context.printer.warn(&warning.line());
         }
         let observer = RuleObserver::on_pods(view, self.rules, self.goal)?;
-        // Only a warning: what the wait is for has begun, and is refused earlier where it has not.
+        // Only a warning: the evictions have begun, and the command is refused earlier where they have not.
         if self.patience.is_too_short_to_settle() {
             let text = wait_advice::cannot_settle(self.patience);
             context.printer.warn(&text);

@@ -114,7 +114,7 @@ impl<'t> DeviceSteps<'t> {
     /// The claims that hold it, each with its pods.
     fn holders(&self) -> Vec<Step> {
         let mut claims: Vec<&ResourceClaim> = self.basis.reading.snapshot.claims.iter().collect();
-        // By name, so that two explanations of one state are the same, whatever the order of the lists was.
+        // By name, so that two explanations of one state are the same, in any order of the lists.
         claims.sort_by_key(|claim| &claim.name);
         let mut steps = Vec::new();
         for claim in claims {

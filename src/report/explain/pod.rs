@@ -17,7 +17,7 @@ use crate::engine::tolerate::{Deadline, TolerationDecision, tolerates};
 use crate::engine::{NotEvicted, ProposedTaint};
 use crate::model::{ClaimSource, Kind, NamespacedName, ObjectName, Pod, ResourceClaim};
 
-/// Number of deciding taints that are named, each with what the claim has against it.
+/// Number of deciding taints that are named, each with the reason why the claim does not tolerate it.
 const SHOWN: usize = 3;
 
 /// Judges a pod by the objects around it: as things are, or with the `assumed` taints.
@@ -195,7 +195,7 @@ impl PodSteps<'_, '_> {
             PodVerdict::Terminating | PodVerdict::NotEvicted(_) | PodVerdict::Untouched => false,
         };
         let mut found = Vec::new();
-        // A claim that does not count for the pod decides nothing, whatever taints its devices have.
+        // A claim that does not count for the pod decides nothing, with any taints of its devices.
         let links = self.chain.links.iter();
         for link in links.filter(|link| link.validity == Some(None)) {
             let Some(claim) = link.claim else { continue };

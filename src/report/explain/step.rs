@@ -128,7 +128,7 @@ impl Step {
     }
 }
 
-/// The steps as lines, each indented below what it follows from.
+/// The steps as lines, each indented below its cause.
 pub(super) fn lines(steps: &[Step], depth: usize) -> Vec<ChainLine> {
     let mut lines = Vec::new();
     for (place, step) in steps.iter().enumerate() {

@@ -111,7 +111,7 @@ pub(super) fn past_eviction(at: Timestamp, now: Timestamp) -> String {
 pub(super) fn eviction(verb: &str, at: Timestamp, now: Timestamp) -> String {
     let distance = human_duration(at.duration_since(now));
     match at.cmp(&now) {
-        // Overdue is not over: the controller deletes the pod as soon as it comes to it.
+        // Overdue is not over: the controller deletes the pod at its next turn.
         std::cmp::Ordering::Less => format!("eviction overdue since {at} ({distance})"),
         std::cmp::Ordering::Equal => format!("{verb} now"),
         std::cmp::Ordering::Greater => format!("{verb} in {distance}, at {at}"),

@@ -164,7 +164,7 @@ pub(super) struct PendingReasons {
     pub(super) code: RootCauseCode,
     /// The root cause in words.
     pub(super) message: String,
-    /// Devices for each request, what was not checked, and the message of the scheduler.
+    /// Devices for each request, unchecked causes, and the message of the scheduler.
     pub(super) why: Vec<String>,
     pub(super) requests: Vec<WaitingRequest>,
     pub(super) fixes: Vec<SingleChange>,
@@ -243,7 +243,7 @@ pub(super) fn of(
     .iter()
     .all(is_known);
     let lines = requests.iter().flat_map(|one| one.lines(knows_usable));
-    // Where the pod itself is the cause, what was not checked on nodes explains nothing.
+    // Where the pod itself is the cause, unchecked nodes explain nothing.
     let unchecked = not_checked(code, snapshot).map(str::to_owned);
     let why = lines.chain(closed_line(&closed)).chain(unchecked);
     Some(PendingReasons {
@@ -359,7 +359,7 @@ fn request(
             .entry((ExclusionReason::from(first), message.clone()))
             .or_insert_with(|| excluded(first, message));
         group.device_count = group.device_count.saturating_add(1);
-        // Most devices of a large cluster may have one reason: the count goes on where the names end.
+        // Most devices of a large cluster may have one reason: the count includes devices that are not named.
         if group.devices.len() < LISTED {
             group.devices.push(device.to_string());
         }

@@ -56,7 +56,7 @@ impl ImpactReport {
             .map(Budget::new)
             .collect();
         let mut devices = devices(impact, &proposed);
-        // A pod or claim that was not read may keep any device: then of none it is said when it becomes free.
+        // A pod or claim that was not read may keep any device: then no device gets a release time.
         let holders = [CountSubject::Pods, CountSubject::Allocated];
         if holders
             .iter()
@@ -109,7 +109,7 @@ impl ImpactReport {
         }
     }
 
-    /// Adds what the controller says of its taints, in their order.
+    /// Adds the controller's messages about its taints, in their order.
     pub fn set_answers(&mut self, answers: Vec<ControllerAnswer>) {
         self.published_rules = answers.iter().map(Published::from).collect();
         self.answers = answers;
@@ -126,7 +126,7 @@ impl ImpactReport {
         other.collect()
     }
 
-    /// The written fields: facts that it was made from stand in no document.
+    /// The written fields: inputs of the report are in no document.
     #[must_use]
     pub fn as_written(mut self) -> Self {
         self.assessment = Assessment::default();
@@ -157,7 +157,7 @@ impl answer::Answer for ImpactReport {
         self.assessment.tripped()
     }
 
-    /// Why a pod stays stands beside it.
+    /// The reason to stay is beside the pod.
     fn mentions(&self, warning: &Warning) -> bool {
         let is_told = |note: NoteCode| {
             let mut notes = self.affected_pods.iter().flat_map(|pod| &pod.notes);

@@ -43,7 +43,7 @@ pub(super) fn sorted<'a>(pods: impl Iterator<Item = &'a Pod>) -> Vec<&'a Pod> {
     pods
 }
 
-/// Place of what happens to a pod among the rows.
+/// Place of an outcome among the rows.
 fn standing(pod: &Pod) -> u8 {
     match pod.outcome {
         Outcome::EvictedNow | Outcome::EvictedLater => 0,

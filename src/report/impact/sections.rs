@@ -47,7 +47,7 @@ impl View for ImpactReport {
         sections.push(wide("Replacements", self.assessment.replacements.lines()));
         sections.push(wide("Shared hardware", siblings(&self.assessment.siblings)));
         sections.extend(guard::sections(&self.assessment.guards));
-        // A warning that is also the note on a pod would stand twice in one document.
+        // A warning that is also the note on a pod would be twice in one document.
         let warnings = self.warnings.iter().filter(|it| !self.mentions(it));
         let warnings = warnings.map(Warning::line).collect();
         sections.push(Section::list("Warnings", warnings).shown(Shown::Document));
@@ -105,7 +105,7 @@ fn taints(taints: &[TaintImpact]) -> Vec<String> {
     taints.iter().map(line).collect()
 }
 
-/// The selector as a DEVICE argument, with what such an argument cannot say after it.
+/// The selector as a DEVICE argument, followed by the fields that such an argument cannot express.
 fn selector(selector: &Selector) -> String {
     let any = |name: &Option<String>| name.clone().unwrap_or_else(|| "*".to_owned());
     let text = [&selector.driver, &selector.pool, &selector.device]

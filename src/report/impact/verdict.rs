@@ -31,7 +31,7 @@ pub(super) fn tone(report: &ImpactReport) -> Tone {
 }
 
 impl ImpactReport {
-    /// The verdict with what is unknown, for a question.
+    /// The verdict and the unknowns, for a question.
     #[must_use]
     pub fn summary_lines(&self) -> Vec<String> {
         let mut lines = verdict(self);

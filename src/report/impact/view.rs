@@ -357,7 +357,7 @@ impl Pod {
         format!("{}/{}", self.namespace, self.name)
     }
 
-    /// The top of its owners as far as it is known; `None` for a bare pod.
+    /// The top of its owners that is known; `None` for a bare pod.
     #[must_use]
     pub fn top_owner(&self) -> Option<&Owner> {
         // Where an owner between was not read, the pod's own controller is the highest that is known.

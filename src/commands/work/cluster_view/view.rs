@@ -1,4 +1,4 @@
-//! The view, and what it answers.
+//! The view, and its answers.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::output::Printer;
 use crate::report::ImpactReport;
 use crate::report::metadata::Warning as Oddity;
 
-/// A cluster or saved files, as they were when they were looked at; `Read` is what was read of pods.
+/// A cluster or saved files, as they were when they were read; `Read` is the facts read of pods.
 #[derive(Clone)]
 pub(crate) struct ClusterView<Read: ReadState = Devices> {
     /// The reading.
@@ -41,7 +41,7 @@ pub(crate) struct ClusterView<Read: ReadState = Devices> {
 /// Request of a view, to read it again.
 #[derive(Clone)]
 pub(super) struct ViewRequest {
-    /// The version whose behavior was asked for.
+    /// The version whose behavior was requested.
     pub(super) kubernetes: Option<Minor>,
     /// Detail needed of each object.
     pub(super) wanted: Detail,
@@ -78,7 +78,7 @@ impl ViewWarnings {
         Some(format!("as of {time}, the newest time in the files"))
     }
 
-    /// Says what the server had to say beside its answers, and what is doubtful about the look.
+    /// Prints warnings of the server and doubts about the reading.
     pub(crate) fn tell(&self, printer: &Printer<'_>) {
         for doubt in &self.doubts {
             printer.warn(&Oddity::from(doubt).line());
@@ -108,7 +108,7 @@ impl<Read: ReadState> ClusterView<Read> {
         }
     }
 
-    /// The view in another state, once more was read, or nothing is asked about pods.
+    /// The view in another state, once more was read, or no pods are needed.
     pub(super) fn into_state<Now: ReadState>(self) -> ClusterView<Now> {
         let Self { semantics, now, .. } = self;
         ClusterView::new(
@@ -120,7 +120,7 @@ impl<Read: ReadState> ClusterView<Read> {
         )
     }
 
-    /// Looks at the cluster again, without its pods. Files do not change; they are as they were.
+    /// Reads the cluster again, without its pods. Files do not change; they are as they were.
     pub(crate) async fn again(&self) -> Result<ClusterView, Failure> {
         match &self.view_warnings.live {
             Some(live) => ClusterView::of_live(live.clone(), self.request.clone()).await,
@@ -128,7 +128,7 @@ impl<Read: ReadState> ClusterView<Read> {
         }
     }
 
-    /// The release of the cluster, as far as it is known; saved files without one count as the newest.
+    /// The release of the cluster; absent if it is unknown. Saved files without one count as the newest.
     pub(crate) fn release(&self) -> Option<Minor> {
         let (version, rules) = match self.live() {
             Some(Live { served, .. }) => (
@@ -160,7 +160,7 @@ impl<Read: ReadState> ClusterView<Read> {
         &self.reading.snapshot
     }
 
-    /// All rules. A failure when they could not be read: what is not known is not none.
+    /// All rules. A failure when they could not be read: unknown is not none.
     pub(crate) fn rules(&self) -> Result<&[DeviceTaintRule], Failure> {
         // Where rules are not served, this failure says what to switch on, which a gap cannot.
         if let Some(live) = &self.view_warnings.live {
@@ -169,8 +169,7 @@ impl<Read: ReadState> ClusterView<Read> {
         rules_in(&self.reading)
     }
 
-    /// The rule of that name. A failure when there is none, with what may have been meant; and when
-    /// the rules could not be read.
+    /// The rule of that name. A failure when there is none, with similar names; and when the rules could not be read.
     pub(crate) fn rule(&self, name: &str) -> Result<&DeviceTaintRule, Failure> {
         rule_named(name, self.rules()?)
     }
@@ -212,12 +211,12 @@ impl<Read: ReadState> ClusterView<Read> {
         &self.view_warnings
     }
 
-    /// Says what there is to say beside what was read.
+    /// Prints the warnings beside the reading.
     pub(crate) fn tell(&self, printer: &Printer<'_>) {
         self.view_warnings.tell(printer);
     }
 
-    /// Drops what was read, and keeps what there is to say beside it.
+    /// Drops the reading, and keeps the warnings beside it.
     pub(crate) fn into_view_warnings(self) -> ViewWarnings {
         let reading = self.reading;
         // Freeing a large cluster takes as long as printing the answer. Where no thread can be had, it is freed here.
@@ -295,7 +294,7 @@ mod tests {
 
     type Refused<Read> = fn(&ClusterView<Read>) -> NotRead;
 
-    /// This does not compile when a view answers what needs more than it has read.
+    /// This does not compile: the view needs more than it has read.
     #[test]
     fn verdicts_on_pods_that_were_not_read_do_not_compile() {
         let of_devices: [Refused<Devices>; 5] = [
