@@ -1,5 +1,5 @@
-//! The second tier: what is heavy and seldom changes. `cargo test --test full`, and `.ci/run` the part of
-//! it that a change can concern.
+//! The second tier: heavy tests of code that seldom changes. `cargo test --test full`, and `.ci/run` the part
+//! of it that a change can concern.
 //!
 //! Measurements, run by hand, are here too. See tests/README.md.
 
@@ -93,7 +93,7 @@ mod cluster {
     }
 }
 
-/// Of packaging what needs a released program or an installed tool.
+/// Tests of packaging that need a released program or an installed tool.
 #[cfg(target_os = "linux")]
 #[allow(dead_code, reason = "the first tier uses the rest")]
 mod packaging {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::names::Name;
 use super::source::Source;
 
-/// The modules of the crate, and what their roots export.
+/// The modules of the crate, and the exports of their roots.
 pub struct Layout<'a> {
     sources: BTreeMap<&'a [String], &'a Source>,
     /// Exports of `mod.rs`: by module, the path behind every name.

@@ -90,7 +90,7 @@ impl Source {
         }
     }
 
-    /// Its syntax, without what exists in tests only.
+    /// Its syntax, without items of tests.
     pub fn syntax(&self) -> syn::File {
         let mut syntax = parsed(&root().join("src").join(&self.path));
         WithoutTests.visit_file_mut(&mut syntax);
@@ -122,7 +122,7 @@ fn lines_of_code(text: &str) -> usize {
     code.unwrap_or_default().lines().filter(is_code).count()
 }
 
-/// Takes away what exists in tests only.
+/// Removes items of tests.
 struct WithoutTests;
 
 impl VisitMut for WithoutTests {

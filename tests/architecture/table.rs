@@ -55,7 +55,7 @@ fn row(line: &str) -> Row {
     }
 }
 
-/// The words between the commas, without what stands in brackets.
+/// The words between the commas, without text in brackets.
 fn listed(cell: &str) -> BTreeSet<String> {
     let mut text = String::new();
     let mut depth = 0;

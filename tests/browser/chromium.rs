@@ -131,7 +131,7 @@ impl Chromium {
         heard.unwrap_or_else(|error| panic!("chromium says nothing: {error}"))
     }
 
-    /// Opens a file, looks at it in this way, and waits until it is all there.
+    /// Opens a file with these settings, and waits until it is loaded.
     pub fn open(&mut self, file: &Path, look: Look) {
         let size =
             json!({"width": look.width, "height": 900, "deviceScaleFactor": 1, "mobile": false});
@@ -186,7 +186,7 @@ impl Chromium {
             .collect()
     }
 
-    /// Writes down what there is to see, from top to bottom.
+    /// Takes a picture of the page, from top to bottom.
     pub fn photograph(&mut self, file: &Path) {
         let asked = json!({"format": "png", "captureBeyondViewport": true});
         let picture = self.ask("Page.captureScreenshot", &asked);

@@ -38,7 +38,7 @@ fn looks() -> Vec<Look> {
     looks
 }
 
-/// Looks at a page in every way, and keeps pictures where KEEP_PAGES says.
+/// Checks a page with all settings, and keeps pictures in the folder of KEEP_PAGES.
 fn assert_readable(browser: &mut Chromium, file: &Path) {
     for look in looks() {
         browser.open(file, look);

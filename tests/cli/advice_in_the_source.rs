@@ -1,11 +1,10 @@
-//! Every command that stands in a text of the program is one that it understands, whether or not a
-//! test has ever seen that text.
+//! Every command in a text of the program is one that it understands, even if no test has seen that text.
 
 use std::path::Path;
 
 use super::harness::devicetaint;
 
-/// The program's own commands in what `source` prints, with `x` for what is filled in.
+/// The program's own commands in the texts of `source`, with `x` for placeholders.
 fn commands(source: &str) -> Vec<String> {
     let printed = source.split("#[cfg(test)]").next().unwrap_or_default();
     let lines = printed.lines().map(str::trim_start);

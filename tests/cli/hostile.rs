@@ -56,7 +56,7 @@ fn number_in(variable: &str) -> Option<u64> {
     env::var(variable).ok()?.parse().ok()
 }
 
-/// One output: the command line and what it printed has to be harmless.
+/// One output: the command line and its output have to be harmless.
 fn output(number: u64) {
     let chance = mixed(number);
     let pick = |shift: usize, among: usize| {

@@ -1,4 +1,4 @@
-//! `--from`: files, folders, streams, and what they lack.
+//! `--from`: files, folders, streams, and missing parts.
 
 use std::io::Write;
 

@@ -1,7 +1,7 @@
 //! The guides of the book that need a cluster: every command in them is run, in their order.
 //!
-//! The cluster is the example of the README, as far as a guide is about it. Nothing here has a
-//! kubelet: pods that are evicted are ended by the test, as one would.
+//! The cluster is the part of the README's example that a guide is about. Nothing here has a kubelet: evicted
+//! pods are ended by the test, as a kubelet would.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,7 +21,7 @@ use crate::harness::{
 };
 use crate::page::{Page, Setting, root};
 
-/// Fields that servers set, and refuse or replace in what is created.
+/// Fields that servers set, and refuse or replace in new objects.
 const OF_THE_SERVER: [&str; 5] = [
     "creationTimestamp",
     "generation",
@@ -136,7 +136,7 @@ fn run_pods(plane: &ControlPlane, is_over: &AtomicBool) {
                 block_on(plane.patch_status(&reference, &running));
             }
             if is_deleted {
-                // A kubelet says that a pod has ended before it is gone.
+                // A kubelet reports the end of a pod before it is gone.
                 let ended = json!({
                     "phase": "Succeeded", "containerStatuses": null, "initContainerStatuses": null,
                 });
@@ -149,14 +149,14 @@ fn run_pods(plane: &ControlPlane, is_over: &AtomicBool) {
     }
 }
 
-/// Runs the commands of a guide on a cluster with what the example has on `node`.
+/// Runs the commands of a guide on a cluster with the example's objects on `node`.
 fn follow(guide: &str, node: &str) {
     let plane = ControlPlane::start(&Variant::unconfigured().without_scheduler());
     block_on(plane.create(&example_of(node)));
     follow_on(&plane, guide, || {});
 }
 
-/// Runs the commands of a guide, once what it is about is there.
+/// Runs the commands of a guide, once its objects are there.
 fn follow_on(plane: &ControlPlane, guide: &str, prepare: impl FnOnce()) {
     let is_over = AtomicBool::new(false);
     let shell = || -> Command { plane.command("bash") };

@@ -1,4 +1,4 @@
-//! `podresources` against a server made from the official Go module: what a real kubelet does not show.
+//! `podresources` against a server made from the official Go module: answers that a real kubelet does not give.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{PLUGIN, build_node, objects};
 
-/// A server that says what it is told to, as deep in its folder as the kubelet's.
+/// A server with given answers, as deep in its folder as the kubelet's.
 pub(super) struct Said {
     folder: tempfile::TempDir,
     child: Child,
@@ -153,7 +153,7 @@ pub(super) fn everything() -> Value {
     ]})
 }
 
-/// A cluster with five devices on `node`, three of which a pod uses there as [`everything`] says.
+/// A cluster with five devices on `node`, three of which a pod uses there as in [`everything`].
 pub(super) fn cluster(node: &str) -> Value {
     let names = ["gpu-0", "gpu-1", "gpu-2", "gpu-3", "gpu-4"];
     let mut slice = objects::slice("gpu.example.com", node, &names);

@@ -1,7 +1,7 @@
 //! Does every link lead somewhere?
 //!
-//! Those inside the repository are followed, with their anchors. The world outside is not asked: its
-//! addresses are looked at for their form.
+//! Those inside the repository are followed, with their anchors. External addresses are not requested: only
+//! their form is checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -142,7 +142,7 @@ fn the_page_of_the_book_is_made_by_the_program() {
     );
 }
 
-/// The command up to what is the shell's affair: a pipe, a redirection, another command.
+/// The command without the shell's parts: a pipe, a redirection, another command.
 fn own_words(command: &str) -> &str {
     let mut is_quoted = false;
     let end = command.find(|it: char| {

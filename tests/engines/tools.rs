@@ -28,7 +28,7 @@ pub fn python_program(name: &str) -> PathBuf {
     program
 }
 
-/// Makes an empty environment. Debian has what that takes in a package of its own.
+/// Creates an empty environment. Debian has its requirements in a package of its own.
 fn make(environment: &Path) {
     let mut make = Command::new("python3");
     make.args(["-m", "venv"]).arg(environment);

@@ -19,7 +19,7 @@ pub fn pages() -> Vec<(String, String)> {
     let mut pages = vec![page(&program, "kubectl-devicetaint", &commands)];
     for command in &commands {
         let name = format!("kubectl-devicetaint-{}", command.get_name());
-        // The flags of every command stand on the first page.
+        // The flags of every command are on the first page.
         let own = command.clone().mut_args(|argument| {
             let is_hidden = argument.is_global_set() || argument.is_hide_set();
             argument.hide(is_hidden)
@@ -45,7 +45,7 @@ pub fn pages() -> Vec<(String, String)> {
 const WIDTH: usize = 78;
 /// Middle of a page's first line.
 const MANUAL: &str = "Kubernetes";
-/// Stands for the date until it is known whether the page has changed.
+/// Placeholder of the date until it is known if the page has changed.
 const DATE: &str = "0000-00-00";
 /// Beginning of every section that clap_mangen writes; once is enough.
 const PREAMBLE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
@@ -159,7 +159,7 @@ fn listed<'a>(heading: &str, entries: impl Iterator<Item = (&'a str, &'a str)>) 
     roff
 }
 
-/// The argument with a long help, without which a page leaves out what the short help does not show.
+/// The argument with a long help, without which a page leaves out arguments that the short help does not show.
 fn whole(argument: clap::Arg) -> clap::Arg {
     match (argument.get_long_help(), argument.get_help().cloned()) {
         (None, Some(help)) => argument.long_help(help),

@@ -1,8 +1,8 @@
 //! A short recording of the program as a picture that moves: `docs/src/recording.svg`.
 //!
-//! Commands are run with colours, and each becomes a scene that is shown for some seconds. The picture
-//! moves by style sheet alone, so that it does so wherever pictures are shown; where it cannot, or
-//! must not, the scene in the middle stands still.
+//! Commands are run with colours, and each becomes a scene that is shown for some seconds. The picture moves
+//! by style sheet alone, so that it does so wherever pictures are shown; where it cannot, or must not, the
+//! scene in the middle is still.
 
 use std::path::Path;
 use std::process::Command;

@@ -28,7 +28,7 @@ const NOTHING: &[u8] = b"\x00\x01a\x01b";
 /// A frame as long as any may be.
 const LONGEST: usize = 16_384;
 
-/// Data after the question, which does not end unless it says so.
+/// Data after the question, endless unless otherwise noted.
 #[derive(Clone, Copy, Debug)]
 pub enum Answer {
     /// Not even HTTP.
@@ -65,7 +65,7 @@ impl Answer {
     ];
 }
 
-/// Bytes that may be sent before the other side says that there is more room.
+/// Bytes that may be sent before the other side grants more.
 #[derive(Clone, Default)]
 struct Room(Arc<(Mutex<[i64; 2]>, Condvar)>);
 
@@ -129,7 +129,7 @@ impl Peer {
         Ok(())
     }
 
-    /// A message of gRPC that says that it has so many bytes.
+    /// A message of gRPC with a header for so many bytes.
     fn message(&mut self, length: u32, bytes: &[u8]) -> io::Result<()> {
         let mut message = vec![0];
         message.extend(length.to_be_bytes());

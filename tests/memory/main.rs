@@ -1,7 +1,7 @@
 //! Measures memory of the program while it reads endless input.
 //!
-//! The largest resident size of the real program, as the kernel counts it. Unit tests count what is
-//! read; here is what that is good for.
+//! The largest resident size of the real program, as the kernel counts it. Unit tests count the bytes read;
+//! this is their effect.
 
 #![cfg(target_os = "linux")]
 #![allow(
@@ -67,7 +67,7 @@ fn bomb(path: &Path) {
     fs::write(path, packed.repeat((4 << 20) / packed.len())).expect("a file");
 }
 
-/// A kubeconfig whose user's plugin never stops talking.
+/// A kubeconfig whose user's plugin never stops printing.
 fn talkative(path: &Path) {
     let config = "
 apiVersion: v1
@@ -86,7 +86,8 @@ users:
 fn long_list(path: &Path) {
     let data = "x".repeat(1 << 20);
     let object = format!(r#"{{"apiVersion":"v1","kind":"Secret","data":{{"a":"{data}"}}}}"#);
-    // Not in memory as a whole here either: what a process has when it starts another one counts as that of the other.
+    // Not in memory as a whole here either: the memory of a process at the start of another one counts as
+    // that of the other.
     let mut file = fs::File::create(path).expect("a file");
     let mut write = |text: &str| file.write_all(text.as_bytes()).expect("a file");
     write(r#"{"apiVersion":"v1","items":["#);

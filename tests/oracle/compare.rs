@@ -72,7 +72,7 @@ pub fn expected(case: &Case, family: Family, subject: &Subject) -> Outcome {
     }
 }
 
-/// The two outcomes without what a version leaves to chance.
+/// The two outcomes without parts that a version leaves to chance.
 pub fn comparable(
     case: &Case,
     family: Family,
@@ -208,8 +208,7 @@ fn evicted_by_drivers(snapshot: &Snapshot, semantics: &Semantics) -> BTreeMap<St
         .collect()
 }
 
-/// The condition after the last eviction: what is pending beyond the horizon, and what was evicted
-/// because of the rule.
+/// The condition after the last eviction: pending pods beyond the horizon, and pods evicted because of the rule.
 fn final_condition(
     place: usize,
     effect: &Effect,

@@ -42,7 +42,7 @@ impl Run {
         }
     }
 
-    /// Compares every case, and says how many there were.
+    /// Compares every case, and prints their number.
     pub fn compare(mut self) {
         let mut runner = runner(self.seed);
         let strategy = any_case(self.family);

@@ -44,7 +44,7 @@ impl Subject {
         self.semantics.version.minor <= 37
     }
 
-    /// The case as this version can be asked about it.
+    /// The case as this version can evaluate it.
     pub fn adapted(&self, mut case: Case) -> Case {
         case.pod_groups &= self.semantics.with_pod_groups().honours_pod_groups
             && !(self.semantics.version.minor == 36 && panics_in_1_36(&case));
@@ -86,12 +86,11 @@ impl Subject {
         request
     }
 
-    /// Pods whose eviction may come later than this project says, or not at all, by namespace and
-    /// name.
+    /// Pods whose eviction may come later than this project predicts, or not at all, by namespace and name.
     ///
-    /// Up to 1.35 a stale reservation hides a pod from a change of that claim, but not from one of
-    /// another claim that names the pod. The controller goes through the claims in the order of a Go
-    /// map; if it takes the other claim first, it looks at the pod before the hidden claim has a time.
+    /// Up to 1.35 a stale reservation hides a pod from a change of that claim, but not from one of another
+    /// claim that names the pod. The controller goes through the claims in the order of a Go map; if it takes
+    /// the other claim first, it evaluates the pod before the hidden claim has a time.
     pub fn late_pods(&self, case: &Case) -> BTreeSet<String> {
         if !self.semantics.stale_reservation_hides {
             return BTreeSet::new();

@@ -33,7 +33,7 @@ impl Newcomer {
         self.home.path().join(below)
     }
 
-    /// Runs shell commands, in which kubectl and what is in `bin` can be called.
+    /// Runs shell commands, in which kubectl and the programs in `bin` can be called.
     fn run(&self, bin: &Path, commands: &str) -> Output {
         let path = format!(
             "{}:{}:/usr/bin:/bin",
@@ -50,7 +50,7 @@ impl Newcomer {
             .unwrap()
     }
 
-    /// Asserts that kubectl says nothing of its plugins but where this one is.
+    /// Asserts that kubectl lists the plugin's path, and no warnings.
     fn assert_plugins_clean(&self, bin: &Path) {
         let output = self.run(bin, "kubectl plugin list");
         let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
@@ -78,7 +78,7 @@ fn kubectl() -> PathBuf {
     given.unwrap_or_else(|| build_program().unwrap_or_else(|reason| panic!("{reason}")))
 }
 
-/// The program under test without what debuggers read, which would take long to pack.
+/// The program under test without debugging information, which would take long to pack.
 fn program(newcomer: &Newcomer) -> String {
     let program = newcomer.path("stripped");
     let mut strip = Command::new("strip");

@@ -83,7 +83,7 @@ pub fn files() -> Vec<String> {
 /// Where the copy below can be downloaded.
 pub const ADDRESS: &str = "https://git.test.example.org/kubectl-devicetaint";
 
-/// The repository as it will be when it has an address, with what is packed and not much more.
+/// The repository as it will be when it has an address, with its packed files and not much more.
 pub fn addressed() -> TempDir {
     let copy = tempfile::tempdir().unwrap();
     let wanted = ["completions/", "examples/", "man/", "packaging/"];

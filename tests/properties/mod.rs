@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::case::{Family, START, any_case};
 
-/// Every object of any cluster, and a seed for what happens to it.
+/// Every object of any cluster, and a seed for the events.
 fn any_objects() -> impl Strategy<Value = Vec<Value>> {
     any_case(Family::Timelines).prop_map(|case| {
         let objects = case.objects();
@@ -263,7 +263,7 @@ proptest! {
         }
     }
 
-    /// The summary counts what the rows show, each thing once.
+    /// The summary counts the rows, each object once.
     #[test]
     fn summary_agrees_with_the_rows(
         objects in any_objects(),

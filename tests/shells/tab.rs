@@ -30,15 +30,15 @@ fn cases() -> Vec<(String, &'static str)> {
     ]
 }
 
-/// Has the shell run its first line, after which it asks for the next one with `ready-`; the line itself
-/// does not say that word, since the terminal may repeat it. Where the terminal repeats nothing, bash
-/// does not show either what it completes.
+/// Has the shell run its first line, after which it asks for the next one with `ready-`; the line itself does
+/// not contain that word, since the terminal may repeat it. Where the terminal repeats nothing, bash does not
+/// show completions either.
 fn begin(session: &mut PtySession, line: &str) {
     session.send_line(&format!("stty echo; {line}")).unwrap();
     session.exp_string("ready-").unwrap();
 }
 
-/// Types, presses TAB twice, since a choice is shown at the second, and says what the line is or shows.
+/// Types, presses TAB twice, since a choice is shown at the second, and returns the line or the choice.
 fn typed(session: &mut PtySession, typed: &str, becomes: &str) {
     session.send(typed).unwrap();
     session.send("\t").unwrap();

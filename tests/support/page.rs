@@ -1,6 +1,6 @@
-//! Pages of documentation: the commands that they show are run, and what they print is compared.
+//! Pages of documentation: their commands are run, and the outputs are compared.
 //!
-//! A block marked `console` holds commands, each behind `$ `, and what they print, standard error too:
+//! A block marked `console` holds commands, each behind `$ `, and their output, standard error too:
 //!
 //! ````text
 //! ```console
@@ -10,11 +10,11 @@
 //! ```
 //! ````
 //!
-//! - `⋮` alone in a line stands for what is left out; as many lines as there are around it stay.
+//! - `⋮` alone in a line replaces left-out lines; as many lines as there are around it stay.
 //! - The blocks of a page are run one after the other in a folder of its own, with `examples` in it.
 //! - `console,live` is run on a control plane: a command must fail where the page shows a line that begins with `error: `,
 //!   and only there; what it prints is not compared.
-//! - With `UPDATE_GENERATED=1` the page is written anew where it differs.
+//! - With `UPDATE_GENERATED=1` the page is written again where it differs.
 
 #![allow(dead_code, reason = "every test binary uses its own part of this")]
 
@@ -25,7 +25,7 @@ use std::{env, fs};
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-/// Stands for lines that a page leaves out.
+/// Mark of lines that a page leaves out.
 const LEFT_OUT: &str = "⋮";
 
 /// Where the commands of a block are run.
@@ -97,11 +97,12 @@ impl Page {
             .collect()
     }
 
-    /// Runs the blocks of this `setting` in shells, and compares: what is printed, or in a live setting how commands end.
+    /// Runs the blocks of this `setting` in shells, and compares their output, or in a live setting their
+    /// exit status.
     ///
     /// # Panics
     ///
-    /// When the page says something else than the commands.
+    /// When the page differs from the commands.
     pub fn check(&self, setting: Setting, shell: impl Fn() -> Command) {
         let folder = tempfile::tempdir().expect("a folder");
         link(&root().join("examples"), &folder.path().join("examples"));
@@ -163,7 +164,7 @@ impl Page {
     }
 }
 
-/// The fenced blocks of a page: what they are marked as, and where their content is.
+/// The fenced blocks of a page: their marks, and the ranges of their content.
 pub fn code_blocks(text: &str) -> Vec<(String, Range<usize>)> {
     let mut found: Vec<(String, Range<usize>)> = Vec::new();
     let mut open: Option<(String, Option<Range<usize>>)> = None;
@@ -191,7 +192,7 @@ pub fn code_blocks(text: &str) -> Vec<(String, Range<usize>)> {
     found
 }
 
-/// The commands of a block with what follows each.
+/// The commands of a block with the output of each.
 fn steps(content: &str) -> Vec<Step<'_>> {
     let mut steps: Vec<Step<'_>> = Vec::new();
     let mut goes_on = false;

@@ -1,4 +1,4 @@
-//! Does what the program prints as data follow its schema?
+//! Validation of the program's data by its schemas.
 //!
 //! Every document of the program's own API group that a test sees is validated, in JSON and YAML, and each line of
 //! events.

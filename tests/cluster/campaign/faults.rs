@@ -30,7 +30,7 @@ struct Lane<'a> {
     proxy: Proxy,
     history: History,
     rules: Vec<Wanted>,
-    /// By command: what it does when nothing goes wrong.
+    /// By command: its run without faults.
     calm: Vec<Calm>,
 }
 
@@ -47,9 +47,9 @@ struct Calm {
 enum Luck {
     /// Nothing.
     Good,
-    /// Only what passes by itself.
+    /// Only faults that pass by themselves.
     Bad,
-    /// Also what may stay.
+    /// Also faults that may stay.
     Mixed,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Lane<'a> {
 
     /// The command when nothing goes wrong, which has to keep the law too.
     ///
-    /// A second is little on a machine that others keep busy: who ran out of it is asked again.
+    /// A second is little on a busy machine: a run that timed out is repeated.
     fn calm(&self, command: usize) -> Calm {
         let mut looks = 0;
         let spoiled = loop {
@@ -254,7 +254,7 @@ impl<'a> Lane<'a> {
         })
     }
 
-    /// One try; what is wrong with it, as text.
+    /// One try; its violation, as text.
     ///
     /// A violation has to show every time under the same faults: answers are compared with those of a
     /// calm run a few seconds earlier, a second that ends between two looks may order two causes otherwise,
@@ -310,7 +310,7 @@ fn is_change(seen: &Seen) -> bool {
     is_change && seen.path.contains("/devicetaintrules") && !seen.path.contains("dryRun")
 }
 
-/// The first lines of what a program says, between other things.
+/// The first lines of a program's output, between other lines.
 fn indented(text: &str) -> String {
     let lines = text.lines().take(12);
     lines.map(|line| format!("  | {line}\n")).collect()

@@ -1,4 +1,4 @@
-//! Exit 0 means that what is printed is true of the server's state.
+//! Exit 0 means that the output is true of the server's state.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use super::told;
 use crate::cluster::rules::support::Run;
 use crate::harness::Entry;
 
-/// The exit code of what passes by itself.
+/// The exit code after faults that pass by themselves.
 pub const TRY_AGAIN: i32 = 75;
 
 /// A run, and the rules before and after it.
@@ -140,7 +140,7 @@ impl Try<'_> {
             Ok(report) => report["incomplete"]
                 .as_array()
                 .is_some_and(|gaps| !gaps.is_empty()),
-            // `describe` marks what is missing among the lines that it prints.
+            // `describe` marks missing data among the lines that it prints.
             Err(_) => {
                 let has = |mark: &str| self.run.stderr.contains(mark);
                 has("ncomplete") || has("at least") || self.run.stdout.contains("\nIncomplete:")

@@ -21,7 +21,7 @@ fn in_one_order(row: String) -> String {
     rule_first.unwrap_or(row)
 }
 
-/// `TIME` or `LONG` for a time or a duration, whatever stands around it.
+/// `TIME` or `LONG` for a time or a duration, with any text around it.
 fn word(word: &str) -> String {
     let is_edge = |c: char| !c.is_ascii_alphanumeric();
     let core = word.trim_matches(is_edge);
@@ -67,8 +67,7 @@ const PASSING: [&str; 6] = [
     "uid",
 ];
 
-/// A document without what differs from run to run, and of a list only the objects that name one of
-/// `ours`.
+/// A document without values that differ from run to run, and of a list only the objects that name one of `ours`.
 fn document(mut value: Value, ours: &[&str]) -> Value {
     if let Some(object) = value.as_object_mut() {
         object.remove("metadata");
@@ -99,7 +98,7 @@ fn without_passing(value: &mut Value) {
     }
 }
 
-/// True if a sentence says itself that it does not know all.
+/// True if a sentence itself says that it is incomplete.
 pub fn is_cautious(line: &str) -> bool {
     let words = [
         "at least",

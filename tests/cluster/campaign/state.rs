@@ -96,7 +96,7 @@ impl Wanted {
     }
 }
 
-/// Makes the rules what they were, and gives them as the server has them then.
+/// Restores the rules, and returns them as the server has them then.
 pub async fn reset(world: &World<'_>, wanted: &[Wanted], key: &str) -> State {
     let found = state(world).await;
     let keep: Vec<&str> = wanted

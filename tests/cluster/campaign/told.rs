@@ -53,7 +53,7 @@ pub fn lies(run: &Run, history: &[Entry], doubled: bool) -> Vec<String> {
     lies
 }
 
-/// Rules of a publication have a label in common, by which they are told of.
+/// Rules of a publication have a common label, by which they are reported.
 fn is_batch_told(stderr: &str) -> bool {
     stderr.contains("-l devicetaint.dev/batch=")
 }
@@ -75,7 +75,7 @@ fn is_true(verb: &str, deeds: &[Deed], doubled: bool) -> bool {
         "deleted" => has(Deed::Deleted),
         "already deleted" => is_gone && (deeds.is_empty() || doubled),
         "gone" => is_gone,
-        // One that was asked for before has no entry.
+        // An earlier request for deletion has no entry.
         "deletion requested" | "unknown" | "observed" | "evicted" => true,
         _ => false,
     }

@@ -1,9 +1,8 @@
 //! Do budgets answer as the real disruption controller and the real eviction API do?
 //!
 //! Random namespaces with pods, their owners and budgets are loaded into a real API server; the real
-//! disruption controller counts. Then pod after pod is asked for, by a dry run of an eviction, and
-//! deleted as a taint deletes it, whatever the answer was. What the engine said beforehand has to be
-//! what the server answers then.
+//! disruption controller counts. Then each pod in turn gets a dry run of an eviction, and is deleted as a
+//! taint deletes it, whatever the answer was. The engine's earlier answers have to be the server's.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -321,8 +320,8 @@ fn answers(reading: &Reading, loaded: &Loaded) -> Vec<&'static str> {
         .collect()
 }
 
-/// Of several budgets nothing else can be compared: the controller counts only one of those that are
-/// about a pod when it goes, whichever comes first, and the other's status is outdated for good.
+/// Of several budgets nothing else can be compared: the controller counts only one of those that select a pod
+/// when it goes, whichever comes first, and the other's status is outdated for good.
 fn coarse(answer: &str) -> &'static str {
     match answer {
         "ambiguous" => "ambiguous",

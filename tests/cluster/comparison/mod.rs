@@ -1,8 +1,8 @@
 //! Is the engine's answer that of a real cluster?
 //!
-//! Random clusters are loaded into a real API server, many beside each other. The real controller
-//! writes the condition of every rule and deletes pods; the engine says, from what the server has,
-//! what it should. The number of clusters that were compared is printed.
+//! Random clusters are loaded into a real API server, many beside each other. The real controller writes the
+//! condition of every rule and deletes pods; the engine predicts both, from the server's objects. The number
+//! of compared clusters is printed.
 
 mod budgets;
 mod case;
@@ -42,7 +42,7 @@ fn now() -> Timestamp {
     Timestamp::now()
 }
 
-/// Nothing but the eviction controller: the others would remove what is odd about the clusters.
+/// Only the eviction controller: the others would repair the odd clusters.
 fn eviction_controller_alone() -> ControlPlane {
     let variant = Variant::default()
         .with_only_controller("device-taint-eviction-controller")
@@ -136,7 +136,7 @@ async fn evictions_in_random_clusters_are_those_of_the_real_controller() {
     let (seed, cases) = any_cases(Family::Timelines, TIMELINES);
     let others: Vec<Value> = cases.iter().flat_map(|case| case.others.clone()).collect();
     let rules: Vec<Value> = cases.iter().flat_map(|case| case.rules.clone()).collect();
-    // Drivers' taints evict as soon as the claims are there; what is returned is from before.
+    // Drivers' taints evict as soon as the claims are there; the returned objects are from before.
     let mut created = plane.create(&others).await;
     created.extend(plane.create(&rules).await);
     let terminating: BTreeSet<String> = created

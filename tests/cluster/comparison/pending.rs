@@ -1,4 +1,4 @@
-//! Pods that wait for the real scheduler: is what `explain` says of them what the scheduler does?
+//! Pods that wait for the real scheduler: the answers of `explain`, compared with its decisions.
 //!
 //! The obstacle that the answer names is removed, and the scheduler has to place the pod.
 //! `oracle::placement::waiting` asks the allocator about each device.
@@ -169,7 +169,7 @@ impl World {
         self.pod["spec"]["nodeSelector"].is_object()
     }
 
-    /// Takes away what keeps the pod from the nodes beside devices.
+    /// Removes the obstacles beside devices that keep the pod from the nodes.
     async fn open_nodes(&self, plane: &ControlPlane) {
         for slice in &self.slices {
             let node = slice["spec"]["nodeName"].as_str().expect("a node");

@@ -95,8 +95,7 @@ async fn own_pods(plane: &ControlPlane, namespace: &str) -> Vec<Value> {
         .collect()
 }
 
-/// A preview is computed once; one that was faster than the news of pods and claims is asked for
-/// again.
+/// A preview is computed once; one that was faster than the news of pods and claims is repeated.
 async fn agree_on_condition(plane: &ControlPlane, rule: &str, driver: &str) {
     wait_for("both say the same about the rule", DEADLINE, async || {
         plane.create(&[objects::rule(rule, driver, "None")]).await;

@@ -1,4 +1,4 @@
-//! A node with devices, namespaces, and what happens to claims in them.
+//! A node with devices, namespaces, and claims in them.
 
 use std::sync::OnceLock;
 
@@ -89,7 +89,7 @@ pub fn claim(world: &World<'_>, namespace: &str, name: &str, tolerations: Value)
     claim
 }
 
-/// A pod with a claim of its own, which the scheduler looks at.
+/// A pod with a claim of its own, which the scheduler evaluates.
 pub async fn waiting_pod(world: &World<'_>, namespace: &str, name: &str) {
     let plane = world.plane;
     let mut pod = pod(namespace, name, name);

@@ -17,7 +17,7 @@ pub struct Road {
     pub address: SocketAddr,
 }
 
-/// All connections share what passes in one direction.
+/// All connections share the capacity of one direction.
 struct Lane {
     delay: Duration,
     bytes_per_second: f64,

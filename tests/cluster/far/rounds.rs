@@ -9,12 +9,12 @@ use crate::harness::{
     objects::{allocation, bound, claim, pod, reserved, slice},
 };
 
-/// So late every answer is, that what is asked side by side is asked before any answer.
+/// Delay of every answer, so long that parallel requests are sent before any answer.
 const LATE: Duration = Duration::from_millis(250);
-/// A machine that is busy may ask late what it could have asked at once; not every time.
+/// A busy machine may delay parallel requests; not every time.
 const TRIES: usize = 4;
 
-/// Number of answers in sequence, each asked for when the one before had come.
+/// Number of answers in sequence, each requested when the one before had come.
 fn rounds(seen: &[Seen]) -> usize {
     let mut depths: Vec<usize> = Vec::new();
     for (number, request) in seen.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Users who may do only what a test lets them.
+//! Users with only the permissions of a test.
 
 use std::{path::PathBuf, sync::atomic::Ordering};
 
@@ -19,8 +19,8 @@ pub struct User {
 }
 
 impl ControlPlane {
-    /// A user of the test's own, who may do what `rules` say in all namespaces: the `rules` of a ClusterRole,
-    /// empty for no permissions.
+    /// A user of the test's own, who may do in all namespaces what `rules` allow: the `rules` of a
+    /// ClusterRole, empty for no permissions.
     pub async fn kubeconfig_for(&self, rules: &[Value]) -> User {
         let index = self.users_taken.fetch_add(1, Ordering::Relaxed);
         let users = self.ready.users.as_deref().unwrap_or_default();

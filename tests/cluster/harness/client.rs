@@ -107,7 +107,7 @@ pub(super) struct Kind {
 /// A connection with the administrator's token.
 pub(super) struct Client {
     kube: kube::Client,
-    /// As `kube`, which asks a server again that says "later".
+    /// As `kube`, which retries on a server that answers "later".
     once: kube::Client,
     /// By API version and kind.
     kinds: Mutex<BTreeMap<(String, String), Arc<Kind>>>,
@@ -137,7 +137,7 @@ impl Client {
         }
     }
 
-    /// The connection itself, for what JSON cannot hold.
+    /// The connection itself, for data that JSON cannot hold.
     pub(super) fn kube(&self) -> kube::Client {
         self.kube.clone()
     }
@@ -312,7 +312,7 @@ impl ControlPlane {
         }
     }
 
-    /// Creates one object without its status and gives the server's answer, whatever it is.
+    /// Creates one object without its status and returns the server's answer, whatever it is.
     pub async fn post(&self, object: &Value) -> Result<Answer, String> {
         let path = self.client.collection(&Reference::of(object)).await?;
         self.request(Method::POST, &path, Some(object)).await

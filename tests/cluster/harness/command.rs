@@ -41,7 +41,7 @@ impl ControlPlane {
         path_with(&[&self.ready.binaries, &self.plugin_folder()])
     }
 
-    /// A folder with nothing but the plugin: kubectl warns of what cargo puts beside it.
+    /// A folder with nothing but the plugin: kubectl warns about other files of cargo beside it.
     fn plugin_folder(&self) -> PathBuf {
         let folder = self.folder().join("plugins");
         let plugin = folder.join(Path::new(PLUGIN).file_name().expect("the plugin is a file"));

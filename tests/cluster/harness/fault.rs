@@ -24,21 +24,21 @@ pub enum Fault {
     Late(Duration),
     /// The request waits at the gate; then the server sees it if this is true, else the connection ends.
     HeldBefore(Gate, bool),
-    /// The server does what is asked; then everything waits at the gate, and no answer comes.
+    /// The server handles the request; then everything waits at the gate, and no answer comes.
     HeldAfter(Gate),
-    /// The server does what is asked, and its answer is lost.
+    /// The server handles the request, and its answer is lost.
     Lost,
     /// The server handles the request, and the proxy answers.
     Replaced(Reply),
-    /// The server is asked twice, and says the first thing that it has said, or the second.
+    /// The server gets the request twice, and the client the first answer, or the second.
     Doubled(Twin),
-    /// The server does what is asked, and the object of its answer is another.
+    /// The server handles the request, and the object of its answer is another.
     Another(Another),
-    /// The server does what is asked, and says so that much later.
+    /// The server handles the request, and answers that much later.
     Tardy(Duration),
     /// So many thousandths of the server's answer arrive, then nothing, on a connection that stays.
     Hangs(usize),
-    /// The server does what is asked, and a bit of the encrypted answer flips.
+    /// The server handles the request, and a bit of the encrypted answer flips.
     Garbled,
     /// The server's answer arrives in another shape.
     Spoiled(Spoiled),
@@ -75,7 +75,7 @@ pub struct Spoiled {
     pub more: Vec<u8>,
     /// A bit flips at so many thousandths of the body.
     pub flipped: Option<usize>,
-    /// Nothing says what time it is.
+    /// The answer has no date.
     pub undated: bool,
 }
 
@@ -172,7 +172,7 @@ impl Reply {
         }
     }
 
-    /// A refusal in the words of an API server, about the object that was asked for or about nothing.
+    /// A refusal in the words of an API server, about the requested object or about nothing.
     pub fn refusal(status: &'static str, reason: &str) -> Self {
         let code = &status[..3];
         Self::json(
@@ -255,11 +255,11 @@ impl Gate {
 }
 
 impl Keeper {
-    /// Waits until a request stands at the gate; false when none came as long as one could.
+    /// Waits until a request is at the gate; false when none came as long as one could.
     pub fn wait_while(&self, mut possible: impl FnMut() -> bool) -> bool {
         let end = Instant::now() + DEADLINE;
         loop {
-            // Asked first: what came before the end of the possible is still there after it.
+            // Read first: a request from before the end of the possible is still there after it.
             let possible = possible() && Instant::now() < end;
             match self.reached.recv_timeout(Duration::from_millis(20)) {
                 Ok(()) => return true,

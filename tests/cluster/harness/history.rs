@@ -1,4 +1,4 @@
-//! History of rules by the server itself, in its order: the judge of what is printed.
+//! History of rules by the server itself, in its order: the judge of the output.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};

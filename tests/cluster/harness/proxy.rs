@@ -1,8 +1,7 @@
-//! Stands between the plugin and the API server, and does what networks, middleboxes and overloaded
-//! servers do.
+//! Proxy between the plugin and the API server, with the faults of networks, middleboxes and overloaded servers.
 //!
-//! It ends TLS, so that what it changes looks genuine, and asks the server as administrator. Every
-//! request is written down; what is planned for it ([`At`]) happens to it ([`Fault`]).
+//! It ends TLS, so that its changes look genuine, and forwards requests as administrator. Every request is
+//! recorded, and gets the [`Fault`] that is planned for it ([`At`]).
 
 use std::{
     path::PathBuf,
@@ -68,7 +67,7 @@ pub enum At {
     Number(usize),
     /// The request of this number and all that follow.
     From(usize),
-    /// The first so many whose path begins like this.
+    /// The first so many with this prefix of the path.
     Path(String, usize),
     /// The request of this number among those of a method.
     Method(&'static str, usize),
@@ -169,7 +168,7 @@ impl Proxy {
         )
     }
 
-    /// Forgets what was seen, and decides what happens from now on. Where two fit, the first happens.
+    /// Forgets the recorded requests, and plans the next faults. Where two fit, the first applies.
     pub fn plan(&self, plan: impl IntoIterator<Item = (At, Fault)>) {
         *self.state.lock().expect("no panic") = State {
             seen: Vec::new(),
@@ -182,7 +181,7 @@ impl Proxy {
         self.state.lock().expect("no panic").seen.clone()
     }
 
-    /// Waits until the server has seen all that it will see of what was asked.
+    /// Waits until the server has seen all of the sent requests.
     pub fn rest(&self) {
         let end = Instant::now() + DEADLINE;
         while self.busy.load(Ordering::SeqCst) > 0 && Instant::now() < end {
@@ -201,7 +200,7 @@ impl Proxy {
 }
 
 impl State {
-    /// Writes the request down, and says what happens to it.
+    /// Records the request, and returns its fault.
     fn next(&mut self, seen: Seen) -> Fault {
         self.seen.push(seen);
         let number = self.seen.len();
@@ -445,7 +444,7 @@ fn changed(another: Another, body: Vec<u8>) -> Vec<u8> {
     answer.to_string().into_bytes()
 }
 
-/// Another object of the kind that is asked for, if the server has one, instead of the `body`.
+/// Another object of the requested kind, if the server has one, instead of the `body`.
 async fn stored(
     client: &kube::Client,
     asked: &Asked,

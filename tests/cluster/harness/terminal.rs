@@ -5,7 +5,7 @@ use rexpect::session::{PtySession, spawn_command};
 use super::{ControlPlane, DEADLINE};
 
 const PROMPT: &str = "ready$ ";
-/// Ends a command that is typed: how it ended, and what the terminal is like then.
+/// Prints the exit status of a typed command, and the terminal's settings.
 const EPILOGUE: &str = "; echo \"[exit $?]\"; stty -a";
 
 /// Ctrl-C, as the keyboard sends it.
@@ -62,7 +62,7 @@ impl Terminal {
         self.session.flush().expect("it takes keys");
     }
 
-    /// Waits until `text` is shown; gives what was shown before it.
+    /// Waits until `text` is shown; returns the output before it.
     #[track_caller]
     pub fn until(&mut self, text: &str) -> String {
         match self.session.exp_string(text) {
@@ -75,8 +75,8 @@ impl Terminal {
         }
     }
 
-    /// Waits until the command has ended: what it has shown, without escape sequences, if it ended with
-    /// `code` and left the terminal as it was.
+    /// Waits until the command has ended: its output, without escape sequences, if it ended with `code` and
+    /// left the terminal as it was.
     #[track_caller]
     pub fn ended(&mut self, code: i32) -> String {
         self.until("[exit ");
@@ -119,7 +119,7 @@ fn without_escapes(shown: &str) -> String {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // A shell does not end when it is asked to by a signal; one that is busy is not waited for.
+        // A shell ignores signals that ask it to end; a busy one is not waited for.
         let _ = self.session.send_line("exit");
         self.session.process_mut().set_kill_timeout(Some(1000));
     }

@@ -38,8 +38,8 @@ impl Variant {
         }
     }
 
-    /// Serves what `apis` says: `VERSION`, `VERSION/RESOURCE` or `-VERSION/RESOURCE`, separated by
-    /// commas, or `none`. No controllers, no scheduler.
+    /// Serves the `apis`: `VERSION`, `VERSION/RESOURCE` or `-VERSION/RESOURCE`, separated by commas, or
+    /// `none`. No controllers, no scheduler.
     pub fn serving(apis: &'static str) -> Self {
         Self {
             apis,

@@ -106,7 +106,7 @@ fn a_class(numbers: &mut Numbers, driver: &str) -> Value {
     result
 }
 
-/// Makes the devices of `slice` parts of one card; the slice that says how much of it there is.
+/// Makes the devices of `slice` parts of one card; returns the slice with the card's counters.
 fn partitioned(slice: &mut Value) -> Value {
     let slices = slice["spec"]["pool"]["resourceSliceCount"].as_u64();
     slice["spec"]["pool"]["resourceSliceCount"] = json!(1 + slices.expect("a number"));

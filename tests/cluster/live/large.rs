@@ -31,7 +31,7 @@ const HASH: &str = "7d4b9c6f5";
 const PODS: usize = 10;
 pub(super) const RUNS: usize = 9;
 
-/// A command, and what a run of it may cost: as a multiple of curl's time, and in megabytes.
+/// A command, and its limits: as a multiple of curl's time, and in megabytes.
 struct Target {
     name: &'static str,
     words: Vec<String>,
@@ -172,8 +172,8 @@ pub(crate) fn measured(command: &mut Command) -> (Duration, f64) {
     (took, all)
 }
 
-/// As [`measured`], and how many of the megabytes are no pages of files: those of the program are most of the others. The kernel
-/// has no largest value of these, which are looked at every 2 ms.
+/// As [`measured`], and how many of the megabytes are no pages of files: those of the program are most of the
+/// others. The kernel has no maximum of these, which are read every 2 ms.
 fn measured_apart(command: &mut Command) -> (Duration, f64, f64) {
     let started = Instant::now();
     let mut child = command
@@ -293,7 +293,7 @@ fn workload_name(kind: &str, number: usize) -> String {
     }
 }
 
-/// The namespace of what is at this place.
+/// The namespace of the object of this number.
 pub(super) fn namespace(number: usize) -> String {
     format!("team-{:02}", number % NAMESPACES)
 }

@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::large::{DRIVER, RUNS, measured, say};
 use crate::harness::ControlPlane;
 
-/// The snapshot of 1,000 nodes stands for so many clusters of them: 5,000 nodes with 142,000 pods, of
-/// which 32,000 use a claim and are saved.
+/// Copies of the snapshot of 1,000 nodes in one file: 5,000 nodes with 142,000 pods, of which 32,000 use a
+/// claim and are saved.
 const TIMES: usize = 5;
 
 /// Limits for a preview of a file: in seconds, and in megabytes.
@@ -22,7 +22,7 @@ struct Aim {
     megabytes: Option<f64>,
 }
 
-/// The table of saved state: what kubectl prints of the cluster, and a snapshot of five of them.
+/// The table of saved state: output of kubectl for the cluster, and a snapshot of five of them.
 pub(super) fn measure(plane: &ControlPlane, plugin: &Path) {
     say("| preview of one device in | MB | seconds | at most | memory, MB | at most |");
     say("|---|---|---|---|---|---|");

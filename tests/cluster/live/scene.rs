@@ -65,7 +65,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Everything that the plugin says, with names that differ from run to run replaced.
+    /// The plugin's whole output, with names that differ from run to run replaced.
     pub fn run(&self, kubeconfig: &Path, arguments: &[&str]) -> String {
         let output = self.output(kubeconfig, arguments);
         self.shown(&output)

@@ -88,7 +88,7 @@ const ROWS: &[Row] = &[
         name: "the pod takes its time",
         before: &[],
         pod: |pod| {
-            // Long enough for all that is asked below, also on a busy machine.
+            // Long enough for all checks below, also on a busy machine.
             pod["metadata"]["annotations"] = json!({"node.test/stops-after": "48s"});
             pod["spec"]["terminationGracePeriodSeconds"] = json!(50);
             pod["metadata"]["finalizers"] = json!([FINALIZER]);
@@ -162,7 +162,7 @@ fn show(plane: &ControlPlane, row: &Row) {
         row.name
     );
     let what = format!("{}: all devices are free again", row.name);
-    // A kubelet that begins anew deletes the slices, and the driver publishes them again.
+    // A kubelet that restarts deletes the slices, and the driver publishes them again.
     block_on(wait_for(&what, DEADLINE, async || {
         (bench.free().len() == 4).then_some(())
     }));
@@ -203,7 +203,7 @@ fn tell_published(bench: &Bench<'_>, row: &Row) {
     }));
 }
 
-/// The rule's own condition says that it is done; nothing else may.
+/// Only the rule's own condition reports the end of the evictions.
 fn is_not_done(bench: &Bench<'_>, row: &Row) {
     let (status, left) = bench.wait("2s");
     assert_eq!(status, Some(5), "{}", row.name);

@@ -135,7 +135,7 @@ fn a_real_kubelet_says_what_is_in_use_and_what_is_safe_to_pull() {
     is_seen_while_it_is_stuck(&mut bench);
 }
 
-/// A pod of this node without any device: the kubelet lists it, which shows whose kubelet it is.
+/// A pod of this node without any device: the kubelet lists it, which identifies the kubelet.
 pub(super) fn watcher(pod: &mut Value, node: &str) {
     let spec = pod["spec"].as_object_mut().expect("a pod");
     spec.remove("resourceClaims");
@@ -274,8 +274,8 @@ fn where_the_kubelet_and_the_api_disagree_each_is_told() {
     is_vague_while_the_driver_says_nothing(&mut bench);
 }
 
-/// The driver does not answer the kubelet, which has noted a claim by then, and the pod is deleted by force: to the
-/// API all is free, and what the driver has made of it is not known.
+/// The driver does not answer the kubelet, which has noted a claim by then, and the pod is deleted by force:
+/// to the API all is free, and the driver's work on it is not known.
 fn is_vague_while_the_driver_says_nothing(bench: &mut Bench<'_>) {
     bench.node.tell("freeze driver");
     bench.create_pod("late", |_| {});
@@ -300,7 +300,7 @@ fn is_vague_while_the_driver_says_nothing(bench: &mut Bench<'_>) {
     wait_until("the claim is unprepared", || !noted(bench));
 }
 
-/// The kubelet's word, and what the API said a moment ago.
+/// The kubelet's list, and the API's objects of a moment ago.
 fn is_told_of_a_snapshot_too(bench: &Bench<'_>) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("cluster.json");

@@ -14,7 +14,8 @@ enum Expected {
     Seen(&'static str),
     /// Both programs fail.
     Refused,
-    /// The plugin differs from kubectl on purpose (`docs/src/connection.md`): what is seen of the plugin, if anything.
+    /// The plugin differs from kubectl on purpose (`docs/src/connection.md`): the witness's view of the
+    /// plugin, if any.
     Differs(Option<&'static str>),
 }
 use Expected::{Differs, Refused, Seen};

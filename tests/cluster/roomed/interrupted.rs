@@ -49,7 +49,7 @@ impl Stand {
         (1..=changes).map(At::Change).collect()
     }
 
-    /// No pod was asked to leave twice in the latest run, but for a budget that refused.
+    /// No pod was evicted twice in the latest run, but for a budget that refused.
     fn evicted_once(&self) {
         let mut asked: BTreeMap<String, usize> = BTreeMap::new();
         for seen in self.proxy.seen() {

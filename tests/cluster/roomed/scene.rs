@@ -94,7 +94,7 @@ impl Scene {
         block_on(plane().create(&[pod]));
     }
 
-    /// A pod that waits, once the scheduler has said so.
+    /// A pod that waits, once the scheduler has reported so.
     pub fn pending(&self, name: &str, template: &str, rank: usize) {
         self.pod(name, template, Some(rank));
         self.until_unschedulable(name);

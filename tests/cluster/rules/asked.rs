@@ -28,12 +28,12 @@ fn a_yes_is_needed_and_everything_else_is_a_no() {
         (["n", ENTER], 4, "not confirmed; nothing was changed"),
         (["", ENTER], 4, "not confirmed; nothing was changed"),
         (["y", CTRL_D], 4, "not confirmed; nothing was changed"),
-        // A key alone agrees to nothing: it may have been meant for something else.
+        // A key alone approves nothing: it may have been meant for something else.
         (["y", CTRL_C], 130, "interrupted; nothing was changed"),
         (["", CTRL_C], 130, "interrupted; nothing was changed"),
     ] {
         terminal.command(&world.typed(&format!("escalate {name} --to NoSchedule")));
-        // In which cluster is said above the question and in it.
+        // The cluster is named above the question and in it.
         terminal.until("Cluster: ");
         terminal.until(world.plane.server());
         terminal.until(&format!("Rule {name} "));

@@ -11,9 +11,9 @@ use crate::harness::{At, Fault, Gate, Keeper, PLUGIN, Proxy as Network, Seen};
 pub enum Harm {
     /// The program gets a signal before the server sees the request.
     SignalBefore(&'static str),
-    /// The program gets a signal after the server has done what was asked.
+    /// The program gets a signal after the server has handled the request.
     SignalAfter(&'static str),
-    /// The server does what was asked, and the answer is lost.
+    /// The server handles the request, and the answer is lost.
     LoseAnswer,
     /// The server cannot be reached from this request on; a number is needed to say from which.
     Down,

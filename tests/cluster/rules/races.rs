@@ -103,7 +103,7 @@ const DEEDS: [&str; 6] = [
     "remove NAME --yes --ignore-not-found",
 ];
 
-/// One race of three programs; what is wrong with what they say, as text.
+/// One race of three programs; false statements in their output, as text.
 fn race_of_three(world: &World<'_>, history: &History, random: &mut Random) -> Option<String> {
     let name = format!("race-{}", random_suffix());
     let line = |line: &str| line.replace("NAME", &name).replace("KEY", KEY);

@@ -1,4 +1,4 @@
-//! Devices that expressions are asked about, for both sides.
+//! Devices for expressions, for both sides.
 
 use kubectl_devicetaint::model::{AttributeValue, Device, DeviceName, DriverName};
 use serde_json::{Value, json};

@@ -116,7 +116,7 @@ fn chosen(reading: &Reading, semantics: &Semantics) -> Option<(RoomSet, BTreeSet
     Some((best, evicted))
 }
 
-/// The claims of these pods give back what they hold.
+/// The claims of these pods release their devices.
 fn evict(made: &mut Cluster, pods: &BTreeSet<String>) {
     for claim in &mut made.claims {
         let user = claim["status"]["reservedFor"][0]["name"].as_str();

@@ -90,7 +90,7 @@ impl Tally {
         for (device, answer) in devices.iter().zip(oracle.ask(&requests)) {
             let name = device.join("/");
             let is_placed = is_placed(&answer);
-            // Away with others goes what makes a pool contradict itself, or a slice unusable.
+            // Without the others, a pool may no longer contradict itself, or a slice be unusable.
             let is_doubtful = is_out(request, &name);
             if is_doubtful || has_groups(&made, device) {
                 continue;
@@ -98,7 +98,7 @@ impl Tally {
             if tolerates_everything(&made) && draws(&made, device) {
                 continue;
             }
-            // A selector that fails for what is left of the others says nothing of this one.
+            // A selector that fails for the remaining devices shows nothing about this one.
             if fails_for_another(&answer, &name) {
                 continue;
             }
@@ -290,7 +290,7 @@ fn fails_for_another(answer: &Value, name: &str) -> bool {
     answers.any(|answer| answer.starts_with("error") && !answer.contains(&place))
 }
 
-/// True if the claim that waits tolerates taints whatever their key is.
+/// True if the claim that waits tolerates taints with any key.
 fn tolerates_everything(made: &Cluster) -> bool {
     let tolerations =
         made.claims[0]["spec"]["devices"]["requests"][0]["exactly"]["tolerations"].as_array();
@@ -399,7 +399,7 @@ fn published(slices: &mut [Value]) -> impl Iterator<Item = &mut Value> {
     devices.flatten()
 }
 
-/// Makes the change in the objects of the API, by what the report says of it.
+/// Makes the change in the objects of the API, by the report's description.
 fn make(change: &SingleChange, made: &mut Cluster) {
     match (change.change_type, &change.rule, &change.device) {
         (ChangeType::WithoutTaint, Some(rule), _) => {

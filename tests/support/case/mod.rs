@@ -1,8 +1,8 @@
 //! Random clusters, small and odd, that shrink.
 //!
-//! A [`Case`] says what is there in terms of small numbers, so that it shrinks towards nothing; it is
-//! rendered to ordinary Kubernetes objects, which the program under test and the real control plane
-//! both read.
+//! A [`Case`] describes a cluster in terms of small numbers, so that it shrinks towards nothing; it is
+//! rendered to ordinary Kubernetes objects, which the program under test and the real control plane both
+//! read.
 
 #![allow(
     dead_code,

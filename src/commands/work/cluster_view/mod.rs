@@ -7,10 +7,10 @@
 //!
 //! | what | module |
 //! |---|---|
-//! | The view, and what it answers | `view` |
-//! | What may have been read of pods | `read_state` |
+//! | The view, and its answers | `view` |
+//! | Facts that may have been read of pods | `read_state` |
 //! | Where it comes from: files or a cluster | `open` |
-//! | What is read later, since only some questions need it | `reads` |
+//! | Later reads, since only some requests need them | `reads` |
 
 mod open;
 mod read_state;
